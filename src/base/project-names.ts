@@ -70,7 +70,7 @@ function wingIn(folder: string): string | undefined {
 }
 
 /** Returns the slug of a name; empty if the name has no letters and digits. */
-function slugOf(folder: string): string {
+export function slugOf(folder: string): string {
   const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(folder);
   const slug = (isWindows ? win32 : posix).basename(folder).toLowerCase().replace(/[ -]/g, "_");
   const safe = slug.replace(/[^\p{L}\p{N}_.']/gu, "_").replace(/\.{2,}/g, ".");

@@ -31,7 +31,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Repeats the work while other processes ask for it; returns at once if another process does the work. Errors: the errors of `work`. */
+/** Repeats the work while other processes ask for it, also after an error; returns at once if another does it. Errors: the last run's. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, holder] = [`${path}.due`, `${path}.pid`];
   writeFileSync(due, "", { mode: 0o600 });
@@ -44,7 +44,9 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
     try {
       while (existsSync(due)) {
         rmSync(due, { force: true });
-        await work();
+        await work().catch((error: unknown) => {
+          if (!existsSync(due)) throw error;
+        });
       }
     } finally {
       rmSync(holder, { force: true });

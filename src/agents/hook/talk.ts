@@ -6,6 +6,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { isRecord } from "../../base/is-record.ts";
 import { parseJson } from "../../base/parse-json.ts";
+import { slugOf } from "../../base/project-names.ts";
 
 export type Talk = {
   /** Number of the user's messages. */
@@ -102,11 +103,8 @@ export function projectOf(cwd: string | undefined, transcript: string): string {
     ?.replace(/^(?:Users|home)-[^-]+-/, "")
     .replace(/^(?:git|dev|projects|Projects|src|code|work|Documents)-/, "");
   const [, named] = /-Projects-([^/]+)/.exec(transcript) ?? [];
-  return [cwd?.split(/[/\\]/).filter(Boolean).at(-1), decoded, named].map(slug).find(Boolean) ?? "sessions";
-}
-
-function slug(name: string | undefined): string {
-  return (name ?? "").toLowerCase().replaceAll(/[\s-]+/g, "_");
+  const names = [cwd?.split(/[/\\]/).filter(Boolean).at(-1), decoded, named];
+  return names.map((name = "") => slugOf(name.replaceAll(/[\s-]+/g, "_"))).find(Boolean) ?? "sessions";
 }
 
 function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {

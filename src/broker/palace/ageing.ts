@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
-import { AGED_MAX, type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";
+import { type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";
 import { isTrueTime, tick, type TrueTime } from "../../learning/scoring/true-time.ts";
 import { moment } from "../../base/uptime.ts";
 import type { Log } from "../../base/log.ts";
@@ -39,15 +39,15 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
   let time = lastTick(reader);
   const look = async ({ trueMs, shifts }: TrueTime, isStart: boolean, profile: Profile): Promise<void> => {
     const now = { trueMs, shifts };
+    const seen = new Set<string>();
     while (!isEnded) {
-      const ids = await dueMemories({ reader: readerOf(reader, profile) }, now, isStart);
+      const ids = await dueMemories({ reader: readerOf(reader, profile), seen }, now, isStart);
       if (ids.length === 0) break;
       const request: AgeRequest = { ids, time: now, isStart, ...(profile !== undefined && { profile }) };
       const { outcome } = await queue.submit(PEER, callOf(request), ids.join().length);
       if (!outcome.ok) throw new Error(outcome.error.message);
-      const { moved, gone } = outcome.value as { moved: number; gone: number };
-      log.info("memories aged", { moved, gone });
-      if (ids.length < AGED_MAX || moved + gone === 0) break;
+      log.info("memories aged", outcome.value as { moved: number; gone: number });
+      for (const id of ids) seen.add(id);
     }
   };
   const next = async (nth: number): Promise<void> => {

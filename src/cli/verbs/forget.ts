@@ -1,6 +1,6 @@
 /** `palace forget` erases drawers so that no undo brings them back, and lists the files that still contain their text. */
-import { existsSync, realpathSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, realpathSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
@@ -141,10 +141,8 @@ async function isRewritten(
   }
 }
 
-function isLedger({ paths }: Config, path: string): boolean {
-  return (
-    basename(path).startsWith(basename(paths.ledgerFile)) && dirname(path) === realpathSync(dirname(paths.ledgerFile))
-  );
+function isLedger({ paths: { ledgerFile } }: Config, path: string): boolean {
+  return basename(path).startsWith(basename(ledgerFile)) && dirname(path) === realpathSync(dirname(ledgerFile));
 }
 
 /**
@@ -195,6 +193,8 @@ async function untilErased(client: Client): Promise<ErasureReport> {
 
 function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector): { removed: Trace[]; left: Trace[] } {
   try {
+    // A wake-up text quotes drawers in parts that a search may not find. So all are removed; a new session makes its own.
+    rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
     return removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),

@@ -20,8 +20,8 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Agent name that the journal records for an undo. A memory that an undo removed may be imported again. */
-const UNDO = "palace undo";
+/** Method of an undo, by any client. A memory that an undo removed may be imported again. */
+const UNDO = "memory.undo";
 
 /** Imports the memories of one call. Errors: PROTOCOL_BAD_PARAMS. */
 export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
@@ -53,7 +53,7 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
     call.peer.agent,
     absent.flatMap(({ id }) => [id, plainId(id)]),
   );
-  return came.size === 0 ? came : came.difference(tx.lastChangedBy(UNDO, [...came]));
+  return came.size === 0 ? came : came.difference(tx.lastChangedByMethod(UNDO, [...came]));
 }
 
 /**

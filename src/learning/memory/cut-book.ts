@@ -1,23 +1,27 @@
 /** Cuts a book into chunks. Pure. Source: outcome-memory.md 10. */
+import { DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
+
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 
-/** Cuts a text into chunks; lengths are in UTF-16 characters. */
+/** Cuts a text into chunks; lengths are in UTF-16 characters. Cuts a sentence only if no drawer could hold it. */
 export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   if (text.length <= cut.size) return [text];
   const sentences = text.split(/(?<=[.!?])\s+/u).filter((sentence) => sentence !== "");
-  return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences, cut);
+  const fitting = (one: string): string[] => (one.length > DRAWER_SIZE_MAX ? windows(one, cut) : [one]);
+  return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences.flatMap(fitting), cut);
 }
 
-/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. */
+/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. A character of two units is not cut. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
+  const whole = (at: number): number => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
   const parts: string[] = [];
-  for (let start = 0; start < text.length; start += step) parts.push(text.slice(start, start + size));
+  for (let at = 0; at < text.length; at += step) parts.push(text.slice(whole(at), whole(at + size)));
   return parts;
 }
 
-/** Joins sentences into chunks, and never cuts a sentence. */
+/** Joins sentences into chunks, and does not cut them. */
 function ofSentences(sentences: readonly string[], { size, overlap }: Cut): string[] {
   const parts: string[] = [];
   let held: string[] = [];

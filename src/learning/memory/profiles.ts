@@ -161,7 +161,7 @@ function writerOf(tx: LedgerTx, profile: Profile): MemoryTx {
     deleteSource: (name) => tx.deleteSource(names.source(name)),
     drawersIn: (wing, room) => tx.drawersIn(wing === MEMORY_WING ? names.wing : wing, room),
     changedBy: (agent, ids) => tx.changedBy(agent, ids),
-    lastChangedBy: (agent, ids) => tx.lastChangedBy(agent, ids),
+    lastChangedByMethod: (method, ids, among) => tx.lastChangedByMethod(method, ids, among),
     standings: {
       find: (id) => tx.standings.find(id),
       put: (id, standing, scored) => tx.standings.put(id, standing, scored && filedScore(names, scored)),

@@ -14,15 +14,20 @@ export const AGED_MAX = 200;
 /** Request to age memories. The write decides about each memory again, because the memory may have been scored in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
+/** `seen`: ids that earlier calls returned. */
+type DueContext = ListContext & { seen?: ReadonlySet<string> };
 
-/** Returns the first memories that are due. At a broker's start (`isStart`), memories with a too low score are also due. */
-export async function dueMemories(context: ListContext, time: Time, isStart: boolean): Promise<string[]> {
+const [AGE, UNDO] = ["memory.age", "memory.undo"] as const;
+
+/** Returns the next memories that are due. At a broker's start (`isStart`), memories with a too low score are also due. */
+export async function dueMemories(context: DueContext, time: Time, isStart: boolean): Promise<string[]> {
   // Memories in `patterns` do not move or expire because of their age.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)
     for await (const memory of memoriesIn(context, collection)) {
-      if (dueFate(memory, time, isStart).kind !== "stays") due.push(memory.drawerId);
+      const isSeen = context.seen?.has(memory.drawerId) === true;
+      if (!isSeen && dueFate(memory, time, isStart).kind !== "stays") due.push(memory.drawerId);
       if (due.length === AGED_MAX) return due;
     }
   return due;
@@ -30,19 +35,19 @@ export async function dueMemories(context: ListContext, time: Time, isStart: boo
 
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
-  const done = { moved: 0, gone: 0 };
-  // Memories that a person restored after an ageing stay.
-  const broughtBack = tx.changedBy(peer.agent, ids);
+  const done = { stays: 0, moves: 0, goes: 0 };
+  // Memories that a person restored after an ageing stay. A memory that was stored again ages again.
+  const before = tx.changedBy(peer.agent, ids);
+  const broughtBack = before.size === 0 ? before : tx.lastChangedByMethod(UNDO, [...before], [AGE, UNDO]);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {
     const drawer = tx.findDrawer(id);
     const memory = drawer && toMemory(drawer, tx.standings.find(drawer.id));
     if (memory === undefined) continue;
     const due = dueFate(memory, time, isStart);
     follow(tx, memory, due, atMs);
-    if (due.kind === "moves") done.moved += 1;
-    if (due.kind === "goes") done.gone += 1;
+    done[due.kind] += 1;
   }
-  return done;
+  return { moved: done.moves, gone: done.goes };
 }
 
 export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {

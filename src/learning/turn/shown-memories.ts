@@ -140,14 +140,8 @@ export function owedScore(
   clean: Clean,
 ): OwedScore {
   const { reader } = context;
-  const {
-    isAsked,
-    isScored,
-    scored,
-    exchange: last,
-    turn,
-    atMs,
-  } = reader.conversation(id) ?? newConversation(id, "", 0);
+  const known = reader.conversation(id) ?? newConversation(id, "", 0);
+  const { isAsked, isScored, scored, exchange: last, turn, atMs } = known;
   const isOwed = isAsked && !isScored && scored.length === 0;
   const exchange = isOwed && last !== null ? exchangeOf(context, last, clean) : undefined;
   if (exchange === undefined || last === null) return { exchange: null, reply: "", sinceMs: 0, memories: [] };

@@ -82,12 +82,8 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   const project = textOf(params, "project").slice(0, CONVERSATION_ID_MAX);
   const fields: Metadata = {
     ...metadata,
-    ...{
-      turn_type: "exchange",
-      timestamp: isoTime(atMs),
-      conversation_id: before.id,
-      user_length: kept?.userLength ?? 0,
-    },
+    ...{ turn_type: "exchange", timestamp: isoTime(atMs), conversation_id: before.id },
+    user_length: kept?.userLength ?? 0,
     ...(project !== "" && { project }),
   };
   const id =

@@ -59,10 +59,8 @@ export interface LedgerTx {
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   /** Returns the ids whose drawers a write of that method, by any agent, has changed. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** Returns the ids whose drawers were last changed by a write of that method, by any agent. */
-  lastChangedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** Returns the ids whose drawers were last changed by a write of that agent. */
-  lastChangedBy(agent: string, ids: readonly string[]): Set<string>;
+  /** Returns the ids whose drawers were last changed by a write of that method. `among`: counts only writes of these methods. */
+  lastChangedByMethod(method: string, ids: readonly string[], among?: readonly string[]): Set<string>;
   /** Returns the number of drawers in a room. The ledger keeps this count. */
   drawersIn(wing: string, room: string): number;
   readonly forget: ForgetTx;

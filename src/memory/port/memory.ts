@@ -19,7 +19,7 @@ export type MemoryTx = Pick<
   | "conversations"
   | "carried"
   | "changedBy"
-  | "lastChangedBy"
+  | "lastChangedByMethod"
 > & {
   /** Adds the profile to the text that an id is made from, so that the same text in two profiles has two ids. */
   seed(text: string): string;

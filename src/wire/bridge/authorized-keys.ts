@@ -50,9 +50,9 @@ function parseKey(text: string): [type: string, key: string] {
   throw new PalaceError("CONFIG_BAD_VALUE", "that is no ed25519 public key", "copy what `palace bridge setup` printed");
 }
 
+/** Reads the lines with one character for each byte, because other lines may not be UTF-8. */
 function readLines(file: string): string[] {
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n");
+  const lines = existsSync(file) ? readFileSync(file, "latin1").split("\n") : [];
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
@@ -70,7 +70,7 @@ function write(file: string, lines: readonly string[]): void {
     for (let at = folder; at.length >= made.length; at = dirname(at)) chownSync(at, uid, gid);
   const mode = (before?.mode ?? 0o600) & 0o777;
   const text = lines.map((line) => `${line}\n`).join("");
-  writeFileAtomic(file, text, mode, isRoot ? { uid, gid } : undefined);
+  writeFileAtomic(file, Buffer.from(text, "latin1"), mode, isRoot ? { uid, gid } : undefined);
 }
 
 function nearestFolder(folder: string): string {
@@ -82,9 +82,9 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Quotes an option's value: a backslash escapes double quotes and nothing else. */
+/** Quotes an option's value: a backslash escapes double quotes and nothing else. Returns one character for each byte, as readLines. */
 function optionText(text: string): string {
   if (text.includes("\n"))
     throw new PalaceError("CONFIG_BAD_VALUE", "a path with a line break cannot be authorised", "");
-  return `"${text.replaceAll('"', '\\"')}"`;
+  return Buffer.from(`"${text.replaceAll('"', '\\"')}"`).toString("latin1");
 }

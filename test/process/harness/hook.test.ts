@@ -25,10 +25,11 @@ async function claude(palace: TestPalace, event: object | string, env: Env = {})
   return stdout;
 }
 
-async function file(palace: TestPalace, content: string): Promise<void> {
+async function file(palace: TestPalace, content: string): Promise<string> {
   const client = await palace.client();
-  await client.callTool("mempalace_add_drawer", { wing: "proj", room: "decisions", content });
+  const filed = await client.callTool("mempalace_add_drawer", { wing: "proj", room: "decisions", content });
   client.close();
+  return (filed as { drawer_id: string }).drawer_id;
 }
 
 describe("hooks at the beginning of a session", () => {
@@ -66,6 +67,17 @@ describe("hooks at the beginning of a session", () => {
     await file(palace, "second of all");
     expect(await wakeUp("--session", "a", "--resumed")).toBe(said);
     expect(await wakeUp("--session", "b")).toContain("second of all");
+  });
+
+  test("a resumed session does not get a forgotten text back", async () => {
+    await using palace = createTestPalace();
+    await palace.startBroker();
+    const id = await file(palace, "The door opens with\nthe number 4711");
+    const wakeUp = async (...args: string[]): Promise<string> =>
+      (await palace.run("palace", ["hook", "wake-up", ...LONG, "--session", "a", ...args])).stdout;
+    expect(await wakeUp()).toContain("4711");
+    expect((await palace.run("palace", ["forget", id, "--yes"])).code).toBe(0);
+    expect(await wakeUp("--resumed")).not.toContain("4711");
   });
 
   test("an agent gets its own project's notes first, cut at whole words, and no chunk of a mined document", async () => {

@@ -19,10 +19,10 @@ const TIMEOUT_MS = 120_000;
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: hooks beside ${VERSION} (${missing})`);
 
-function writeTranscript(home: string, messages: number): string {
+function writeTranscript(home: string, messages: number, cwd = "/home/u/git/My App"): string {
   const file = join(home, ".claude/projects/-home-u-git-my-app/s1.jsonl");
   const line = (record: object): string => `${JSON.stringify(record)}\n`;
-  const session = { sessionId: "s1", cwd: "/home/u/git/My App", timestamp: "2026-01-01T00:00:00Z" };
+  const session = { sessionId: "s1", cwd, timestamp: "2026-01-01T00:00:00Z" };
   const said = (role: string, content: unknown, uuid: string): string =>
     line({ ...session, type: role, uuid, message: { role, content } });
   mkdirSync(dirname(file), { recursive: true });
@@ -50,6 +50,13 @@ async function hook(palace: TestPalace, name: string, text: string, env: Env = {
 function beginHome(palace: TestPalace): string {
   mkdirSync(palace.config.paths.settingsDir, { recursive: true });
   return join(palace.config.paths.settingsDir, "hook_state");
+}
+
+function minedInto(palace: TestPalace, wing: string): number {
+  const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
+  const count = database.prepare("SELECT count(*) FROM drawer WHERE wing = ?").pluck().get(wing) as number;
+  database.close();
+  return count;
 }
 
 type Row = { text: string; wing: string; room: string; agent: string; topic: string };
@@ -150,14 +157,22 @@ test(
     rmSync(join(state, "s1_last_save"));
     expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
     expect(diary(palace.config.paths.ledgerFile)).toHaveLength(1);
-    const mined = (): number => {
-      const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
-      const count = database.prepare("SELECT count(*) FROM drawer WHERE wing = 'my_app'").pluck().get() as number;
-      database.close();
-      return count;
-    };
-    await expect.poll(mined, { timeout: TIMEOUT_MS / 2 }).toBe(20);
+    await expect.poll(() => minedInto(palace, "my_app"), { timeout: TIMEOUT_MS / 2 }).toBe(20);
     expect(old.map((file) => existsSync(file))).toEqual([false, false, true, true]);
+  },
+);
+
+test(
+  "a session in a folder whose name is no wing's name gets its checkpoint and is mined",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await using palace = createTestPalace();
+    beginHome(palace);
+    await palace.startBroker();
+    const transcript = writeTranscript(palace.home, 20, "/home/u/git/c++ (copy)");
+    expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
+    expect(diary(palace.config.paths.ledgerFile)).toMatchObject([{ wing: "wing_c____copy", topic: "checkpoint" }]);
+    await expect.poll(() => minedInto(palace, "c____copy"), { timeout: TIMEOUT_MS / 2 }).toBe(20);
   },
 );
 

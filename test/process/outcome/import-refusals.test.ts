@@ -37,6 +37,12 @@ test("an import skips memories deleted here, whatever undo did before, and bring
   await using writer = await palace.shim({ MEMPALACE_AGENT_NAME: "writer" });
   await bring(palace, data.dir);
   await undo(palace, "palace outcome import");
+  const sinceMs = Date.now();
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
+
+  // The page undoes under another name than the command.
+  const person = await palace.client();
+  await person.call("memory.undo", { agent: "palace outcome import", sinceMs, untilMs: Date.now() });
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
 
   await agent.call("mempalace_delete_drawer", { drawer_id: ID });

@@ -10,6 +10,7 @@ import type { Collection } from "../../../src/learning/memory/memory.ts";
 import { dueMemories } from "../../../src/learning/scoring/retention.ts";
 import { plainTime } from "../../../src/learning/scoring/true-time.ts";
 import { memoryStats, why } from "../../../src/learning/scoring/why.ts";
+import { DRAWER_SIZE_MAX } from "../../../src/protocol/limits.ts";
 import { applyWrite } from "../../../src/broker/tools/writes.ts";
 import { SqliteLedgerReader } from "../../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../../src/memory/ledger/write/group-commit.ts";
@@ -179,4 +180,27 @@ test("the memories of each profile are aged, undone and forgotten", async () => 
   write("memory.forget", {}, { findings: { match: "zeppelin" } });
   for (const profile of PROFILES)
     expect((await textsOf(profile)).filter((text) => text.includes("zeppelin"))).toEqual([]);
+});
+
+test("no chunk of a book is longer than a drawer may be, also if the book has sentences without an end", () => {
+  const rest = "雨が降る。".repeat(50_000);
+  const { chunks } = write("book.ingest", {
+    title: "Rain",
+    source: "rain.txt",
+    content: `One. ${rest}`,
+  }) as unknown as {
+    chunks: number;
+  };
+  const texts = reader.newestDrawers(undefined, chunks).map(({ text }) => text);
+  expect(Math.max(...texts.map(({ length }) => length))).toBeLessThanOrEqual(DRAWER_SIZE_MAX);
+  expect(texts.reduce((sum, { length }) => sum + length, 0)).toBeGreaterThanOrEqual(rest.length);
+});
+
+test("a book keeps each of its characters whole, also a character of two UTF-16 units", () => {
+  const book = { title: "Signs", source: "signs.txt", content: `a${"🙂".repeat(1_500)}`, overlap: 0 };
+  const { chunks } = write("book.ingest", book) as unknown as { chunks: number };
+  const ordered = reader
+    .newestDrawers(undefined, chunks)
+    .toSorted((one, other) => Number(one.metadata["chunk_index"]) - Number(other.metadata["chunk_index"]));
+  expect(ordered.map(({ text }) => text).join("") === book.content).toBe(true);
 });

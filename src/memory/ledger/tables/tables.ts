@@ -124,16 +124,13 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return new Set(this.#others.changedByMethod.all(method, JSON.stringify(ids)));
   }
 
-  lastChangedByMethod(method: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#others.lastChangedByMethod.all(JSON.stringify(ids), method));
+  lastChangedByMethod(method: string, ids: readonly string[], among?: readonly string[]): Set<string> {
+    const asked = { method, ids: JSON.stringify(ids), among: among === undefined ? null : JSON.stringify(among) };
+    return new Set(this.#others.lastChangedByMethod.all(asked));
   }
 
   findSource(sourceFile: string): SourceRow | undefined {
     return this.#others.findSource.get(sourceFile);
-  }
-
-  lastChangedBy(agent: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#others.lastChangedBy.all(JSON.stringify(ids), agent));
   }
 
   drawersIn(wing: string, room: string): number {
@@ -333,14 +330,6 @@ function prepareOthers(database: LedgerDatabase) {
            WHERE j.${column} = ? AND c.id IN (SELECT value FROM json_each(?))`,
       )
       .pluck();
-  const lastChangedWhere = (column: "agent" | "method") =>
-    database
-      .prepare<[string, string], string>(
-        `SELECT last.id FROM (SELECT id, max(journal) AS seq FROM change
-           WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?)) GROUP BY id) last
-           JOIN journal j ON j.seq = last.seq WHERE j.${column} = ?`,
-      )
-      .pluck();
   return {
     putStatic: database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)"),
     renewStatic: database.prepare("INSERT OR REPLACE INTO static_renewed (row) VALUES (?)"),
@@ -354,7 +343,13 @@ function prepareOthers(database: LedgerDatabase) {
       .pluck(),
     changedBy: changedWhere("agent"),
     changedByMethod: changedWhere("method"),
-    lastChangedBy: lastChangedWhere("agent"),
-    lastChangedByMethod: lastChangedWhere("method"),
+    lastChangedByMethod: database
+      .prepare<{ method: string; ids: string; among: string | null }, string>(
+        `SELECT last.id FROM (SELECT c.id, max(c.journal) AS seq FROM change c JOIN journal j ON j.seq = c.journal
+             WHERE c.kind = 'drawer' AND c.id IN (SELECT value FROM json_each(@ids))
+               AND (@among IS NULL OR j.method IN (SELECT value FROM json_each(@among))) GROUP BY c.id) last
+           JOIN journal j ON j.seq = last.seq WHERE j.method = @method`,
+      )
+      .pluck(),
   };
 }
