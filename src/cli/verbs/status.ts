@@ -33,7 +33,10 @@ export const verb = defineVerb({
   usage: `palace status [--watch]
 
 Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
-Starts nothing; exit code 3 when no broker is running.
+Starts nothing; exit code 3 when no broker is running. Three of its rows:
+  topology  where the broker and its agents run (docs/topologies/README.md)
+  driver    the part of the broker that writes the palace that MemPalace opens, and its state
+  strays    rows that other programs have written into that palace
 
   --watch   show changes until Ctrl-C: draws in place on a terminal, else prints a line for each row that changed. With --json it prints one
             document a line, and only when something changed. If the broker ends, it waits for the next one`,
