@@ -40,8 +40,12 @@ async function run(verb: string, argv: readonly string[]): Promise<number> {
   }
   tellNewName(verb, argv);
   const sub = findSub(verb, argv);
-  if (sub !== undefined) return (await sub.load()).verb.execute(argv.toSpliced(sub.at, 1), process.env);
-  return withFurtherHelp(verb, (await load()).verb).execute(argv, process.env);
+  const parts = sub === undefined ? withFurtherHelp(verb, (await load()).verb) : (await sub.load()).verb;
+  const rest = sub === undefined ? argv : argv.toSpliced(sub.at, 1);
+  const call = sub === undefined ? newName(verb) : `palace ${verb} ${argv[sub.at] ?? ""}`;
+  return parts.execute(rest, process.env).catch((error: unknown) => {
+    throw withNearSub(error, { call, parts, argv: rest });
+  });
 }
 
 /** Prints help: `palace help VERB [SUB]` is `palace VERB [SUB] --help`. */
@@ -79,22 +83,57 @@ function tell(line: string, argv: readonly string[]): void {
 
 /** Returns the error with a suggestion, which repeats the typed words if the verb takes some. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
-  const meant = synonym?.means ?? nearestCall(verb);
+  const meant = synonym?.means ?? nearestVerb(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
   const call = typed.length === 0 ? meant : meant?.replace(/ [A-Z]+( [A-Z]+)?$/, ` ${typed.join(" ")}`);
-  const does = harmOf(meant ?? "");
-  const hint =
-    call === undefined ? "run `palace help`" : `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
+  const hint = call === undefined ? "run `palace help`" : didYouMean(call);
   return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
 }
 
-/** Finds the call for a mistyped verb. A call that deletes is found only if one letter is wrong and no other call is as near. */
-function nearestCall(verb: string): string | undefined {
-  const means = (word: string): string => findSynonym(word)?.means ?? newName(word);
-  const words = [...WORDS, ...Object.keys(SYNONYMS)];
+/** Adds a suggestion to the error of a verb that was called with a mistyped subverb; returns any other error unchanged. */
+function withNearSub(
+  error: unknown,
+  { call, parts, argv }: { call: string; parts: Verb; argv: readonly string[] },
+): unknown {
+  const typed = argv.find((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace");
+  if (!(error instanceof PalaceError && error.code === "CONFIG_USAGE") || typed === undefined) return error;
+  const { message, hint } = error;
+  const subs = subsOf(call, parts);
+  const isBlamed = message.split(/[^\w-]+/).includes(typed) && !`${message} ${hint}`.includes("did you mean");
+  if (!isBlamed || subs.includes(typed)) return error;
+  const meant = nearestCall(typed, subs, (sub) => `${call} ${sub}`);
+  if (meant === undefined) return error;
+  const other = hint.startsWith("usage: ") ? "" : ` Or: ${hint}`;
+  return new PalaceError("CONFIG_USAGE", message, `${didYouMean(meant)}${other}`, { cause: error });
+}
+
+/** Lists the subverbs of a call: from the table, from its own loaders, and from the lines of its usage. */
+function subsOf(call: string, { usage, subs = {} }: Verb): string[] {
+  const [verb = "", ...more] = call.split(" ").slice(1);
+  const listed = more.length === 0 ? Object.keys(findCommand(verb)?.subs ?? {}) : [];
+  const [forms = ""] = usage.split("\n\n");
+  const used = forms.matchAll(new RegExp(`^palace .*?\\b${more.at(-1) ?? verb} \\[?([a-z][a-z-]+)`, "gm"));
+  return [...listed, ...Object.keys(subs), ...[...used].map(([, word = ""]) => word)];
+}
+
+function didYouMean(call: string): string {
+  const does = harmOf(call);
+  return `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
+}
+
+/** Finds the call for a mistyped verb. */
+function nearestVerb(verb: string): string | undefined {
+  return nearestCall(verb, [...WORDS, ...Object.keys(SYNONYMS)], (word) => findSynonym(word)?.means ?? newName(word));
+}
+
+/**
+ * Finds the call that a mistyped word means, among the given words. A call that deletes is found only if one letter is wrong and no other
+ * call is as near.
+ */
+function nearestCall(typed: string, words: readonly string[], means: (word: string) => string): string | undefined {
   const harmless = words.filter((word) => harmOf(means(word)) === undefined);
   const harmful = words.filter((word) => word.length > 3 && !harmless.includes(word));
-  const near = nearestWord(verb, harmless, 1) ?? nearestWord(verb, harmful, 1) ?? nearestWord(verb, harmless);
+  const near = nearestWord(typed, harmless, 1) ?? nearestWord(typed, harmful, 1) ?? nearestWord(typed, harmless);
   return near === undefined ? undefined : means(near);
 }
 

@@ -5,7 +5,7 @@ import { Action } from "./parts.tsx";
 import { plural } from "./words.ts";
 
 /** `number` of the announcement: a new one begins without the error of an older one. */
-type Done = { says: string; number?: number; undo?: { sinceMs: number; untilMs: number } };
+type Done = { says: string; number?: number; undo?: { sinceMs: number; untilMs: number; seq: number } };
 
 /** Name of the page in the broker's journal. */
 export const OURS = "ui:page";
@@ -16,8 +16,8 @@ export async function doneWith<T>(says: string, canUndo: boolean, write: () => P
   const result = await write();
   // The broker's clock dates the writes. It may differ from the browser's.
   const newest = canUndo ? await call("memory.audit", { agent: OURS, limit: 1 }).catch(() => undefined) : undefined;
-  const at = newest?.entries[0]?.at_ms;
-  announce({ says, ...(at !== undefined && { undo: { sinceMs: at, untilMs: at } }) });
+  const { at_ms: at, seq } = newest?.entries[0] ?? {};
+  announce({ says, ...(at !== undefined && seq !== undefined && { undo: { sinceMs: at, untilMs: at, seq } }) });
   return result;
 }
 

@@ -88,13 +88,13 @@ function spaced(name: string): string {
 
 function Undo({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const [isAll, setAll] = useState(false);
-  const { agent, at_ms: sinceMs } = entry;
-  const untilMs = isAll ? Number.MAX_SAFE_INTEGER : sinceMs;
-  const plan = useLoaded(() => call("memory.undoPreview", { agent, sinceMs, untilMs }), [entry.seq, isAll]);
+  const { agent, at_ms: sinceMs, seq } = entry;
+  const asked = (untilMs: number) => ({ agent, sinceMs, ...(isAll ? { untilMs } : { untilMs: sinceMs, seq }) });
+  const plan = useLoaded(() => call("memory.undoPreview", asked(Number.MAX_SAFE_INTEGER)), [seq, isAll]);
   const undo = async () => {
     // Sets a limit now, so that later writes stay.
     const latestMs = Math.max(Date.now(), plan.value?.latest_ms ?? 0);
-    const done = await call("memory.undo", { agent, sinceMs, untilMs: isAll ? latestMs : sinceMs });
+    const done = await call("memory.undo", asked(latestMs));
     const left = done.refused === 0 ? "" : `; ${plural(done.refused, "change")} of others since then stayed`;
     announce({ says: `Taken back: ${plural(done.removed + done.restored + done.reverted, "change")}${left}.` });
     onClose();

@@ -1,6 +1,6 @@
 /**
  * Writes a small model with the real inputs, outputs and file layout, so that tokenizer, runtime, pooling and normalising all run without
- * the 90 MB. Its one layer looks up a seeded random vector for each token. Texts that share pieces of words get similar vectors.
+ * the 91 MB. Its one layer looks up a seeded random vector for each token. Texts that share pieces of words get similar vectors.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -160,7 +160,7 @@ describe.skipIf(missing)("the packed package", () => {
     expect(await checkModel()).toMatchObject({ state: "warn", hint: "palace model get" });
     const fetched = await newcomer.run([command("palace"), "model", "get"], { ...way, ...cache });
     expect(fetched.code, fetched.stderr).toBe(0);
-    expect(await checkModel()).toMatchObject({ state: "ok", detail: expect.stringContaining("hybrid search") });
+    expect(await checkModel()).toMatchObject({ state: "ok", detail: expect.stringContaining("by meaning (") });
     expect(
       readdirSync(join(newcomer.home, ".cache/palace/models")).filter((name) => name.startsWith(".draft")),
     ).toEqual([]);

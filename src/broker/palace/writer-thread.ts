@@ -1,7 +1,7 @@
 /** Entry of the writer thread. It connects the wings' writes with the ledger. Other files import only its types. */
 import { workerData } from "node:worker_threads";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
-import { previewForget, previewUndo, readUndo } from "../../memory/hygiene/hygiene.ts";
+import { previewForget, previewUndo } from "../../memory/hygiene/hygiene.ts";
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
 import { applyWrite } from "../tools/writes.ts";
@@ -95,7 +95,7 @@ await serveThread<WriterMethods>(() => {
     reindexCodes: (afterRow) => writer.reindex.codes(afterRow),
     maintain: () => writer.maintain(retention, moment()),
     previewForget: (selector) => previewForget(writer.tx, selector, LEARNING_TRACES),
-    previewUndo: (params) => previewUndo(writer.tx, readUndo(params), LEARNING_TRACES),
+    previewUndo: (params) => previewUndo(writer.tx, params, LEARNING_TRACES),
     previewImport: (part) => previewImport(writer.tx, part),
     rewriteLedger: () => writer.eraser.rewrite(),
     ledgerSpace: () => writer.eraser.space(),

@@ -36,11 +36,7 @@ export const COMMANDS = {
     example: 'palace search "how do we deploy"',
   },
   ls: { group: "memory", does: "list wings, rooms and memories", example: "palace ls me/notes" },
-  show: {
-    group: "memory",
-    does: "print a memory, and where it came from",
-    example: "palace show c75c741223",
-  },
+  show: { group: "memory", does: "print a memory, and where it came from", example: "palace show c75c741223" },
   edit: { group: "memory", does: "change a memory in your editor", example: "palace edit c75c741223" },
   rm: { group: "memory", does: "delete memories; can be undone", example: "palace rm c75c741223" },
   history: {
@@ -168,10 +164,7 @@ export const COMMANDS = {
     group: "care",
     does: "write, check or restore a backup of everything",
     example: "palace backup ~/backups/",
-    subs: {
-      verify: "check a backup",
-      restore: "replace the palace with a backup",
-    },
+    subs: { verify: "check a backup", restore: "replace the palace with a backup" },
   },
   repair: {
     group: "care",

@@ -2,7 +2,9 @@
 import type { ErasureReport } from "../../protocol/hygiene.ts";
 import type { AdoptionReport, ForeignWritersReport, StatusReport } from "../../protocol/spec.ts";
 import type { Client } from "../../wire/client/client.ts";
+import { causeOf } from "../proof/search-here.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
+import { spelled } from "../terminal/spelling.ts";
 
 /**
  * Returns, for example, `, 3 drawers behind for 5 s`; empty if the lag is 0. If `lagMs` is below 1, the drawers wait for vectors, and the
@@ -26,6 +28,15 @@ export function describeErasure(report: ErasureReport | undefined): string | und
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "erasure")} not finished in every file${why}`;
+}
+
+/** Describes how searches find. `why`: formats the cause of a missing model. */
+export function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"], why = causeOf): string {
+  if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
+  if (modelState === "loading" || modelState === "downloading")
+    return `by words and meaning, without the model until it is here (${modelState}, ${modelDetail})`;
+  if (modelState === "extra") return `by words and meaning; ${spelled(printable(modelDetail))}`;
+  return `by words and meaning, without the model: ${why(modelDetail)}`;
 }
 
 /** Describes the reranker; returns undefined if there is none, which is not a fault. */

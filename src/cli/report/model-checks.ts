@@ -3,7 +3,7 @@ import { findRuntime, importRuntime } from "../../base/onnxruntime.ts";
 import type { Config } from "../../config/config.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
-import { describeReranker } from "./describe.ts";
+import { describeMode, describeReranker } from "./describe.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 
@@ -22,10 +22,10 @@ export function checkRuntime({ model }: Config): Check {
 /** Checks the model; warns about a missing model only if the settings expect one. */
 export function checkModel({ search }: StatusReport, config: Config): Check {
   const { offline } = config.model;
-  const { model, modelState, modelDetail, pending, embedded } = search;
-  if (modelState === "extra") return ok("model", "search by words and meaning; MiniLM is an extra: palace model get");
-  const progress = pending === 0 ? "" : `; ${pending} of ${pending + embedded} drawers still to embed`;
-  const detail = `${search.mode} search, ${model ?? "no model"} (${modelState}${modelDetail === "" ? "" : `: ${modelDetail}`})${progress}`;
+  const { modelState, modelDetail, pending, embedded } = search;
+  const isWaiting = pending > 0 && modelState !== "extra";
+  const progress = isWaiting ? `; ${pending} of ${pending + embedded} drawers still to embed` : "";
+  const detail = `search ${describeMode(search, printable)}${modelState === "ready" ? `, ${modelDetail}` : ""}${progress}`;
   if (modelState === "mismatch")
     return fail("model", detail, "palace config set model-dir DIR, the palace's own model; then palace restart");
   if (modelState === "failed") return warn("model", detail, "run `palace logs`");

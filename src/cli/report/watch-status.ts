@@ -21,7 +21,7 @@ export async function watch(out: Output, look: () => Promise<Look>): Promise<num
       const isDrawn = out.isTerminal && !out.isJson;
       while (!signal.aborted) {
         const now = await look();
-        if (isDrawn) draw(now, last === undefined);
+        if (isDrawn) draw(now, last === undefined, out.columns);
         else if (last?.join("\n") !== now.same.join("\n")) tellChange(out, now, last ?? []);
         last = now.same;
         await sleep(WATCH_MS, undefined, { signal }).catch(() => {});
@@ -33,8 +33,8 @@ export async function watch(out: Output, look: () => Promise<Look>): Promise<num
 }
 
 /** Draws the rows over the previous ones. A line that is wider than the terminal is cut, because a wrapped line would move the others. */
-function draw({ rows }: Look, isFirst: boolean): void {
-  const { columns, rows: height } = process.stdout;
+function draw({ rows }: Look, isFirst: boolean, columns: number): void {
+  const height = process.stdout.rows || Infinity;
   const lines = alignRows(rows).map((line) => Array.from(line).slice(0, columns).join("") + CLEAR_LINE);
   const shown = lines.slice(0, Math.max(height - 2, 1));
   const end = `${CLEAR_LINE}\nCtrl-C ends this.${CLEAR_LINE}${CLEAR_BELOW}`;

@@ -66,9 +66,7 @@ rtf epub). Run it again at any time: it files only what is new.`,
         "ENGINE_UNSUPPORTED",
         `mode ${mode}: ${error.message}`,
         out.spelled(`palace mine ${kind} --help`),
-        {
-          cause: error,
-        },
+        { cause: error },
       );
     });
   },

@@ -122,9 +122,8 @@ function overBridge(config: Config): Config {
 
 async function status({ config, out }: BridgeCall): Promise<number> {
   const settings = readSettings(config.paths);
-  if (settings === undefined) {
+  if (settings === undefined)
     return out.answer({ bridge: null }, out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
-  }
   const state = readState(config.paths);
   const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
     (client) => {

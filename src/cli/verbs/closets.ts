@@ -21,7 +21,7 @@ conversations have no closets.
   options: options("wing="),
   args: [0, 1],
   forOwner: true,
-  run: async ({ values, args, config, connect, out }) => {
+  run: async ({ values: { wing }, args, config, connect, out }) => {
     // `palace closets rebuild` is the old name.
     if (args[0] !== undefined && args[0] !== "rebuild")
       throw new PalaceError(
@@ -30,7 +30,6 @@ conversations have no closets.
         "palace repair closets --help",
       );
     const client = await connect("palace closets");
-    const { wing } = values;
     const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
     if (wing !== undefined && sources.length === 0) await tellAbsentWing(client, wing, out);
     const report = { sources: 0, closets: 0, kept: 0 };

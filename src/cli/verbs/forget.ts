@@ -40,19 +40,22 @@ export const verb = defineVerb({
   run: async ({ values, args, config, connect, out }) => {
     const asked = await readSelector(args, values.source, values.match);
     const client = await connect("palace forget");
-    const selector = await wholeSelector(client, config, asked, out);
+    const selector = await wholeSelector(client, config, asked);
     const preview = await client.call("memory.forgetPreview", selector);
+    const none = "source" in selector && preview.total === 0 ? noneFrom(selector.source) : undefined;
+    if (none !== undefined && values.yes !== true && values["dry-run"] !== true) throw none;
+    if (none !== undefined) out.notice(none.message);
     if (values["dry-run"] === true) {
       const files = findTraces(config, preview);
       const { traces: _pieces, marks: _marks, ids: _ids, ...shown } = preview;
-      return out.answer({ ...shown, files }, () => {
+      out.answer({ ...shown, files }, () => {
         tellPreview(preview, out);
         tellFiles("Now in", files, out);
       });
+      return none?.exitCode ?? 0;
     }
     if (!out.isJson) tellPreview(preview, out);
-    const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
-    if (!isSure) return 0;
+    if (!(await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes))) return 0;
     const stopTelling = tellOfInterrupt(out);
     const done = await client.call("memory.forget", selector);
     const erased = await untilErased(client);
@@ -80,7 +83,7 @@ export const verb = defineVerb({
       for (const line of removalHints(standing)) out.notice(out.spelled(line));
       for (const note of erased.notes) out.notice(note);
     });
-    if (erased.pending === 0) return 0;
+    if (erased.pending === 0) return none?.exitCode ?? 0;
     for (const problem of erased.problems) out.notice(problem);
     out.notice("forgotten, but still in some files; the broker continues to erase. Repeat the command to look again");
     return EXIT_CODES.STORE;
@@ -88,13 +91,8 @@ export const verb = defineVerb({
 });
 
 /** Replaces short ids by whole ids, and a file's path by the name under which the file's drawers are filed. */
-async function wholeSelector(
-  client: Client,
-  config: Config,
-  asked: ForgetSelector,
-  out: Output,
-): Promise<ForgetSelector> {
-  if ("source" in asked) return findSource(client, config, asked.source, out);
+async function wholeSelector(client: Client, config: Config, asked: ForgetSelector): Promise<ForgetSelector> {
+  if ("source" in asked) return findSource(client, config, asked.source);
   return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
@@ -149,7 +147,7 @@ function isLedger({ paths: { ledgerFile } }: Config, path: string): boolean {
  * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so a document's name
  * means that copy. Errors: CONFIG_USAGE.
  */
-async function findSource(client: Client, config: Config, file: string, out: Output): Promise<{ source: string }> {
+async function findSource(client: Client, config: Config, file: string): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
   const filed: string[] = [];
   for (const source of names) if ((await client.call("memory.forgetPreview", { source })).total > 0) filed.push(source);
@@ -159,8 +157,13 @@ async function findSource(client: Client, config: Config, file: string, out: Out
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, then the same for the other names`,
     );
-  if (filed.length === 0) out.notice(`no drawer is filed from ${file}; palace mine why ${file} gives the reason`);
   return { source: filed[0] ?? file };
+}
+
+/** Returns the error for a source without drawers. The journal may still have the texts of deleted drawers of that source. */
+function noneFrom(source: string): PalaceError {
+  const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
+  return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);
 }
 
 async function readSelector(ids: string[], source?: string, match?: string): Promise<ForgetSelector> {

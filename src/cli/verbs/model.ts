@@ -18,7 +18,7 @@ export const verb = defineVerb({
   usage: `palace model get
 
 Search by words and meaning works without it. This adds MiniLM, MemPalace's own model: a third score for every search, and the
-vectors that MemPalace reads in the public palace. It fetches 75 MB from npm's registry and 91 MB from the model's hub into our
+vectors that MemPalace reads in the public palace. It fetches the model (91 MB, from its hub) and its runtime (75 MB, from npm's registry) into our
 cache folder, each checked against its digest; the broker then loads it and embeds what is there. Running it again is harmless.`,
   args: [1, 1],
   place: "anew",
@@ -31,7 +31,7 @@ cache folder, each checked against its digest; the broker then loads it and embe
       async (signal) => {
         const isFetched = findRuntime(config.model.cacheDir) === undefined;
         if (isFetched) {
-          out.notice("fetching the runtime of the model (75 MB) ...");
+          out.notice("fetching the runtime of the model (75 MB); the broker fetches the model (91 MB) afterwards ...");
           await fetchRuntime(config.model.cacheDir, { env, signal });
         }
         const model = await untilReady(await connect("palace model"), progress, signal);

@@ -34,9 +34,8 @@ The text stays in the journal and in backups; \`palace forget ID\` erases it eve
           ...[shortId(id), `${wing}/${room}`, titleOf(content, TITLE_COLUMNS)],
         ]),
       );
-    if (values["dry-run"] === true) {
+    if (values["dry-run"] === true)
       return out.answer({ would_delete: ids }, `Would delete ${plural(ids.length, "drawer")}.`);
-    }
     if (!(await confirm(`Delete ${plural(ids.length, "drawer")}?`, values.yes))) return 0;
     const sinceMs = Date.now();
     const deleted: string[] = [];

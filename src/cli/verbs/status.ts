@@ -10,7 +10,6 @@ import { PalaceError } from "../../base/errors.ts";
 import type { EngineReport, StatusReport } from "../../protocol/spec.ts";
 import { formatEndpoint } from "../../wire/transport/endpoint.ts";
 import { addressOf } from "../doctor/broker.ts";
-import { causeOf } from "../proof/search-here.ts";
 import {
   askErasure,
   describeAdoption,
@@ -19,11 +18,11 @@ import {
   describeForeignWriters,
   describeGraph,
   describeLag,
+  describeMode,
   describeReranker,
 } from "../report/describe.ts";
 import { asOwner, type BrokerBox, brokerBox, isBoxRunning } from "../docker/owner.ts";
 import { formatBytes, formatDuration, formatEngine, type Output, plural, printable } from "../terminal/output.ts";
-import { spelled } from "../terminal/spelling.ts";
 import { type Look, watch } from "../report/watch-status.ts";
 import { type Call, defineVerb, options } from "../define-verb.ts";
 
@@ -33,7 +32,10 @@ export const verb = defineVerb({
   usage: `palace status [--watch]
 
 Shows the running broker, its queue, the search and the palace. A drawer is one stored text, and a wing is a project or a person.
-Starts nothing; exit code 3 when no broker is running.
+Starts nothing; exit code 3 when no broker is running. Three of its rows:
+  topology  where the broker and its agents run (docs/topologies/README.md)
+  driver    the part of the broker that writes the palace that MemPalace opens, and its state
+  strays    rows that other programs have written into that palace
 
   --watch   show changes until Ctrl-C: draws in place on a terminal, else prints a line for each row that changed. With --json it prints one
             document a line, and only when something changed. If the broker ends, it waits for the next one`,
@@ -183,14 +185,6 @@ function describeOutcomeDoor({ outcomeDoor: door }: StatusReport): Row[] {
   if (door === undefined) return [];
   const shut = door.state === "open" ? "" : ` is shut: ${printable(door.why)}; ${door.hint}`;
   return [["outcome door", `${addressOf(door)}${shut}`]];
-}
-
-function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"]): string {
-  if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
-  if (modelState === "loading" || modelState === "downloading")
-    return `by words and meaning, without the model until it is here (${modelState}${withDetail(modelDetail)})`;
-  if (modelState === "extra") return `by words and meaning; ${spelled(printable(modelDetail))}`;
-  return `by words and meaning, without the model: ${causeOf(modelDetail)}`;
 }
 
 function describePalace({ home, search, driver, ...status }: StatusReport): Row[] {

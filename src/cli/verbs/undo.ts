@@ -4,13 +4,14 @@ import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
-import { defineVerb, options, usageError } from "../define-verb.ts";
+import { defineVerb, options, readCount, usageError } from "../define-verb.ts";
 
-const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--dry-run] [--yes]
+const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--seq N] [--dry-run] [--yes]
 
 Takes back what the agent of that name wrote (the time when a write arrived counts, not the time that the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
 Keeps and lists what others have changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
-a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.`;
+a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.
+--seq N takes back only the write that \`palace history --json\` lists with that seq, even if others arrived in the same millisecond.`;
 
 /** Names of the kinds of writes for people. (An undo removes drawers of a mined file, never the file.) */
 const KINDS: Readonly<Record<string, string>> = {
@@ -27,7 +28,7 @@ const PREVIEW_COLUMNS = 60;
 
 export const verb = defineVerb({
   usage: USAGE,
-  options: options("client= since= until= dry-run yes|y"),
+  options: options("client= since= until= seq= dry-run yes|y"),
   forOwner: true,
   run: async ({ values, connect, out }) => {
     const { client: agent, since, until } = values;
@@ -38,11 +39,14 @@ export const verb = defineVerb({
       sinceMs: readTime(since, "since", now),
       // Writes from a time when the clock was ahead have dates in the future.
       untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
+      ...(values.seq !== undefined && { seq: readCount(values.seq, "seq", 1, 1) }),
     };
     if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
     const client = await connect("palace undo");
     const plan = await client.call("memory.undoPreview", request);
     if (plan.writes === 0) throw nothingSince(agent, plan);
+    if (values.seq !== undefined && plan.writes > 1)
+      throw new PalaceError("PROTOCOL_VERSION_MISMATCH", "the broker is too old for --seq", "palace restart");
     // Keeps writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { makeDraft, removeDrafts, VERIFY_DRAFT } from "../../memory/backup/draft.ts";
 import { ownBackups, readList } from "../../memory/backup/known-backups.ts";
 import { scheduledNames } from "../../memory/backup/name.ts";
-import { unpackVerified } from "../../memory/backup/verify.ts";
+import { STDIN, unpackVerified } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
@@ -13,18 +13,18 @@ import { readPassphrase } from "../terminal/passphrase.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
-  usage: `palace backup verify [FILE] [--passphrase-file FILE]
+  usage: `palace backup verify [FILE|-] [--passphrase-file FILE]
 
 Reads a backup from its first byte to its last: checks every hash, opens and reads both databases, and compares all counts with
 those in the backup. Changes nothing. Without FILE it reads the newest backup that the broker made by itself
-(MEMPALACE_BACKUP_DIR). It unpacks the backup into a folder of the cache and removes that folder again.
+(MEMPALACE_BACKUP_DIR). - reads the backup from stdin. It unpacks the backup into a folder of the cache and removes that folder again.
 
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: options("passphrase-file="),
   args: [0, 1],
   place: "any",
   run: async ({ values, args, config, out }) => {
-    const file = args[0] === undefined ? newest(config) : resolve(args[0]);
+    const file = args[0] === undefined ? newest(config) : args[0] === STDIN ? STDIN : resolve(args[0]);
     const { cacheDir } = config.paths;
     // Removes the files that a killed run has left.
     removeDrafts(cacheDir, VERIFY_DRAFT);

@@ -79,9 +79,7 @@ export function damaged(why: string, cause?: unknown): PalaceError {
     "STORE_CORRUPT",
     `the backup cannot be used: ${why}`,
     "use another backup; to check one: palace backup verify FILE",
-    {
-      cause,
-    },
+    { cause },
   );
 }
 

@@ -5,6 +5,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { PalaceError } from "../../base/errors.ts";
 import {
   type BackedUpFile,
   damaged,
@@ -17,6 +18,8 @@ import {
 import { BLOCK_BYTES, END_BYTES, entryBytes, padding, sizeIn, tarHeader } from "./tar.ts";
 
 const CUT_SHORT = "it is cut short";
+/** First bytes of compressed files in hexadecimal, with the program that decompresses them. */
+const COMPRESSED = { "1f8b": "gzip", "28b52ffd": "zstd", fd377a585a: "xz", "425a68": "bzip2" };
 
 export type UnpackOptions = {
   /** The destination folder, which must exist and be empty. */
@@ -27,14 +30,13 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Unpacks an archive. After an error the unpacked files stay. Errors: STORE_CORRUPT, PROTOCOL_VERSION_MISMATCH, the file system's. */
+/** Unpacks an archive. After an error the unpacked files stay. Errors: as unpackVerified. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);
   const first = await reader.take(BLOCK_BYTES);
   const size = sizeIn(first);
-  if (!(size <= MANIFEST_MAX_BYTES) || !first.equals(tarHeader(MANIFEST, size)))
-    throw damaged("it is no backup of ours");
+  if (!(size <= MANIFEST_MAX_BYTES) || !first.equals(tarHeader(MANIFEST, size))) throw notOurs(first);
   const bytes = Buffer.from(await reader.take(size));
   await reader.expect(Buffer.alloc(padding(size)));
   const manifest = parseManifest(bytes);
@@ -52,6 +54,13 @@ export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: 
   await reader.expect(Buffer.alloc(padding(seal.length) + END_BYTES));
   await reader.expectEnd();
   return manifest;
+}
+
+function notOurs(first: Buffer): PalaceError {
+  const [, program] = Object.entries(COMPRESSED).find(([magic]) => first.toString("hex").startsWith(magic)) ?? [];
+  if (program === undefined) return damaged("it is no backup of ours");
+  const hint = `decompress it first: ${program} -dc FILE > backup.tar`;
+  return new PalaceError("CONFIG_USAGE", `the backup is compressed with ${program}`, hint);
 }
 
 async function writeFile(

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { badParams } from "../../base/errors.ts";
-import type { ForgetSelector, Found, UndoPlan } from "../port/hygiene.ts";
+import type { ForgetSelector, Found, UndoPlan, UndoWindow } from "../port/hygiene.ts";
 import type { LedgerTx, Traces, WriteCall } from "../port/ledger.ts";
 import type { AuditRequest, TextMark } from "../../protocol/hygiene.ts";
 import { preview } from "../drawer/logical.ts";
@@ -88,15 +88,13 @@ export function forget(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return { ...done, drawer_ids: ids.filter(isClean).slice(0, SHOWN_MAX), missing: found.missing };
 }
 
-type UndoParams = { agent: string; sinceMs: number; untilMs: number };
-
 /** Reads the arguments of undo. Errors: PROTOCOL_BAD_PARAMS. */
-export function readUndo(params: Record<string, unknown>): UndoParams {
-  const { agent, sinceMs, untilMs } = params;
+function readUndo(params: Record<string, unknown>): UndoWindow {
+  const { agent, sinceMs, untilMs, seq = null } = params;
   const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-  if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs))
-    return { agent, sinceMs, untilMs };
-  throw badParams("agent must be a name, sinceMs and untilMs moments in ms");
+  if (typeof agent === "string" && agent !== "" && isTime(sinceMs) && isTime(untilMs) && (seq === null || isTime(seq)))
+    return { agent, sinceMs, untilMs, seq };
+  throw badParams("agent must be a name, sinceMs and untilMs moments in ms, seq a number");
 }
 
 /** Reads the arguments of a page of the journal. Errors: PROTOCOL_BAD_PARAMS. */
@@ -116,12 +114,9 @@ export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Rec
   };
 }
 
-export function previewUndo(
-  tx: LedgerTx,
-  { agent, sinceMs, untilMs }: UndoParams,
-  traces: Traces,
-): Record<string, unknown> {
-  const plan = tx.undo.plan(agent, sinceMs, untilMs, SHOWN_MAX);
+/** Plans an undo. Errors: as readUndo. */
+export function previewUndo(tx: LedgerTx, params: Record<string, unknown>, traces: Traces): Record<string, unknown> {
+  const plan = tx.undo.plan(readUndo(params), SHOWN_MAX);
   const items = plan.items.map(({ text, ...item }) =>
     text === undefined ? item : { ...item, preview: shown(text, undefined) },
   );
@@ -129,8 +124,7 @@ export function previewUndo(
 }
 
 export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
-  const { agent, sinceMs, untilMs } = readUndo(call.params);
-  return answerOf(tx.undo.undo(agent, sinceMs, untilMs), traces);
+  return answerOf(tx.undo.undo(readUndo(call.params)), traces);
 }
 
 /** Replaces all graph entries of a file by one item, because they are many and their names are the user's words. */

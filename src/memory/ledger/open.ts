@@ -124,9 +124,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
         "STORE_READ_ONLY",
         `${file} cannot be written; reads go on`,
         "make its folder writable for this user and run `palace restart`",
-        {
-          cause,
-        },
+        { cause },
       ),
   ],
   [

@@ -70,9 +70,12 @@ export type UndoPlan<Item = UndoItem> = {
   agents: string[];
 };
 
+/** Writes to undo: the writes of `agent` that arrived in that time. `seq`: journal row of the only write to undo. */
+export type UndoWindow = { agent: string; sinceMs: number; untilMs: number; seq: number | null };
+
 /** Plans an undo, and does it. Concurrency and errors: as LedgerTx. */
 export interface UndoTx {
   /** Returns what an undo would do. Only the first `textsMax` items have texts. */
-  plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo>;
-  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan;
+  plan(window: UndoWindow, textsMax: number): UndoPlan<PlannedUndo>;
+  undo(window: UndoWindow): UndoPlan;
 }

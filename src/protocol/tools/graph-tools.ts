@@ -58,10 +58,7 @@ export const GRAPH_TOOLS = {
   find_tunnels: tool(
     { ...READ, aliases: { wing1: "wing_a", wing2: "wing_b" } },
     "Rooms that several wings have, of two given wings or of any.",
-    {
-      wing_a: text("One of the wings"),
-      wing_b: text("The other"),
-    },
+    { wing_a: text("One of the wings"), wing_b: text("The other") },
   ),
   graph_stats: tool(READ, "How rooms, wings and tunnels hang together, in numbers.", {}),
   create_tunnel: tool(

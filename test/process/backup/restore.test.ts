@@ -233,6 +233,9 @@ it("an encrypted backup is restored only with its passphrase, also from a pipe, 
   const restore = ["restore", "-", "--yes", "--passphrase-file", secret];
   expect(await palace.run("palace", restore, { input: readFileSync(file) })).toMatchObject({ code: 0 });
   expect(rowsOf(palace).drawers).toHaveLength(2);
+  const verify = ["backup", "verify", "-", "--json", "--passphrase-file", secret];
+  const whole = await palace.run("palace", verify, { input: readFileSync(file) });
+  expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([0, { ok: true, file: "-", encrypted: true }]);
   const piped = await palace.run("palace", ["backup", "-"]);
   expect(piped.code).toBe(0);
   expect(piped.stdout).toContain("manifest.json");

@@ -58,6 +58,11 @@ test("history lists writes newest first and filters them by agent, tool and time
   const mined = await palace.run("palace", ["history", "--limit", "9"]);
   expect(mined.stdout).toMatch(/\tsource\.replace\tw\/general, deploy\.md, /);
   expect(mined.stdout).toMatch(/\tadd_drawer\tw\/two, "two says 2"\t/);
+
+  const undo = ["history", "undo", "--client", "one", "--since", "1h", "--seq", String(ofOne.entries[1]?.seq)];
+  expect(JSON.parse((await palace.run("palace", [...undo, "--yes", "--json"])).stdout)).toMatchObject({ removed: 1 });
+  const left = await palace.run("palace", ["ls", "w/one"]);
+  expect([0, 1, 2].filter((index) => left.stdout.includes(`one says ${index}`))).toEqual([0, 2]);
   expect(mined.stdout).not.toMatch(/[{}]|\.cache/);
   const why = await palace.run("palace", ["mine", "why", join(project, "deploy.md")]);
   expect(why.stdout).toContain("wing\tw (as it was filed before)");

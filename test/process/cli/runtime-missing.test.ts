@@ -32,7 +32,12 @@ test("doctor names the command that fetches the missing runtime of a palace with
   expect(checks.find(({ name }) => name === "model")).toMatchObject({
     state: "warn",
     hint: "./scripts/palace model get",
+    detail: expect.stringMatching(
+      /^search by words and meaning, without the model: the model's runtime is not/,
+    ) as string,
   });
+  const row = (await palace.run("palace", ["status"], { env })).stdout;
+  expect(row).toContain("by words and meaning, without the model: the model's runtime is not");
   const found = await palace.run("palace", ["search", "key"], { env });
   expect(found.stderr).toContain("the model's runtime is not installed");
 });

@@ -61,6 +61,34 @@ test("a synonym runs a verb that reads or adds, and only suggests any other verb
   expect((await palace.run("palace", ["version"])).stdout).toMatch(/^palace-devbox \d/);
 });
 
+test("a mistyped subverb gets the nearest one as a suggestion, and nothing runs", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const suggested: [string, string][] = [
+    ["backup verfy", "backup verify"],
+    ["backup restor", "backup restore` \\(replace the palace with a backup\\)"],
+    ["token lst", "bridge token list"],
+    ["bridge token lst", "bridge token list"],
+    ["bridge statsu", "bridge status"],
+    ["status lgos", "status logs"],
+    ["status spool lst", "status spool list"],
+    ["config lst", "config list"],
+    ["outcome lst", "outcome list"],
+    ["events lst", "events list"],
+    ["events task creat", "events task create"],
+    ["mine dcos", "mine docs"],
+    ["history udno", "history undo"],
+    ["devbox shel", "devbox shell"],
+  ];
+  for (const [line, meant] of suggested) {
+    const { code, stdout, stderr } = await palace.run("palace", line.split(" "), { cwd: palace.home });
+    expect([code, stdout], line).toEqual([2, ""]);
+    expect(stderr, line).toMatch(new RegExp(`\\n {2}did you mean \`\\S*palace ${meant}.*\\?`));
+  }
+  for (const line of ["status quux", "bridge token quux", "config get quux"])
+    expect((await palace.run("palace", line.split(" "))).stderr, line).not.toContain("did you mean");
+});
+
 test("bash completes verbs, subverbs and options with --palace in any position", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);

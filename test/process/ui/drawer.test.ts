@@ -168,6 +168,8 @@ test("the page's history undoes one write of another client, after a preview", a
   await page.getByText("1 addition to remove").waitFor();
   await press(page, "Take back");
   await page.getByText("Taken back: 1 change.").waitFor();
+  const after = await json<{ entries: { method: string; arguments: object }[] }>(palace, "history");
+  expect(after.entries[0]).toMatchObject({ method: "memory.undo", arguments: { seq: expect.any(Number) as number } });
   expect((await palace.run("palace", ["show", palace.ids[1] ?? ""])).code).not.toBe(0);
   expect((await palace.run("palace", ["show", palace.ids[0] ?? ""])).code).toBe(0);
   expect(page.complaints).toEqual([]);

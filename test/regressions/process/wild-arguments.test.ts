@@ -90,6 +90,7 @@ test.each([
   ["memory.audit", `{"agent":${WILD},"limit":1}`, BAD_PARAMS],
   ["memory.undoPreview", `{"agent":${WILD},"sinceMs":0,"untilMs":1}`, BAD_PARAMS],
   ["memory.undo", `{"agent":"a","sinceMs":${WILD},"untilMs":1}`, BAD_PARAMS],
+  ["memory.undo", `{"agent":"a","sinceMs":0,"untilMs":1,"seq":${WILD}}`, BAD_PARAMS],
   ["memory.erasure", `{"waitMs":${WILD}}`, { result: {} }],
   ["message.add", `{"sourceFile":"/f","messages":[${WILD}]}`, BAD_PARAMS],
   ["palace.wakeUp", `{"wing":${WILD}}`, BAD_PARAMS],

@@ -7,7 +7,7 @@ test("search describes each state of the model in a sentence for people", () => 
     describeSearch({ modelState, modelDetail });
   expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
   expect(told("loading", "/models/x")).toContain("it finds more when the model is loaded.");
-  expect(told("downloading", "12 % of 90 MB")).toContain("when the model is downloaded (12 % of 90 MB).");
+  expect(told("downloading", "12 % of 91 MB")).toContain("when the model is downloaded (12 % of 91 MB).");
   expect(told("missing", "the model could not be downloaded (fetch failed); searching without it")).toBe(
     "Search finds memories by words and meaning, without the model: the model could not be downloaded. `palace doctor` says what to do.",
   );

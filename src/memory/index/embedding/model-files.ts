@@ -71,7 +71,7 @@ async function identify(modelFile: string, cacheDir: string): Promise<ModelIdent
 }
 
 /**
- * Returns the file's hash. Hashing 90 MB takes longer than the rest of a start, so the result is cached until the file's size or time
+ * Returns the file's hash. Hashing 91 MB takes longer than the rest of a start, so the result is cached until the file's size or time
  * changes.
  */
 async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {

@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../../base/is-record.ts";
 import type { Metadata } from "../../port/drawer.ts";
-import type { PlannedUndo, UndoItem, UndoPlan, UndoTx } from "../../port/hygiene.ts";
+import type { PlannedUndo, UndoItem, UndoPlan, UndoTx, UndoWindow } from "../../port/hygiene.ts";
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest, drawerDigest, isMetadata, wholeId } from "../record.ts";
@@ -28,8 +28,9 @@ type History = {
   firstSeq: number;
   changed?: History;
 };
-type Window = { agent: string; sinceMs: number; untilMs: number };
 
+/** Condition for the journal rows of the writes to undo, with the parameters of UndoWindow. */
+const IN_WINDOW = "agent = @agent AND at_ms BETWEEN @sinceMs AND @untilMs AND (@seq IS NULL OR seq = @seq)";
 /** Prefix of the agent names that a person's own commands use. */
 const COMMANDS = "palace ";
 const ORDER: readonly ImageKind[] = [
@@ -54,8 +55,8 @@ export class SqliteUndo implements UndoTx {
     this.#tx = tx;
   }
 
-  plan(agent: string, sinceMs: number, untilMs: number, textsMax: number): UndoPlan<PlannedUndo> {
-    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+  plan(window: UndoWindow, textsMax: number): UndoPlan<PlannedUndo> {
+    const { items, counts } = this.#plan(window);
     const planned = items.map(({ item, history }, at): PlannedUndo => {
       const text = at < textsMax ? this.#textOf(item, history) : undefined;
       return text === undefined ? item : { ...item, text };
@@ -63,34 +64,31 @@ export class SqliteUndo implements UndoTx {
     return { ...counts, items: planned };
   }
 
-  undo(agent: string, sinceMs: number, untilMs: number): UndoPlan {
-    const { items, counts } = this.#plan(agent, sinceMs, untilMs);
+  undo(window: UndoWindow): UndoPlan {
+    const { items, counts } = this.#plan(window);
     for (const { item, history } of items) if (item.change !== "refused") this.#restore(history);
     return { ...counts, items: items.map(({ item }) => item) };
   }
 
-  #plan(
-    agent: string,
-    sinceMs: number,
-    untilMs: number,
-  ): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
+  #plan(window: UndoWindow): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
+    const { agent, sinceMs, untilMs } = window;
     const { writes, windowMs } = this.#database
-      .prepare<[string, number, number], { writes: number; windowMs: number | null }>(
-        "SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result)",
+      .prepare<UndoWindow, { writes: number; windowMs: number | null }>(
+        `SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       )
-      .get(agent, sinceMs, untilMs) ?? { writes: 0, windowMs: null };
+      .get(window) ?? { writes: 0, windowMs: null };
     const newestMs = this.#database
       .prepare<[string], number>(
         "SELECT at_ms FROM journal WHERE agent = ? AND NOT is_refusal(result) ORDER BY seq DESC LIMIT 1",
       )
       .pluck();
     const tooOld = this.#database
-      .prepare<[string, number, number], number>(
-        `SELECT count(*) FROM journal WHERE agent = ? AND at_ms >= ? AND at_ms <= ?
+      .prepare<UndoWindow, number>(
+        `SELECT count(*) FROM journal WHERE ${IN_WINDOW}
            AND NOT is_refusal(result) AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
       )
       .pluck()
-      .get(agent, sinceMs, untilMs);
+      .get(window);
     const agents = this.#database
       .prepare<[number, number], string>(
         "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result) GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
@@ -98,17 +96,17 @@ export class SqliteUndo implements UndoTx {
       .pluck()
       .all(sinceMs, untilMs);
     const dated = this.#database
-      .prepare<[string, number, number], { dated: number; earliestMs: number | null }>(
+      .prepare<UndoWindow, { dated: number; earliestMs: number | null }>(
         `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
            JOIN journal ON journal.seq = journal_claim.journal
-           WHERE agent = ? AND at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result)`,
+           WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       )
-      .get(agent, sinceMs, untilMs) ?? { dated: 0, earliestMs: null };
+      .get(window) ?? { dated: 0, earliestMs: null };
     // Facts are restored before the entities that they name, and drawers before their outcomes.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
-    const items = this.#histories(agent, sinceMs, untilMs).flatMap((history) => {
-      const item = this.#withDrawer(this.#judge(history, leaving, { agent, sinceMs, untilMs }), drawers, agent);
+    const items = this.#histories(window).flatMap((history) => {
+      const item = this.#withDrawer(this.#judge(history, leaving, window), drawers, agent);
       if (item?.kind === "drawer") drawers.set(item.id, item);
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
@@ -117,13 +115,13 @@ export class SqliteUndo implements UndoTx {
     return { items, counts: { writes, tooOld: tooOld ?? 0, ...dated, latestMs, agents } };
   }
 
-  #histories(agent: string, sinceMs: number, untilMs: number): History[] {
+  #histories(window: UndoWindow): History[] {
     const rows = this.#database
-      .prepare<[string, number, number], ImageRow>(
+      .prepare<UndoWindow, ImageRow>(
         `SELECT c.journal AS seq, c.kind, c.id, c.before, c.after FROM change c JOIN journal j ON j.seq = c.journal
-           WHERE j.agent = ? AND j.at_ms >= ? AND j.at_ms <= ? ORDER BY c.journal`,
+           WHERE ${IN_WINDOW} ORDER BY c.journal`,
       )
-      .all(agent, sinceMs, untilMs);
+      .all(window);
     const histories = new Map<string, History>();
     for (const { seq, kind, id, before, after } of rows) {
       const name = `${kind} ${id}`;
@@ -155,7 +153,7 @@ export class SqliteUndo implements UndoTx {
   }
 
   /** Decides whether a row can be restored. Returns undefined if it already has its old state. */
-  #judge(history: History, leaving: ReadonlySet<string>, window: Window): UndoItem | undefined {
+  #judge(history: History, leaving: ReadonlySet<string>, window: UndoWindow): UndoItem | undefined {
     const { kind, id, before, after, changed } = history;
     if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;
     // A filing record is restored even if somebody else has changed it since.
@@ -249,15 +247,15 @@ export class SqliteUndo implements UndoTx {
   }
 
   /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace has no journal rows and is not found. */
-  #otherWriter({ kind, id, firstSeq }: History, { agent, sinceMs, untilMs }: Window): string {
+  #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
     const other = this.#database
-      .prepare<[string, string, number, string, number, number], string>(
+      .prepare<UndoWindow & Pick<History, "kind" | "id" | "firstSeq">, string>(
         `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
-           WHERE c.kind = ? AND c.id = ? AND c.journal > ? AND NOT (j.agent = ? AND j.at_ms BETWEEN ? AND ?)
+           WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})
            ORDER BY c.journal DESC LIMIT 1`,
       )
       .pluck()
-      .get(kind, id, firstSeq, agent, sinceMs, untilMs);
+      .get({ ...window, kind, id, firstSeq });
     return other ?? "a MemPalace beside this memory";
   }
 }

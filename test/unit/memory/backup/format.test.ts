@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookInto } from "../../../../src/memory/backup/look.ts";
@@ -79,6 +80,16 @@ test("a flipped bit is found in each part: headers, manifest, files, padding, se
   }
   expect(at.size).toBeGreaterThan(500);
   expect(unnoticed).toEqual([]);
+});
+
+test.each([
+  ["gzip", gzipSync],
+  ["zstd", zstdCompressSync],
+])("a backup compressed with %s is refused with the command that decompresses it", async (program, compress) => {
+  const hint = `decompress it first: ${program} -dc FILE > backup.tar`;
+  await expect(verify(compress(archive))).rejects.toMatchObject({
+    ...{ code: "CONFIG_USAGE", message: `the backup is compressed with ${program}`, hint },
+  });
 });
 
 test("a byte after the end of the archive is refused, whether it arrives in the last chunk or in a separate chunk", async () => {

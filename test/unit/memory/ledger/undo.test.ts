@@ -116,6 +116,20 @@ test("undo reverts an agent's writes, a second undo reverts the first, and so on
   expect(state()).toEqual(before);
 });
 
+test("undo of one write by its seq keeps the other writes that arrived in the same millisecond", () => {
+  add("b", "word one");
+  const [seq] = all("SELECT seq FROM journal").flat();
+  const peer = { agent: "b", door: "unix", uid: 0, pid: 1 };
+  const params = { wing: "w", room: "r", content: "word two" };
+  const call = { key: "second", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
+  writer.commit([{ ...call, atMs: clock }]);
+  expect(all("SELECT count(DISTINCT at_ms), count(*) FROM journal")).toEqual([[1, 2]]);
+  const window = { agent: "b", sinceMs: clock, untilMs: clock };
+  expect(previewUndo(writer.tx, window, LEARNING_TRACES)).toMatchObject({ writes: 2, removed: 2 });
+  expect(write("undoer", "memory.undo", { ...window, seq })).toMatchObject({ writes: 1, removed: 1, refused: 0 });
+  expect(all("SELECT text FROM drawer")).toEqual([["word two"]]);
+});
+
 test("undo names and keeps a change that somebody else overwrote, and reverts the rest", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
