@@ -57,12 +57,18 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     let said = "";
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
+    // demuxStream also writes into a full buffer, so a slow disk would fill the memory with a large home.
+    stream.on("data", () => stdout.writableNeedDrain && stream.pause());
+    stdout.on("drain", () => stream.resume());
+    const broken = new Promise<never>((_, failed) => stdout.once("error", failed));
     const ended = finished(stream, { writable: false });
-    // If the connection to Docker is lost now, the start fails, too, and reports it.
-    ended.catch(() => undefined);
+    // If the connection to Docker or the output is lost now, the start or the wait below reports it.
+    for (const lost of [broken, ended]) lost.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
-    const [{ StatusCode }] = await Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
+    const waited = Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
+    // If the output cannot be written, the program ends here, because it may hold the memory's lock.
+    const [{ StatusCode }] = await Promise.race([waited, broken]);
     stdout.end();
     return { code: StatusCode, said: said.trim() };
   } catch (error) {

@@ -153,7 +153,10 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   sum.pipe(part);
   const written = finished(part);
   sum.once("error", (error) => part.destroy(error));
-  const [{ code, said }] = await Promise.all([runOneOff(engine, project, { ...program, stdout: sum }), written]);
+  written.catch((error: Error) => sum.destroy(error));
+  // Waits for the end of the program even on a full disk. The old stack could not start beside it.
+  const { code, said } = await runOneOff(engine, project, { ...program, stdout: sum });
+  await written;
   if (code !== 0) throw copyFailed(file, said);
   renameSync(`${file}.part`, file);
   return { bytes, sha256: hash.digest("hex") };

@@ -49,7 +49,7 @@ export type OutboxOptions = {
 export type Outbox = {
   /** Wakes the pump. Call it after each commit; it needs little time. */
   wake(): void;
-  /** Stops sending and resolves after the running batch. Sending continues when the caller calls the returned function. */
+  /** Stops sending and resolves after the running opening or batch. Sending continues when the caller calls the returned function. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the current batch and closes the driver, within `timeoutMs`. Idempotent. */
@@ -133,7 +133,7 @@ class Pump {
           await this.#leaveAlone(lock);
           continue;
         }
-        await this.#open();
+        await (this.#sending = this.#open());
         this.#woken = false;
         while (await (this.#sending = this.#sendNext())) this.#failures = 0;
         this.#failures = 0;

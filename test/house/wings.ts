@@ -90,6 +90,7 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "ledger/history/undo-bounds",
     "ledger/json-column",
     "ledger/open",
+    "ledger/outbox-kinds",
     "ledger/read/reader",
     "ledger/record",
     "ledger/schema/graph-schema",

@@ -11,6 +11,7 @@ import { PalaceError } from "../../base/errors.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { notedRecords, writeNotes } from "../notes.ts";
+import { inodeOf } from "../inode.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./file-document.ts";
@@ -23,7 +24,7 @@ import { leaveToOthers } from "./nested.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./survey.ts";
-import { claimStage, findStage, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
+import { claimStage, findStage, hasMost, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
@@ -68,6 +69,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   const plan = planFeed({ survey, manifest: noted, records, isMined, rules, force: options.force });
   if (!front.removes || options.only !== undefined) plan.gone = [];
   assertNotVanished(plan, survey.documents.length, options);
+  assertSameProject(stage, noted, options);
 
   const report: FeedReport = {
     wing: project.wing,
@@ -82,7 +84,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   // Without notes, the links may be older than the palace's documents.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
-    ...{ schema: 1, root, wing: project.wing, rules, files: { ...noted?.files } },
+    ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
     ...(isBehind && { linksBehind: true }),
   };
   const registry = readRegistry(options.registryFile);
@@ -193,6 +195,18 @@ function openProject(dir: string, { name }: Front): string {
   }
   if (!statSync(root).isDirectory()) throw unreadable("is not a folder");
   return root;
+}
+
+/** Refuses another project that is now at the same path: the devbox mounts each project at /workspace. */
+function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
+  const { folder = "" } = noted ?? {};
+  if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;
+  if (hasMost(stage.root, stagedPath(stage, ""), noted)) return;
+  throw new PalaceError(
+    "FEEDER_SOURCE_UNREADABLE",
+    `${dir} holds another project than the one that was filed from it into the wing "${noted.wing}"`,
+    `give it a wing of its own: palace mine ${front.name} ${quoted(dir)} --wing NAME; to replace the filed documents: --force`,
+  );
 }
 
 /** Refuses a run that would remove all documents: an unmounted volume looks like a project without documents. */

@@ -3,7 +3,17 @@
  * time, and the staged path is the document's `source_file` in the palace. The folder `.manifest` has one note per wing, folder and palace
  * with the filed documents. README.md gives the reasons.
  */
-import { existsSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
@@ -24,6 +34,8 @@ export type Manifest = {
   /** Digest of the rules for rooms and refused texts with which the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
+  /** Inode of the folder. Another folder may be mounted at the same path later. Older notes do not have it. */
+  folder?: string;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
 };
@@ -53,7 +65,7 @@ export function findStage(options: StageOptions): Stage {
   const home = stagingHome(options.cacheDir);
   const notes = join(home, MANIFESTS, options.wing);
   const owner = readOwner(notes);
-  const isOurs = owner === undefined || owner === options.root || isMoved(owner, options.root);
+  const isOurs = owner === undefined || owner === options.root || isMoved(owner, options);
   return {
     isInPlace: false,
     home,
@@ -184,9 +196,31 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder had the same name elsewhere and no longer exists: the project was moved. */
-function isMoved(owner: string, root: string): boolean {
-  return basename(owner) === basename(root) && !existsSync(owner);
+/** Returns true if the owner's folder had the same name elsewhere and no longer exists, and its documents are here: it was moved. */
+function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
+  if (basename(owner) !== basename(root) || existsSync(owner)) return false;
+  const home = stagingHome(cacheDir);
+  const notes = readNotes<Manifest>(join(home, MANIFESTS, wing, manifestName(owner, palace)), "files");
+  return notes === undefined || hasMost(root, join(home, wing), notes);
+}
+
+/**
+ * Returns true if the folder has most of the filed documents with the bytes of their staged copies, or if none was filed. Otherwise it is
+ * another project, which must not replace and remove them.
+ */
+export function hasMost(root: string, copies: string, { files }: Manifest): boolean {
+  const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
+  const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));
+  return filed.length === 0 || same.length * 2 > filed.length;
+}
+
+function isSameFile(one: string, other: string): boolean {
+  try {
+    const [a, b] = [lstatSync(one), lstatSync(other)];
+    return a.isFile() && b.isFile() && a.size === b.size && readFileSync(one).equals(readFileSync(other));
+  } catch {
+    return false;
+  }
 }
 
 function manifestName(root: string, palace: string): string {

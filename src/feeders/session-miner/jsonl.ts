@@ -33,21 +33,21 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
           { cause: error },
         );
       }
-      return (
-        names
-          .filter((name) => name.endsWith(".jsonl") && (deep || name.split("/").length <= 2))
-          .sort()
-          .flatMap((name) => {
-            const path = join(root, name);
-            const stat = statSync(path, { throwIfNoEntry: false });
-            if (stat?.isFile() !== true || stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return [];
-            const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
-            files.set(id, path);
-            return [{ id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` }];
-          })
-          // Puts an original before its forks.
-          .sort((one, other) => one.updatedMs - other.updatedMs)
-      );
+      const found = names
+        .filter((name) => name.endsWith(".jsonl") && (deep || name.split("/").length <= 2))
+        .sort()
+        .flatMap((name) => {
+          const path = join(root, name);
+          const stat = statSync(path, { throwIfNoEntry: false });
+          if (stat?.isFile() !== true || stat.size > TRANSCRIPT_SIZE_MAX_BYTES) return [];
+          const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
+          return [{ path, head: { id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` } }];
+        })
+        // Puts an original before its forks.
+        .sort((one, other) => one.head.updatedMs - other.head.updatedMs);
+      // People copy a session to the folder of a renamed project and continue there. The newest copy is the session.
+      for (const { path, head } of found) files.set(head.id, path);
+      return found.filter(({ path, head }) => files.get(head.id) === path).map(({ head }) => head);
     },
     read: (head) => {
       const path = files.get(head.id);

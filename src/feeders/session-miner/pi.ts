@@ -52,7 +52,10 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
   return session;
 }
 
-/** Returns the path from the root to the last entry. If no entry names a parent, returns all entries in the order of the file. */
+/**
+ * Returns the path from the root to the last entry. If no entry names a parent, returns all entries in the order of the file. If a parent
+ * is missing, because its line is damaged, the path continues with the entry above it in the file.
+ */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
   const isTree = entries.some((entry) => typeof entry["parentId"] === "string");
@@ -62,7 +65,8 @@ function branch(entries: readonly Fields[]): Fields[] {
   for (let entry = entries.at(-1); entry !== undefined && !seen.has(entry);) {
     seen.add(entry);
     way.push(entry);
-    entry = byId.get(textOf(entry["parentId"]));
+    const parent = textOf(entry["parentId"]);
+    entry = byId.get(parent) ?? (parent === "" ? undefined : entries[entries.indexOf(entry) - 1]);
   }
   return way.reverse();
 }

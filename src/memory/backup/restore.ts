@@ -44,7 +44,7 @@ export function listAllAgain(folder: string): void {
       const forget = ledger.prepare("DELETE FROM meta WHERE key = ?");
       for (const key of PUBLIC_MARKS) forget.run(key);
       for (const listed of [DRAWERS, CLOSETS]) {
-        ledger.exec(`DELETE FROM ${listed.table}`);
+        ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE 'removed:${listed.table}:%'`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
       // The links' files may be outside the folders that a restore replaces. A link that they lack would then count as deleted.

@@ -29,3 +29,9 @@ export const CLOSETS: OutboxKind = {
   pending: "SELECT count(*) FROM closet WHERE vector IS NULL",
   target: "closet_target",
 };
+
+/**
+ * Returns the key in `meta` of a removed row that an earlier palace may still have. `id`: SQL. The key without an id has the ids of the
+ * earlier palaces' collections, each after a `#`.
+ */
+export const removedKey = ({ table }: Pick<OutboxKind, "table">, id: string): string => `'removed:${table}:' || ${id}`;

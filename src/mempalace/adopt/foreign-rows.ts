@@ -4,6 +4,7 @@
  */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
+import { CLOSETS, DRAWERS, type OutboxKind, removedKey } from "../../memory/ledger/outbox-kinds.ts";
 import { isSameRow, isMetadata } from "../../memory/ledger/record.ts";
 import { adoptedKey, isAsAdopted } from "../../memory/ledger/tables/adopted-digests.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
@@ -30,23 +31,27 @@ const SAMPLE_PAGE_ROWS = 50;
  * `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides are equal.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for the ledger's rows, and for its removals that still wait to be sent. Each statement takes the ids twice. */
+/** SQL for ids of removals that this palace does not have yet. Some were sent to another palace, which was used meanwhile (outbox-list.ts). */
+const unsentRemovals = (kind: OutboxKind, table: string): string => `
+    SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
+      WHERE (i.value IN (SELECT id FROM ${kind.table})
+          OR (EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")})
+            AND (SELECT instr(e.value, p.id) > 0 AND t.value NOT LIKE '%' || p.id FROM (SELECT '#' || ? AS id) p
+                JOIN meta e ON e.key = ${removedKey(kind, "''")} JOIN meta t ON t.key = '${kind.target}')))
+        AND NOT EXISTS (SELECT 1 FROM ${table} d WHERE d.id = i.value)`;
+/** SQL for the ledger's rows, and for its removals that still wait to be sent. It takes the ids twice, then the collection's id. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
     SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
         EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS listed,
         (SELECT value FROM meta WHERE key = ${adoptedKey("d.id")}) AS mark
       FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
-    UNION ALL
-    SELECT o.id, '', '{}', 0, 1, NULL FROM outbox o
-      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
+    UNION ALL ${unsentRemovals(DRAWERS, "drawer")}`,
   closets: `
     SELECT c.id, c.text, c.metadata, c.vector IS NOT NULL AS embedded,
         EXISTS (SELECT 1 FROM closet_outbox o WHERE o.id = c.id) AS listed, NULL AS mark
       FROM closet c WHERE c.id IN (SELECT value FROM json_each(?))
-    UNION ALL
-    SELECT o.id, '', '{}', 0, 1, NULL FROM closet_outbox o
-      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM closet c WHERE c.id = o.id)`,
+    UNION ALL ${unsentRemovals(CLOSETS, "closet")}`,
 };
 
 type KnownRow = { id: string; text: string; metadata: string; embedded: number; listed: number; mark: string | null };
@@ -195,7 +200,8 @@ export class ForeignRows {
   /** Returns the states of the given ids in the ledger. A removal that still waits to be sent is known but not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
-    const found = this.#ledger.prepare<[string, string], KnownRow>(KNOWN[this.#kind]).all(list, list);
+    const sql = KNOWN[this.#kind];
+    const found = this.#ledger.prepare<[string, string, string], KnownRow>(sql).all(list, list, this.#collection.id);
     return new Map(
       found.map(({ id, text, metadata, embedded, listed, mark }) => {
         const column = this.#kind === "drawers" ? "drawer.metadata" : "closet.metadata";

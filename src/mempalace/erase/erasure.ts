@@ -179,6 +179,10 @@ class Eraser {
     }
     faultPoint("erase.after-sent");
     if (!isHere()) {
+      if (isThere)
+        this.#notes.push(
+          `${chromaFile(dir)}, an earlier public palace, may still have the text: delete this file if nobody uses it`,
+        );
       if (driver === "chroma")
         this.#notes.push(
           "the Chroma server's own files, which cannot be reached from here, keep deleted bytes until they are rewritten: stop it and run `chroma vacuum --path ITS_FOLDER`",

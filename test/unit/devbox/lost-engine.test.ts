@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { watched } from "../../../src/cli/devbox/call.ts";
 import { connectEngine, hasVolume } from "../../../src/devbox/engine.ts";
@@ -106,4 +107,64 @@ test("after compose lost the connection to Docker the hint says to start Docker"
   await serve({});
   const said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
   expect(composeFailed("the stack did not start", said, { root: "/stack", env: {} }).hint).toContain("start Docker");
+});
+
+/** Returns a frame of a program's stdout, as Docker sends it. */
+function frame(size: number): Buffer {
+  const head = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt32BE(size, 4);
+  return Buffer.concat([head, Buffer.alloc(size)]);
+}
+
+/** Serves a program that writes `frames` MiB and then ends. */
+async function servePrinter(frames: number, removed: () => void): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  await serve({
+    attach: (_, response) => {
+      response.writeHead(200).flushHeaders();
+      const more = (left: number): void => {
+        if (left === 0) return void response.end(() => ended.resolve());
+        if (response.write(frame(1024 ** 2))) setImmediate(more, left - 1);
+        else response.once("drain", () => more(left - 1));
+      };
+      more(frames);
+    },
+    wait: (_, response) => void ended.promise.then(() => json({ StatusCode: 0 })(_, response)),
+    abc: (_, response) => {
+      removed();
+      response.writeHead(204).end();
+    },
+  });
+}
+
+test("a slow disk holds a program's output back, and the output does not fill the memory", async () => {
+  await servePrinter(64, () => {});
+  const engine = await connectEngine(`unix://${socket()}`);
+  let most = 0;
+  let written = 0;
+  const stdout = new Writable({
+    write(piece: Buffer, _, done) {
+      most = Math.max(most, stdout.writableLength);
+      written += piece.length;
+      // The disk takes its time for the first piece only.
+      if (written === piece.length) setTimeout(done, 1_500);
+      else setImmediate(done);
+    },
+  });
+  const finishing = finished(stdout);
+  const { code } = await runOneOff(engine, "p", { imageId: "i", command: ["tar"], host: {}, stdout });
+  await finishing;
+  expect([code, written]).toEqual([0, 64 * 1024 ** 2]);
+  expect(most).toBeLessThan(16 * 1024 ** 2);
+});
+
+test("if the disk is full, the program is ended before the error is reported, because it may hold the memory's lock", async () => {
+  let isRemoved = false;
+  await servePrinter(Number.POSITIVE_INFINITY, () => (isRemoved = true));
+  const engine = await connectEngine(`unix://${socket()}`);
+  const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+  const stdout = new Writable({ write: (_piece, _encoding, done) => done(full) });
+  const work = runOneOff(engine, "p", { imageId: "i", command: ["tar"], host: {}, stdout });
+  await expect(work).rejects.toBe(full);
+  expect(isRemoved).toBe(true);
 });

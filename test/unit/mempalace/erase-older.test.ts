@@ -78,3 +78,13 @@ test("an erasure says that a Chroma server elsewhere may keep earlier texts, and
   const { pending, notes } = await erasure.settled(10_000);
   expect([pending, notes.some((note) => note.includes("earlier texts"))]).toEqual([0, true]);
 });
+
+test("an erasure names the files of an earlier public palace, which may still have the text", async () => {
+  waiting = [];
+  start(() => expect.unreachable(), false);
+  const { notes } = await erasure.settled(10_000);
+  expect(readFileSync(join(dir, "chroma.sqlite3")).includes("secret12x")).toBe(true);
+  expect(notes.join("\n")).toContain(
+    `${join(dir, "chroma.sqlite3")}, an earlier public palace, may still have the text`,
+  );
+});

@@ -37,3 +37,24 @@ test("a held outbox finishes the current batch and sends no other batch before r
   await vi.waitFor(() => expect(inner.read("b")).toBeDefined(), { timeout: 10_000, interval: 1 });
   await outbox.stop();
 });
+
+test("a hold waits until all drawers of another palace are listed, because unlisted drawers would look older than its rows", async () => {
+  const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const retarget = source.retarget.bind(source);
+  vi.spyOn(source, "retarget").mockImplementation(async (target) => {
+    asked.resolve();
+    await gate.promise;
+    await retarget(target);
+  });
+  const log = SILENT_LOG;
+  const outbox = startOutbox({ source, driver, log, clock: new QuickClock(), onState: () => {} });
+  await asked.promise;
+  let held = false;
+  const holding = outbox.hold().then((release) => ((held = true), release));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(held).toBe(false);
+  gate.resolve();
+  (await holding)();
+  await outbox.stop();
+});

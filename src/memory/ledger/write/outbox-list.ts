@@ -3,7 +3,7 @@
  * and adds them again. Runs on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
-import type { OutboxKind } from "../outbox-kinds.ts";
+import { type OutboxKind, removedKey } from "../outbox-kinds.ts";
 
 /** Number of rows that `retarget` lists in one transaction. Other writes wait for one transaction, a few milliseconds. */
 const LISTED_MAX = 2_000;
@@ -19,16 +19,31 @@ export class OutboxList {
   /** `group` runs its work as one transaction and calls `onDone` in it. */
   constructor(
     database: LedgerDatabase,
-    { table, sendable, target }: OutboxKind,
+    kind: OutboxKind,
     group: (work: () => void) => void,
     onDone: (id: string) => void = () => {},
   ) {
     this.#group = group;
     this.#onDone = onDone;
+    const { table, sendable, joined, target } = kind;
     this.#target = target;
     const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${sendable}`;
+    const [prefix, end] = [`removed:${table}:`, `removed:${table};`];
     this.#statements = {
       done: database.prepare(`DELETE FROM ${table} WHERE id = ? AND seq = ?`),
+      noteEarlier: database.prepare(
+        `INSERT INTO meta VALUES ('${prefix}', ?)
+           ON CONFLICT (key) DO UPDATE SET value = value || excluded.value WHERE instr(value, excluded.value) = 0`,
+      ),
+      keepRemoval: database.prepare(
+        `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, '' FROM (SELECT ? AS id) o ${joined}
+           WHERE c.id IS NULL AND EXISTS (SELECT 1 FROM meta WHERE key = '${prefix}')`,
+      ),
+      listRemovals: database.prepare(
+        `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT o.id, CAST(unixepoch('subsec') * 1000 AS INTEGER)
+           FROM (SELECT substr(key, ${prefix.length + 1}) AS id FROM meta WHERE key > '${prefix}' AND key < '${end}') o ${joined}
+           WHERE c.id IS NULL AND EXISTS (SELECT 1 FROM meta WHERE key = '${prefix}' AND instr(value, ?) > 0)`,
+      ),
       listAll: database.prepare(`${list} ORDER BY c.row`),
       listPart: database.prepare(`${list} AND c.row > ? AND c.row <= ? ORDER BY c.row`),
       endOfPart: database
@@ -55,18 +70,29 @@ export class OutboxList {
 
   done(entries: readonly { id: string; seq: number }[]): void {
     this.#group(() => {
-      for (const { id, seq } of entries) if (this.#statements.done.run(id, seq).changes > 0) this.#onDone(id);
+      for (const { id, seq } of entries) {
+        if (this.#statements.done.run(id, seq).changes === 0) continue;
+        this.#statements.keepRemoval.run(id);
+        this.#onDone(id);
+      }
     });
   }
 
-  /** Lists the next rows again if the palace is not the same as before. Returns true if there are more rows: call it again. */
+  /**
+   * Lists the next rows again if the palace is not the same as before. Returns true if there are more rows: call it again. For an earlier
+   * palace it also lists rows that were removed while another palace was in use. Otherwise these rows would come back as foreign rows.
+   */
   retarget(target: string): boolean {
-    const { getMeta, putMeta, listPart, endOfPart } = this.#statements;
+    const { getMeta, putMeta, listPart, endOfPart, noteEarlier, listRemovals } = this.#statements;
     const before = getMeta.get(this.#target);
     if (before === target) return false;
     const after = this.#listing?.target === target ? this.#listing.row : 0;
     const end = isKnownFolder(before, target) ? null : (endOfPart.get(after, LISTED_MAX) ?? null);
     this.#group(() => {
+      if (after === 0 && before !== undefined && !isSamePalace(before, target)) {
+        noteEarlier.run(collectionOf(before));
+        listRemovals.run(collectionOf(target));
+      }
       if (end === null) putMeta.run(this.#target, target);
       else listPart.run(after, end);
     });
@@ -89,6 +115,18 @@ export class OutboxList {
  * rows, and the reconciler sends the missing rows. Only another folder may have rows that are older than the ledger's.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
-  const folder = (name: string): string => name.slice(0, name.lastIndexOf("#"));
-  return target.startsWith("file:") && (before === undefined || folder(before) === folder(target));
+  return target.startsWith("file:") && (before === undefined || placeOf(before) === placeOf(target));
+}
+
+/** Returns true for the same place, and for the same collection at another place: a server may serve the files' folder. */
+function isSamePalace(before: string, target: string): boolean {
+  return placeOf(before) === placeOf(target) || collectionOf(before) === collectionOf(target);
+}
+
+function placeOf(target: string): string {
+  return target.slice(0, target.lastIndexOf("#"));
+}
+
+function collectionOf(target: string): string {
+  return target.slice(target.lastIndexOf("#"));
 }

@@ -47,6 +47,13 @@ function waiting(): { id: string; seq: number }[] {
   return rows;
 }
 
+function onlyDrawer(): string {
+  const ledger = new Database(file, { readonly: true });
+  const id = ledger.prepare<[], string>("SELECT id FROM drawer").pluck().get() ?? "";
+  ledger.close();
+  return id;
+}
+
 /** Files a drawer with its vector, and sends it to the palace `target`. */
 function sendTo(target: string): void {
   write("add_drawer", { wing: "w", room: "r", content: "text" });
@@ -68,6 +75,47 @@ test.each([
   sendTo(before);
   retarget(after);
   expect(waiting()).toHaveLength(times);
+});
+
+test("a drawer that was deleted while another palace was in use is also removed from the earlier palace", () => {
+  sendTo("file:/p#1");
+  retarget("http://h/t/d/c#2");
+  writer.outbox.done(waiting());
+  const id = onlyDrawer();
+  write("delete_drawer", { drawer_id: id });
+  writer.outbox.done(waiting());
+  writer.close();
+  writer = new LedgerWriter(file, applyWrite);
+  retarget("file:/p#1");
+  expect(waiting().map((entry) => entry.id)).toEqual([id]);
+  writer.outbox.done(waiting());
+  // The server has this removal already. It gets it again, because the ledger does not note which palace has which removal.
+  retarget("http://h/t/d/c#2");
+  expect(waiting().map((entry) => entry.id)).toEqual([id]);
+  write("add_drawer", { wing: "w", room: "r", content: "text" });
+  retarget("file:/p#1");
+  expect(waiting()).toEqual([]);
+});
+
+test("a palace that was never in use before keeps a row that was deleted here", () => {
+  sendTo("file:/p#1");
+  retarget("http://h/t/d/c#2");
+  write("delete_drawer", { drawer_id: onlyDrawer() });
+  writer.outbox.done(waiting());
+  retarget("file:/q#3");
+  expect(waiting()).toEqual([]);
+});
+
+test.each([
+  ["whose collection was made again", "file:/p#2"],
+  ["that a server serves from the same folder", "http://h/t/d/c#1"],
+])("a palace %s gets no removal twice", (_what, after) => {
+  sendTo("file:/p#1");
+  write("delete_drawer", { drawer_id: onlyDrawer() });
+  writer.outbox.done(waiting());
+  retarget(after);
+  retarget("file:/p#1");
+  expect(waiting()).toEqual([]);
 });
 
 test("a large palace is listed in parts, between which other writes run, and after a kill the list begins again", () => {
