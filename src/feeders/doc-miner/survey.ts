@@ -33,7 +33,7 @@ export type Survey = {
   skipped: Skip[];
   /** Paths that could not be read. It is unknown what is in them. */
   unreadable: string[];
-  /** Paths for which the ignore rules are too complex, so that it is unknown whether they and the paths below are documents. */
+  /** Paths whose filed drawers stay: documents that became too large, and paths for which the ignore rules are too complex. */
   undecided: string[];
 };
 /**
@@ -182,9 +182,10 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
       return skip(survey, rules, { file: path, reason: why });
     explain(isSniffed ? "a shell script by its first line" : kind === "weigh" ? "prose about secrets" : why);
     const stat = lstatSync(join(root, path));
-    if (stat.size > sizeMaxBytes)
+    if (stat.size > sizeMaxBytes) {
+      survey.undecided.push(path);
       skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
-    else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
+    } else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
     // A name without an extension may be anything, so leaving it out is not reported.
     if (isSniffed) return;

@@ -1,4 +1,7 @@
 /** Tests the document miner's plan of a run. The plan is made from the folder, the miner's notes and the palace. */
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   isFiled,
@@ -8,6 +11,7 @@ import {
   type PlanInput,
 } from "../../../../src/feeders/doc-miner/plan.ts";
 import type { Entry, Manifest, Stage } from "../../../../src/feeders/doc-miner/staging-area.ts";
+import { DOCS_RULES, surveyProject } from "../../../../src/feeders/doc-miner/survey.ts";
 import type { FilingRecord } from "../../../../src/protocol/filing.ts";
 
 const found = { path: "a.md", mtime: 100.5, size: 7 };
@@ -44,6 +48,14 @@ test("the miner skips an unchanged file that MemPalace has filed, unless --force
   expect(plan({ ...alone, force: true }).read).toEqual([found]);
   const later = { documents: [{ ...found, mtime: 101 }], skipped: [], unreadable: [], undecided: [] };
   expect(plan({ ...alone, survey: later }).read).toHaveLength(1);
+});
+
+test("a document that becomes too large keeps its drawers", () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "palace-plan-"));
+  writeFileSync(join(folder.path, "a.md"), "larger than five bytes");
+  const survey = surveyProject(folder.path, [], { ...DOCS_RULES, sizeMaxBytes: 5 });
+  expect(survey.skipped).toEqual([expect.objectContaining({ file: "a.md", outcome: "too_large" })]);
+  expect(plan({ survey })).toEqual({ read: [], unchanged: [], gone: [] });
 });
 
 test("times within a thousandth of a second count as equal", () => {
