@@ -2,7 +2,7 @@
  * Spans of a trace, for every wing. Without a tracer (the usual case) every function here does nothing, and nothing else is loaded.
  * `open-telemetry.ts` makes the tracer.
  */
-import { isRecord } from "./is-record.ts";
+import { isRecord } from "./parse-json.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";

@@ -2,7 +2,7 @@
  * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
  * its requests end with the process, and the session drops late answers.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { LogFields } from "../../base/log.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";

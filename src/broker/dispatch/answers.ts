@@ -1,6 +1,6 @@
 /** Shared parts of all route tables' answers: failures, keys and times of calls, and reports to log and metrics. */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { agentName, NAMELESS } from "../../protocol/agent-name.ts";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { asTyped } from "../../memory/text/validate.ts";
 import { isWriteMethod } from "../tools/writes.ts";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";

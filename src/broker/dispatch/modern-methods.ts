@@ -3,7 +3,7 @@
  * read the request's envelope.
  */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { offer, OFFERED } from "../../protocol/offers.ts";
 import { rememberPrompt, wakeUpPrompt } from "../../protocol/prompts.ts";
 import { drawerIdIn, WAKE_UP_URI } from "../../protocol/resources.ts";

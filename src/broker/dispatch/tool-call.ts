@@ -3,7 +3,7 @@ import { redactAnswer } from "../../memory/text/redact.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PROOF_WING } from "../../protocol/status.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import { ERROR_TEXT_MAX } from "../../protocol/rpc-error.ts";

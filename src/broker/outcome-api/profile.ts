@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Profile, profileKey } from "../../learning/memory/profiles.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { Refused } from "./refused.ts";
 

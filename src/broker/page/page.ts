@@ -4,7 +4,7 @@
  * (server-sent events).
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Role, StatusReport, UiLink } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";

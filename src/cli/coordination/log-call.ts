@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { EventText } from "../../protocol/event.ts";

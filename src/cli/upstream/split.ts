@@ -8,8 +8,7 @@ import {
   type Transcript,
 } from "../../feeders/convo-miner/split-files.ts";
 import type { KnownPeople } from "../../feeders/convo-miner/split.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { readText } from "../../base/regular-file.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -2,7 +2,7 @@
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { projectHere } from "../../base/project-names.ts";
 import type { JsonObject, SearchMode } from "../../protocol/spec.ts";
 import { shownSource } from "../../feeders/came-from.ts";

@@ -5,9 +5,8 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { isRecord } from "../../base/is-record.ts";
 import { scheduledNames } from "./name.ts";
 
 export type ListedBackup = {

@@ -1,7 +1,7 @@
 /**
  * The description of a backup: `manifest.json`, its first entry. The reader checks every field, because the file may come from anywhere.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
 

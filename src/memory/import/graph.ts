@@ -4,8 +4,7 @@
  */
 import type { Fact, LinkKind } from "../port/graph.ts";
 import type { ImportItems } from "../../protocol/import.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { Merging } from "./merging.ts";
 
 /** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */

@@ -3,8 +3,7 @@
  * or imported before is not added again. Rows older than this memory's retention are not added.
  */
 import type { ImportItems } from "../../protocol/import.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { Merging } from "./merging.ts";
 
 const ID = /^\d{1,15} ./su;

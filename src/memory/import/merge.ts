@@ -2,8 +2,7 @@
  * Merges another memory's rows into this one, one limited part per write. Each rule compares with this memory's present rows, so a part
  * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
 import { badParams } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 /** Checks the fields of events and artifacts, with upstream's messages (3.11). Pure. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { pythonRepr } from "../../memory/text/python-repr.ts";
 import { codePointLength, compareText, strip, wellFormed } from "../../memory/text/text.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";

@@ -1,6 +1,6 @@
 /** Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure. */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { RPC, type RpcError } from "../spec.ts";
 import type { Tool } from "./table.ts";
 

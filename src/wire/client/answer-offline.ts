@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { mountOf } from "../../base/mount.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
