@@ -115,7 +115,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "search/search-tool",
     "source/source-list",
     "text/headings",
-    "text/python-repr",
     "text/redact",
     "text/text",
     "text/validate",

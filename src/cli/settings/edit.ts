@@ -13,6 +13,7 @@ import { isInContainer } from "../../base/container.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { exists } from "../terminal/place.ts";
 
 const LOCK_MAX_MS = 10_000;
 const LOCK_RETRY_MS = 20;
@@ -115,8 +116,4 @@ function contentOf(path: string): string | undefined {
       cause: error,
     });
   }
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

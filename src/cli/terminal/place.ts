@@ -89,7 +89,7 @@ function nearPalace(home: string): string | undefined {
   }
 }
 
-function exists(path: string): boolean {
+export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
