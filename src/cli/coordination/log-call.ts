@@ -8,11 +8,11 @@ import { newKey } from "../../base/ids.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { shorten, type Output } from "../terminal/output.ts";
+import { TOOL_PREFIX, type ToolName } from "../../protocol/tools/table.ts";
+import { Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
-import { type Call, defineVerb, type Verb, type VerbParts } from "../define-verb.ts";
+import { type Call, defineVerb, hasFlag, type Verb, type VerbParts } from "../define-verb.ts";
 
 /** An event in a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
@@ -140,4 +140,22 @@ export function required<T extends string>(
   if (missing.length === 0) return values as Record<T, string>;
   const named = missing.map((name) => `--${name}`).join(", ");
   throw new PalaceError("CONFIG_USAGE", `the following arguments are required: ${named}`, "see --help");
+}
+
+/** Builds the verb. Without an action it lists the actions, as MemPalace's commands do. */
+export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
+  return {
+    usage,
+    subs: Object.fromEntries(
+      Object.entries(actions).map(([name, verb]) => [name, (): Promise<{ verb: Verb }> => Promise.resolve({ verb })]),
+    ),
+    execute: async (argv, env) => {
+      const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
+      const name = argv[at];
+      if (name === undefined) return new Output({ json: hasFlag(argv, "--json") }).answer({ help: usage }, usage);
+      const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+      if (action !== undefined) return action.execute(argv.toSpliced(at, 1), env);
+      throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);
+    },
+  };
 }

@@ -1,15 +1,15 @@
 /** Implements `palace events append|list|wait|watch|ack`: events between agents, as in MemPalace 3.11. */
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
-import { verbOfActions } from "./actions.ts";
 import {
   defineToolVerb,
-  EXIT_TIMED_OUT,
   eventLine,
+  EXIT_TIMED_OUT,
   printEvents,
   readMetadata,
   readText,
   type Shown,
+  verbOfActions,
   wholeNumber,
 } from "./log-call.ts";
 import { watch } from "./watch.ts";

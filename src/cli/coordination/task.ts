@@ -5,8 +5,7 @@ import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
-import { verbOfActions } from "./actions.ts";
-import { callLog, defineToolVerb, orRefusal, readText, required, type Shown } from "./log-call.ts";
+import { callLog, defineToolVerb, orRefusal, readText, required, type Shown, verbOfActions } from "./log-call.ts";
 
 const create = defineToolVerb({
   usage: `palace events task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C

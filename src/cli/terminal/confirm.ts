@@ -1,7 +1,8 @@
-/** Asks a person before an action that cannot be undone. */
+/** Asks a person: before an action that cannot be undone, and for a passphrase. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
+import type { Config } from "../../config/config.ts";
 
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
@@ -43,4 +44,22 @@ export async function askLine(question: string, { isHidden = false, ifEnded = ""
     if (isHidden) process.stderr.write("\n");
     terminal.close();
   }
+}
+
+/**
+ * Reads a passphrase from a file, the environment or a person, never from the command line. Returns undefined if none is given and nobody
+ * can be asked. `twice` asks again, for a new passphrase. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE.
+ */
+export async function readPassphrase(
+  { backup }: Config,
+  file: string | undefined,
+  twice: boolean,
+): Promise<string | undefined> {
+  const given = backup.passphrase(file);
+  if (given !== undefined || !process.stdin.isTTY || !process.stderr.isTTY) return given;
+  const typed = await askLine("Passphrase: ", { isHidden: true });
+  if (typed === "") throw new PalaceError("CONFIG_USAGE", "the passphrase is empty", "repeat the command");
+  if (twice && (await askLine("The same again: ", { isHidden: true })) !== typed)
+    throw new PalaceError("CONFIG_USAGE", "the passphrases differ", "repeat the command");
+  return typed;
 }

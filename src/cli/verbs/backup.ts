@@ -10,7 +10,7 @@ import { unknownFolder } from "../report/backup-health.ts";
 import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { assertNoCommand } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 

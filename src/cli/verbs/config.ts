@@ -7,19 +7,21 @@ import { isBridged } from "../../wire/client/bridge.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { secretOf, VARIABLES } from "../../config/env.ts";
-import { isSettingKey, SETTING_KEYS, type Setting, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
+import { isSettingKey, type Setting, SETTING_KEYS, type SettingKey, SETTINGS } from "../../config/settings-table.ts";
 import { asText, LISTEN, parseValue, type SettingValue } from "../../config/settings-value.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { isErrorCode, PalaceError } from "../../base/errors.ts";
 import { withoutPassword } from "../../base/without-password.ts";
 import { type BrokerBox, brokerBox } from "../docker/owner.ts";
 import { editSettings } from "../settings/edit.ts";
-import { configInBox, rowsInBox } from "../settings/box.ts";
 import { type SettingRow, settingRows, sourceText } from "../settings/sources.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../define-verb.ts";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { parseJson } from "../../base/parse-json.ts";
 
 const USAGE = `palace config [list]
 palace config get KEY
@@ -225,4 +227,33 @@ function assertHere(config: Config, key: SettingKey, words: string): void {
     `the broker reads ${key}, but the broker is on another machine (${config.endpoint ?? "a bridge leads there"})`,
     `on that machine: palace config ${words}`,
   );
+}
+
+type Answer = { error?: { code: string; message: string; hint: string } };
+
+/** Runs `palace config` in a container, whose volume has the settings file. Returns its document. Errors: the command's errors; STORE_UNAVAILABLE without an answer. */
+async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
+  const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
+  const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(
+    (error: Error & { stdout?: string; stderr?: string }) => ({
+      stdout: error.stdout ?? "",
+      stderr: error.stderr || error.message,
+    }),
+  );
+  const { error, ...answer } = (parseJson(stdout) as Answer | undefined) ?? {
+    error: {
+      code: "STORE_UNAVAILABLE",
+      message: `${container} does not answer: ${stderr.trim()}`,
+      hint: "docker ps --all",
+    },
+  };
+  if (error === undefined) return answer;
+  const { code, message, hint } = error;
+  throw new PalaceError(isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint);
+}
+
+/** Returns the settings that the container's broker reads. */
+async function rowsInBox(box: BrokerBox): Promise<SettingRow[]> {
+  const { settings } = (await configInBox(box, ["list"])) as { settings?: SettingRow[] };
+  return (settings ?? []).filter(({ takesEffect }) => takesEffect === "start");
 }

@@ -30,7 +30,7 @@ import { withoutInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { described, isWanted, preview } from "../report/restore-preview.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const LOCK_MAX_MS = 10_000;

@@ -9,7 +9,7 @@ import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
