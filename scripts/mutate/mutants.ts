@@ -14,7 +14,7 @@ const PERMISSIONS = [
   "dispatch/tool-call",
   "door/tokens",
   "door/guard",
-  "door/exposure",
+  "door/listen",
   "peer",
 ];
 const guards = PERMISSIONS.map((name) => `src/broker/${name}.ts`);

@@ -120,3 +120,13 @@ function listening(server: Server, listen: () => void): Promise<void> {
     listen();
   });
 }
+
+/** Checks the address. `tokens`: number of tokens. Errors: CONFIG_BAD_VALUE. */
+export function requireToken({ host, port }: TcpAddress, tokens: number): void {
+  if (isLoopback(host) || tokens > 0) return;
+  throw new PalaceError(
+    "CONFIG_BAD_VALUE",
+    `${host}:${port} can be reached from elsewhere and there is no token yet`,
+    "palace bridge token add NAME --role agent",
+  );
+}
