@@ -20,7 +20,6 @@ export type Peer = {
   /** User id from the kernel, or -1 if the kernel gave none. */
   uid: number;
   pid: number;
-  /** Tools that the client asked for. */
   tools: ToolProfile;
   /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];

@@ -10,7 +10,6 @@ export type CommandConfig = Readonly<{
   text: string;
   /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
-  /** Environment of the child. */
   env: Env;
   /** Folder that the child writes: the folder in its arguments, else the public palace. */
   palaceDir: string;

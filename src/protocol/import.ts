@@ -25,7 +25,6 @@ export type ImportedRow = {
   metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
 };
 
-/** One item of each kind. */
 export type ImportItems = {
   /** A drawer with its public id: one row, or the slices of a long text in their order. */
   drawer: { id: string; rows: readonly ImportedRow[] };

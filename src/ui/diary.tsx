@@ -4,7 +4,6 @@ import { LongList } from "./parts.tsx";
 import { href } from "./route.ts";
 import { plain, time, title } from "./words.ts";
 
-/** Room of MemPalace's diaries. */
 const ROOM = "diary";
 
 export function Diary({ changed }: { changed: number }) {

@@ -109,7 +109,6 @@ const ROWS_AROUND = 8;
 type ListProps<T> = {
   label: string;
   rowHeight: number;
-  /** Loads one page. */
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
   /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */

@@ -41,7 +41,6 @@ type Pending = {
 };
 
 const TOOL_PAGES_MAX = 100;
-/** Methods that the session calls for itself. */
 const OWN_METHODS = ["initialize", "ping", "tools/list"];
 
 /** Id of the last request. All sessions share this counter, so no answer can match a request of another session. */

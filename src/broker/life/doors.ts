@@ -23,9 +23,7 @@ export class Doors {
   readonly #starts = new Starts();
   readonly #tokens: TokenBook;
   readonly #outcome: OutcomeDoor | undefined;
-  /** The page in the owner's browser. */
   readonly page: Page;
-  /** Doors that are published to clients. */
   readonly published: Door[] = [];
   /** Time of the last connection, request or disconnection. */
   lastUsedMs = performance.now();

@@ -31,7 +31,6 @@ export type PageOptions = {
 /** Time after which an unused door closes and its sessions end. */
 const UNUSED_MAX_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
-/** Interval of the news, ms. */
 const NEWS_MS = 1_000;
 /** Number of intervals without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;

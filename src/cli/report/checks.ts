@@ -107,7 +107,6 @@ function checkReached(config: Config, reached: Reached | PalaceError | undefined
   ];
 }
 
-/** Checks the open palace with the broker's report. */
 function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
   if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
   if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];

@@ -27,7 +27,6 @@ export function assertOwnBroker(config: Config): void {
     );
 }
 
-/** Restarts the broker with the given variables; returns undefined if the broker does not open the outcome door. */
 export async function restartWith(config: Config, more: Env = {}): Promise<OutcomeDoorReport | undefined> {
   const { env, palace } = config.handedOn();
   await restartBroker(loadConfig({ ...env, ...more }, { palace: palace[1] }));

@@ -55,7 +55,6 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
   },
 });
 
-/** Returns true if the broker has this machine's settings. */
 function isOwnBroker(config: Config): boolean {
   return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
 }

@@ -34,7 +34,6 @@ export type UnreadFile = { name: string; why: string };
 export type Manifest = {
   kind: "palace-devbox backup";
   schema: number;
-  /** Version of the program that made the backup. */
   version: string;
   madeAtMs: number;
   ledgerSchema: number;

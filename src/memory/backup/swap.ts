@@ -20,7 +20,6 @@ export type PendingRestore = {
   schema: 2;
   /** Path of the backup, as the user gave it. */
   file: string;
-  /** Name of the staged folder in the home. */
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;

@@ -98,7 +98,6 @@ function wellFormed(value: Scalar): Scalar {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** Returns a row's place from its metadata. */
 export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
   const text = (key: string, absent: string): string => {
     const value = metadata[key];

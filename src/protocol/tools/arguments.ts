@@ -7,7 +7,6 @@ import type { Tool } from "./table.ts";
 /** Parameter that every tool accepts and ignores. */
 const IGNORED = "wait_for_previous";
 
-/** Maximum number of unknown parameters that an error names. */
 const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };
