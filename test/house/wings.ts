@@ -87,7 +87,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "index/vectors/vector-index",
     "ledger/graph-row",
     "ledger/history/journal",
-    "ledger/history/undo-bounds",
     "ledger/json-column",
     "ledger/open",
     "ledger/read/reader",

@@ -9,7 +9,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_START_TIMEOUT_MS, FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { RpcFailure } from "../dispatch/answers.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { type ProcessOptions, ServerProcess } from "./process.ts";
 import type { ToolNote } from "./tools.ts";
 

@@ -15,7 +15,7 @@ import { INSTANCE_HEADER } from "../../protocol/headers.ts";
 import type { BrokerFile, Door, DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";
-import { startChildEngine } from "../child/engine.ts";
+import { ChildEngine } from "../child/engine.ts";
 import { Metrics } from "../dispatch/metrics.ts";
 import { Held } from "../door/held.ts";
 import type { Engine, EngineHost } from "../engine.ts";
@@ -206,7 +206,7 @@ class Broker {
       }),
     };
     if (engineConfig.kind === "command")
-      return startChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });
+      return new ChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });
     const onFatal = ({ code }: { code: string }): void => this.#end(code, true);
     return startBuiltinEngine({ ...{ config, log, metrics, miner, onFatal, ending: this.ending.promise }, ...host });
   }
