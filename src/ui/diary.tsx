@@ -1,7 +1,6 @@
 /** The agents' diaries as one list, the newest entry first. */
 import { type Drawer, listDrawers } from "./drawers.ts";
-import { LongList } from "./parts.tsx";
-import { href } from "./route.ts";
+import { href, LongList } from "./parts.tsx";
 import { plain, time, title } from "./words.ts";
 
 const ROOM = "diary";

@@ -5,8 +5,7 @@ import { call } from "./client.ts";
 import { authorOf, type Drawer, listDrawers, listPlaces, sum } from "./drawers.ts";
 import { healthOf } from "./health.ts";
 import { PlaceMap } from "./map.tsx";
-import { Failure, Heading, useLoaded, useSlowly } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, Heading, href, useLoaded, useSlowly } from "./parts.tsx";
 import { bytes, count, plain, plural, startOfToday, time, title } from "./words.ts";
 
 const NEWEST = 8;
