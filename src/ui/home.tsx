@@ -1,7 +1,6 @@
 /** The first view: the content of the memory, the writes of today by client, and the health. */
-import type { News } from "./client.ts";
+import { call, type News } from "./client.ts";
 import { Curve } from "./chart.tsx";
-import { call } from "./client.ts";
 import { authorOf, type Drawer, listDrawers, listPlaces, sum } from "./drawers.ts";
 import { healthOf } from "./health.ts";
 import { PlaceMap } from "./map.tsx";
