@@ -3,7 +3,7 @@
 import "../base/node-version.ts";
 import { quoted } from "../base/shell-word.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { type PalaceError, wrongUsage } from "../base/errors.ts";
 import { furtherHelp, overview } from "../cli/commands/help.ts";
 import { findSub, loaderOf } from "../cli/commands/load.ts";
 import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
@@ -16,11 +16,10 @@ await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), pro
 
 async function main(argv: readonly string[]): Promise<number> {
   const { common, name, rest } = splitArguments(argv);
-  if (common.at(-1) === "--palace")
-    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  if (common.at(-1) === "--palace") throw wrongUsage("--palace takes a folder", "palace --palace DIR status");
   const flags = common.filter((word) => word.startsWith("-"));
   if (name === "" && flags.includes("--palace") && !hasFlag(flags, "--help", "-h", "--version", "-v"))
-    throw new PalaceError("CONFIG_USAGE", "the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
+    throw wrongUsage("the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
   if (name === "help") return help([...rest, ...flags]);
   if (name !== "version" && (name !== "" || !hasFlag(flags, "--version", "-v")))
     return name === "" ? help(flags) : run(name, [...common, ...rest]);
@@ -85,7 +84,7 @@ function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly 
   const does = harmOf(meant ?? "");
   const hint =
     call === undefined ? "run `palace help`" : `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
-  return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
+  return wrongUsage(`there is no verb ${verb}`, hint);
 }
 
 /** Finds the call for a mistyped verb. A call that deletes is found only if one letter is wrong and no other call is as near. */

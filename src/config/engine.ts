@@ -1,6 +1,6 @@
 /** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. */
 import { resolve } from "node:path";
-import { PalaceError } from "../base/errors.ts";
+import { badValue, type PalaceError } from "../base/errors.ts";
 import { type Env, readSetting } from "./env.ts";
 import type { Paths } from "./paths.ts";
 
@@ -67,5 +67,5 @@ function palaceOf(args: readonly string[]): string | undefined {
 }
 
 function bad(why: string): PalaceError {
-  return new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_ENGINE: ${why}`, EXAMPLE);
+  return badValue(`MEMPALACE_ENGINE: ${why}`, EXAMPLE);
 }

@@ -5,7 +5,7 @@ import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { newKey } from "../../base/ids.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { TOOL_PREFIX, type ToolName } from "../../protocol/tools/table.ts";
@@ -128,7 +128,7 @@ export function readMetadata(text: string | undefined): Record<string, unknown> 
 export function wholeNumber(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (/^[+-]?\d{1,12}$/.test(value)) return Number(value);
-  throw new PalaceError("CONFIG_USAGE", `argument --${name}: invalid int value: '${value}'`, "write a whole number");
+  throw wrongUsage(`argument --${name}: invalid int value: '${value}'`, "write a whole number");
 }
 
 /** Returns the values of required options. Errors: CONFIG_USAGE if one is missing. */
@@ -139,7 +139,7 @@ export function required<T extends string>(
   const missing = names.filter((name) => values[name] === undefined);
   if (missing.length === 0) return values as Record<T, string>;
   const named = missing.map((name) => `--${name}`).join(", ");
-  throw new PalaceError("CONFIG_USAGE", `the following arguments are required: ${named}`, "see --help");
+  throw wrongUsage(`the following arguments are required: ${named}`, "see --help");
 }
 
 /** Builds the verb. Without an action it lists the actions, as MemPalace's commands do. */
@@ -155,7 +155,7 @@ export function verbOfActions(usage: string, actions: Readonly<Record<string, Ve
       if (name === undefined) return new Output({ json: hasFlag(argv, "--json") }).answer({ help: usage }, usage);
       const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
       if (action !== undefined) return action.execute(argv.toSpliced(at, 1), env);
-      throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);
+      throw wrongUsage(`invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);
     },
   };
 }

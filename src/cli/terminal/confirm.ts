@@ -1,7 +1,7 @@
 /** Asks a person: before an action that cannot be undone, and for a passphrase. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { Config } from "../../config/config.ts";
 
 const EXIT_INTERRUPTED = 130;
@@ -11,8 +11,7 @@ const UNCHANGED = "Nothing was changed.\n";
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the confirmation needs a terminal; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
@@ -58,8 +57,8 @@ export async function readPassphrase(
   const given = backup.passphrase(file);
   if (given !== undefined || !process.stdin.isTTY || !process.stderr.isTTY) return given;
   const typed = await askLine("Passphrase: ", { isHidden: true });
-  if (typed === "") throw new PalaceError("CONFIG_USAGE", "the passphrase is empty", "repeat the command");
+  if (typed === "") throw wrongUsage("the passphrase is empty", "repeat the command");
   if (twice && (await askLine("The same again: ", { isHidden: true })) !== typed)
-    throw new PalaceError("CONFIG_USAGE", "the passphrases differ", "repeat the command");
+    throw wrongUsage("the passphrases differ", "repeat the command");
   return typed;
 }

@@ -1,7 +1,7 @@
 /** Maps the verbs of `roampal` to our verbs. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 
@@ -48,8 +48,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
   place: "anew",
   run: async ({ values: { port, host = "127.0.0.1" }, config, env, out }) => {
     if (host !== "127.0.0.1" && host !== "localhost")
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
+      throw badValue(
         `the door is open to this machine alone, not at ${host}`,
         "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to other machines, with the same API",
       );
