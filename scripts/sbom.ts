@@ -7,8 +7,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isRecord } from "../src/base/is-record.ts";
-import { parseJson } from "../src/base/parse-json.ts";
+import { isRecord, parseJson } from "../src/base/parse-json.ts";
 import type { Env } from "../src/config/env.ts";
 import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 

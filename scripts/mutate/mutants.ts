@@ -14,7 +14,7 @@ const PERMISSIONS = [
   "dispatch/tool-call",
   "door/tokens",
   "door/guard",
-  "door/exposure",
+  "door/listen",
   "peer",
 ];
 const guards = PERMISSIONS.map((name) => `src/broker/${name}.ts`);
@@ -35,7 +35,7 @@ const EQUIVALENT: readonly (readonly [RegExp, string])[] = [
     /_(MS|BYTES|MAX|SIZE|DAYS|LINES|TTL)\b.* = |[tT]imeout|\bdelay\(|setTimeout|setInterval|\.unref\(/u,
     "a limit's or a time's exact value",
   ],
-  [/PalaceError\(|^\s*[`"].*[`"],?$/u, "words of an error or a hint"],
+  [/(?:PalaceError|wrongUsage|badValue|unavailable)\(|^\s*[`"].*[`"],?$/u, "words of an error or a hint"],
 ];
 const SWAPS: Readonly<Record<string, string>> = {
   ...{ "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==", "!==": "===", "&&": "||", "||": "&&" },

@@ -2,7 +2,7 @@
 import type { Client } from "../wire/client/client.ts";
 import { searchedPart } from "../protocol/searched-part.ts";
 import { asksNothing } from "../protocol/small-talk.ts";
-import { isRecord } from "../base/is-record.ts";
+import { isRecord } from "../base/parse-json.ts";
 import { fence } from "./fence.ts";
 
 const HITS = 3;

@@ -118,6 +118,21 @@ export function badParams(why: string): PalaceError {
   return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }
 
+/** Returns the error for a wrong command line. */
+export function wrongUsage(why: string, hint: string): PalaceError {
+  return new PalaceError("CONFIG_USAGE", why, hint);
+}
+
+/** Returns the error for a setting or a file that cannot be used. */
+export function badValue(why: string, hint: string): PalaceError {
+  return new PalaceError("CONFIG_BAD_VALUE", why, hint);
+}
+
+/** Returns the error for a part of the memory that does not answer for now. */
+export function unavailable(why: string, hint: string): PalaceError {
+  return new PalaceError("STORE_UNAVAILABLE", why, hint);
+}
+
 /** Returns the error for an idempotency key that was already used for a call with other arguments. */
 export function keyReused(): PalaceError {
   const why = "this idempotency key was used for another call";

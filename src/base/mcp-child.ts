@@ -4,8 +4,7 @@
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { isRecord } from "./is-record.ts";
-import { parseRecord } from "./parse-json.ts";
+import { isRecord, parseRecord } from "./parse-json.ts";
 
 const PROTOCOL_VERSION = "2025-06-18";
 

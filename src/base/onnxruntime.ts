@@ -19,7 +19,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseJson } from "./parse-json.ts";
-import { PalaceError } from "./errors.ts";
+import { PalaceError, unavailable } from "./errors.ts";
 
 export type Runtime = typeof import("onnxruntime-node");
 
@@ -139,8 +139,7 @@ async function run(
 }
 
 function refusal(why: string): PalaceError {
-  return new PalaceError(
-    "STORE_UNAVAILABLE",
+  return unavailable(
     `the models' runtime ${RUNTIME} was not fetched: ${why}`,
     "check the network (behind a proxy: npm's own settings), then: palace model get",
   );

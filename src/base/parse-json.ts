@@ -1,6 +1,5 @@
-/** Parses JSON from other programs, and from files that a person may have changed. */
+/** Parses and checks JSON from other programs, and from files that a person may have changed. */
 import { readFileSync } from "node:fs";
-import { isRecord } from "./is-record.ts";
 
 /** Returns the parsed text, or undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
@@ -29,4 +28,15 @@ export function readRecord(file: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** Returns true for a JSON object, false for any other JSON value. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns true if a JSON value has at most `most` levels. Check this before a recursive walk. */
+export function hasLevels(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return most > 0 && Object.values(value).every((one) => hasLevels(one, most - 1));
 }

@@ -5,7 +5,7 @@
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parentPort, Worker } from "node:worker_threads";
-import { type ErrorCode, isErrorCode, PalaceError } from "./errors.ts";
+import { type ErrorCode, isErrorCode, PalaceError, unavailable } from "./errors.ts";
 import { isDiskFull } from "./state-files.ts";
 
 /** Maximum number of open calls of one thread; the broker's own queues are shorter. */
@@ -79,11 +79,7 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
     async call(method, ...args) {
       if (ended !== undefined) throw ended;
       if (waiting.size >= CALLS_MAX)
-        throw new PalaceError(
-          "STORE_UNAVAILABLE",
-          `too many calls wait for the ${name} thread`,
-          "try again in a moment",
-        );
+        throw unavailable(`too many calls wait for the ${name} thread`, "try again in a moment");
       const id = ++lastId;
       const reply = expect(id);
       worker.postMessage({ id, method, args } satisfies Request);
@@ -111,8 +107,7 @@ export function lazyThread<M extends Methods>(file: URL, workerData: unknown): L
   let thread: Promise<Thread<M>> | undefined;
   let isClosed = false;
   const start = async (): Promise<Thread<M>> => {
-    if (isClosed)
-      throw new PalaceError("STORE_UNAVAILABLE", "the thread has ended and takes no more work", "palace restart");
+    if (isClosed) throw unavailable("the thread has ended and takes no more work", "palace restart");
     thread ??= startThread<M>(file, workerData).catch((error: unknown) => {
       thread = undefined;
       throw error;

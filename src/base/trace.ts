@@ -2,7 +2,7 @@
  * Spans of a trace, for every wing. Without a tracer (the usual case) every function here does nothing, and nothing else is loaded.
  * `open-telemetry.ts` makes the tracer.
  */
-import { isRecord } from "./is-record.ts";
+import { isRecord } from "./parse-json.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -10,7 +10,6 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean |
 export type Span = {
   /** W3C Trace Context of this span, for the next process. */
   readonly traceparent: string;
-  /** Begins a span inside this span. */
   begin(name: string, attributes?: SpanAttributes): Span;
   /** Ends the span. `error`: kind of the failure, from a small set and never a message, because messages may quote a memory. */
   end(attributes?: SpanAttributes, error?: string): void;

@@ -1,7 +1,7 @@
 /** Measures real time, even if the machine's clock is changed. The kernel counts this time from the machine's start. */
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
-import { isRecord } from "./is-record.ts";
+import { isRecord } from "./parse-json.ts";
 
 /** A moment by the machine's clock and by the time since the machine started. `bootId` identifies that start. */
 export type Moment = { wallMs: number; uptimeMs: number; bootId: string };

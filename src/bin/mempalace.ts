@@ -6,7 +6,7 @@
 import { leave } from "../base/exit-process.ts";
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
 import { endIfUnwritable, reportError, type Verb } from "../cli/define-verb.ts";
 
@@ -61,12 +61,10 @@ function exitCode(code: number): number {
 
 function refusal(verb: string, args: readonly string[]): PalaceError {
   const absent = Object.hasOwn(ABSENT, verb) ? ABSENT[verb] : undefined;
-  if (absent === undefined)
-    return new PalaceError("CONFIG_USAGE", `argument command: invalid choice: '${verb}'`, "mempalace --help");
+  if (absent === undefined) return wrongUsage(`argument command: invalid choice: '${verb}'`, "mempalace --help");
   const { why, hint, actions } = absent;
   const isBare = actions !== undefined && args.every((one) => one.startsWith("-"));
-  if (isBare)
-    return new PalaceError("CONFIG_USAGE", `usage: mempalace ${verb} ${actions}`, `not done here: ${why}; ${hint}`);
+  if (isBare) return wrongUsage(`usage: mempalace ${verb} ${actions}`, `not done here: ${why}; ${hint}`);
   return new PalaceError("ENGINE_UNSUPPORTED", `${verb}: ${why}`, hint);
 }
 

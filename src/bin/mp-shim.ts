@@ -2,7 +2,7 @@
 /** MCP over stdio, for the commands `mp-shim` and `mempalace-mcp`. Ignores unknown arguments, as upstream does. */
 import { loadConfig } from "../config/config.ts";
 import "../base/node-version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { UNNAMED_AGENT } from "../protocol/headers.ts";
 import { runShim } from "../wire/shim.ts";
 
@@ -32,7 +32,7 @@ async function run(): Promise<void> {
   const palace = at === -1 ? argv.find((one) => one.startsWith("--palace="))?.slice("--palace=".length) : argv[at + 1];
   try {
     if (palace === "" || (at !== -1 && palace === undefined))
-      throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "mp-shim --palace DIR");
+      throw wrongUsage("--palace takes a folder", "mp-shim --palace DIR");
     const config = loadConfig(process.env, { palace });
     if (palace !== undefined) {
       const { assertPlace } = await import("../cli/terminal/place.ts");

@@ -3,7 +3,7 @@
 import "../base/node-version.ts";
 import { quoted } from "../base/shell-word.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { furtherHelp, overview } from "../cli/commands/help.ts";
 import { findSub, loaderOf } from "../cli/commands/load.ts";
 import { findSynonym, type Synonym, SYNONYMS } from "../cli/commands/synonyms.ts";
@@ -16,11 +16,10 @@ await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), pro
 
 async function main(argv: readonly string[]): Promise<number> {
   const { common, name, rest } = splitArguments(argv);
-  if (common.at(-1) === "--palace")
-    throw new PalaceError("CONFIG_USAGE", "--palace takes a folder", "palace --palace DIR status");
+  if (common.at(-1) === "--palace") throw wrongUsage("--palace takes a folder", "palace --palace DIR status");
   const flags = common.filter((word) => word.startsWith("-"));
   if (name === "" && flags.includes("--palace") && !hasFlag(flags, "--help", "-h", "--version", "-v"))
-    throw new PalaceError("CONFIG_USAGE", "the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
+    throw wrongUsage("the verb is missing", "palace --palace DIR VERB; the verbs: palace help");
   if (name === "help") return help([...rest, ...flags]);
   if (name !== "version" && (name !== "" || !hasFlag(flags, "--version", "-v")))
     return name === "" ? help(flags) : run(name, [...common, ...rest]);
@@ -86,8 +85,7 @@ function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly 
   const meant = synonym?.means ?? nearestVerb(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
   const call = typed.length === 0 ? meant : meant?.replace(/ [A-Z]+( [A-Z]+)?$/, ` ${typed.join(" ")}`);
-  const hint = call === undefined ? "run `palace help`" : didYouMean(call);
-  return new PalaceError("CONFIG_USAGE", `there is no verb ${verb}`, hint);
+  return wrongUsage(`there is no verb ${verb}`, call === undefined ? "run `palace help`" : didYouMean(call));
 }
 
 /** Adds a suggestion to the error of a verb that was called with a mistyped subverb; returns any other error unchanged. */

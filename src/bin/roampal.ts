@@ -5,7 +5,7 @@
  */
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { wrongUsage } from "../base/errors.ts";
 import { ABSENT, asDeveloper, type Entry, VERBS } from "../cli/upstream/roampal.ts";
 import { runVerb } from "../cli/define-verb.ts";
 
@@ -19,7 +19,7 @@ async function withoutVerb(): Promise<number> {
   const instead = Object.hasOwn(ABSENT, name) ? ABSENT[name] : undefined;
   if (name === "--version") process.stdout.write(`roampal (palace-devbox ${VERSION})\n`);
   else if (["", "help", "--help", "-h"].includes(name)) printHelp();
-  else throw new PalaceError("CONFIG_USAGE", `there is no verb ${name}`, instead ?? "roampal help");
+  else throw wrongUsage(`there is no verb ${name}`, instead ?? "roampal help");
   return 0;
 }
 

@@ -3,9 +3,9 @@
  * this rule. A peer on the user's socket may see all files, because it could read them anyway. An agent of another machine sees only the
  * folders that the owner opened. Through a link out of these folders it sees nothing, not even whether a file exists.
  */
-import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { canBePath } from "../base/path-size.ts";
+import { realPath } from "../base/real-path.ts";
 import type { SourceFiles } from "../memory/port/source.ts";
 import type { Peer } from "./peer.ts";
 
@@ -24,7 +24,7 @@ export function isOpened(path: string, roots: readonly string[]): boolean {
 
 /** Decides for a `path` whose links are resolved. */
 export function isReallyOpened(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => isInside(path, realOf(root)));
+  return roots.some((root) => isInside(path, realPath(root) ?? resolve(root)));
 }
 
 /** Returns the files as the peer may see them. A file that is not opened to the peer has an unknown state: neither present nor deleted. */
@@ -51,12 +51,4 @@ export function filesFor(peer: Peer, files: SourceFiles, roots: readonly string[
 
 function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
-}
-
-function realOf(root: string): string {
-  try {
-    return realpathSync(root);
-  } catch {
-    return resolve(root);
-  }
 }

@@ -1,5 +1,5 @@
 /** The peer at the other end of a connection, as the door identified it, for the queue, the journal and the log. */
-import { isRecord } from "../base/is-record.ts";
+import { isRecord } from "../base/parse-json.ts";
 import type { LogFields } from "../base/log.ts";
 import { agentName } from "../protocol/agent-name.ts";
 import { TOOL_PROFILES, type ToolProfile, UNNAMED_AGENT } from "../protocol/headers.ts";
@@ -20,7 +20,6 @@ export type Peer = {
   /** User id from the kernel, or -1 if the kernel gave none. */
   uid: number;
   pid: number;
-  /** Tools that the client asked for. */
   tools: ToolProfile;
   /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];

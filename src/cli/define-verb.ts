@@ -8,7 +8,7 @@ import type { Env } from "../config/env.ts";
 import { leave } from "../base/exit-process.ts";
 import { unwritable } from "../base/state-files.ts";
 import { VERSION } from "../base/version.ts";
-import { EXIT_CODES, PalaceError } from "../base/errors.ts";
+import { EXIT_CODES, PalaceError, wrongUsage } from "../base/errors.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { Output } from "./terminal/output.ts";
 import { assertPlace, namedPalace, type Place } from "./terminal/place.ts";
@@ -196,7 +196,7 @@ export function usageError(usage: string, problem: string): PalaceError {
   // Each call is on its own line; a long call takes several lines.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
-  return new PalaceError("CONFIG_USAGE", problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
+  return wrongUsage(problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);
 }
 
 function parse<T extends ParseArgsOptionsConfig>(
@@ -234,7 +234,7 @@ export function readChoice<T extends string, U>(
   const word = words.find((one) => one === value);
   if (word !== undefined) return word;
   const hint = typeof usual === "string" ? `leave it out for ${usual}` : "leave it out";
-  throw new PalaceError("CONFIG_USAGE", `--${name} takes ${words.join(", ")}, not ${value}`, hint);
+  throw wrongUsage(`--${name} takes ${words.join(", ")}, not ${value}`, hint);
 }
 
 /** Reads a whole-number option from `min` to `max`. Errors: CONFIG_USAGE. */
@@ -242,5 +242,5 @@ export function readCount(value: string | undefined, name: string, fallback: num
   if (value === undefined) return fallback;
   if (/^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
   const what = max < Infinity ? `a number from ${min} to ${max}` : min === 0 ? "a number" : `a number from ${min} on`;
-  throw new PalaceError("CONFIG_USAGE", `--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
+  throw wrongUsage(`--${name} takes ${what}, not ${value}`, `write --${name} ${fallback}`);
 }

@@ -1,7 +1,7 @@
 /** Makes one tool call for a command: the broker answers it, or a write is spooled. */
 import { type Client, connectClient } from "../wire/client/client.ts";
 import type { CommandCall } from "../wire/client/command-offline.ts";
-import { PalaceError } from "../base/errors.ts";
+import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { newKey } from "../base/ids.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
 import { isRefusal } from "../protocol/tools/result.ts";
@@ -68,9 +68,5 @@ export function readArguments(text: string): JsonObject {
     });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    "the arguments are no JSON object",
-    `write them as one word: '{"key":"value"}'`,
-  );
+  throw wrongUsage("the arguments are no JSON object", `write them as one word: '{"key":"value"}'`);
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
-import { PalaceError } from "../base/errors.ts";
+import { badValue, PalaceError } from "../base/errors.ts";
 import type { ToolProfile } from "../protocol/headers.ts";
 import { agentPlaces, roampalPlaces, sessionPlaces } from "./agents.ts";
 import { parseEngine } from "./engine.ts";
@@ -181,7 +181,7 @@ function tokenFromFile(env: Env): string | undefined {
 function firstLine(file: string): string {
   const [line = ""] = readText(file, `the passphrase file ${file}`).split(/\r?\n/);
   if (line !== "") return line;
-  throw new PalaceError("CONFIG_BAD_VALUE", `the passphrase file ${file} has an empty first line`, "write one there");
+  throw badValue(`the passphrase file ${file} has an empty first line`, "write one there");
 }
 
 function readText(file: string, name: string): string {

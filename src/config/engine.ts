@@ -1,6 +1,6 @@
 /** Parses `MEMPALACE_ENGINE`: the builtin engine, or a command whose process serves the palace. */
 import { resolve } from "node:path";
-import { PalaceError } from "../base/errors.ts";
+import { badValue, type PalaceError } from "../base/errors.ts";
 import { type Env, readSetting } from "./env.ts";
 import type { Paths } from "./paths.ts";
 
@@ -10,7 +10,6 @@ export type CommandConfig = Readonly<{
   text: string;
   /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
-  /** Environment of the child. */
   env: Env;
   /** Folder that the child writes: the folder in its arguments, else the public palace. */
   palaceDir: string;
@@ -68,5 +67,5 @@ function palaceOf(args: readonly string[]): string | undefined {
 }
 
 function bad(why: string): PalaceError {
-  return new PalaceError("CONFIG_BAD_VALUE", `MEMPALACE_ENGINE: ${why}`, EXAMPLE);
+  return badValue(`MEMPALACE_ENGINE: ${why}`, EXAMPLE);
 }

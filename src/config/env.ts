@@ -2,7 +2,7 @@
  * Environment variables that we read, except those of settings (settings-table.ts). docs/reference/settings.md is made from both tables. A
  * house test checks that nothing else in src reads `process.env`.
  */
-import { PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import {
   type Setting,
   SETTING_KEYS,
@@ -196,7 +196,7 @@ export function readSetting<K extends SettingKey>(
   if (value !== undefined || text === undefined) return value;
   if (kind.refusal === undefined) return usual;
   const good = kind.exported ?? (usual === undefined ? kind.example : String(usual));
-  throw new PalaceError("CONFIG_BAD_VALUE", `${name}=${text} is ${kind.refusal}`, `export ${name}=${good}`);
+  throw badValue(`${name}=${text} is ${kind.refusal}`, `export ${name}=${good}`);
 }
 
 /** Reads a setting for code inside an agent, which must not fail: a bad value counts as not set. */

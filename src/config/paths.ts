@@ -3,7 +3,7 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import { SOCKET_PATH_MAX_BYTES } from "../protocol/limits.ts";
 import { type Env, readVariable } from "./env.ts";
 import { namedPalace } from "./mempalace-config.ts";
@@ -102,8 +102,7 @@ function tagOf(home: string): string {
 
 function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback: string): string {
   const value = readVariable(env, name) ?? fallback;
-  if (!isAbsolute(value))
-    throw new PalaceError("CONFIG_BAD_VALUE", `${name} is not an absolute path: ${value}`, `unset ${name}`);
+  if (!isAbsolute(value)) throw badValue(`${name} is not an absolute path: ${value}`, `unset ${name}`);
   return join(value, "palace");
 }
 

@@ -199,7 +199,6 @@ export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
 export type SettingOf<K extends SettingKey> = (typeof SETTINGS)[K]["default"];
 
 type Snake<T extends string> = T extends `${infer Head}-${infer Tail}` ? `${Head}_${Snake<Tail>}` : T;
-/** Environment variable of a key. */
 export type SettingVariable = `MEMPALACE_${Uppercase<Snake<SettingKey>>}`;
 
 export function variableOf(key: SettingKey): SettingVariable {

@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import { withoutPassword } from "../base/without-password.ts";
 import { type Env, readVariable, secretOf } from "./env.ts";
 import {
@@ -178,7 +178,7 @@ function parseJsonc(text: string): unknown {
 /** Refuses bad settings; unknown keys are allowed. Errors: CONFIG_BAD_VALUE for an unreadable file or a bad value. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
-  if (fault !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", fault.message, fault.hint);
+  if (fault !== undefined) throw badValue(fault.message, fault.hint);
 }
 
 function toldSettings({ values }: FileSettings, env: Env): Told[] {

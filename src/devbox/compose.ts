@@ -6,8 +6,7 @@ import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
-import { isRecord } from "../base/is-record.ts";
-import { parseAs } from "../base/parse-json.ts";
+import { isRecord, parseAs } from "../base/parse-json.ts";
 import type { Env } from "../config/env.ts";
 import { PalaceError } from "../base/errors.ts";
 

@@ -2,8 +2,7 @@
  * Counts of a memory, read from its ledger by a program in an image of the stack. The program only reads, so a broker may run meanwhile. It
  * uses only tables and columns that the ledgers of all versions have.
  */
-import { isRecord } from "../base/is-record.ts";
-import { parseAs } from "../base/parse-json.ts";
+import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unread } from "./home-tree.ts";
 
 export type Counts = Readonly<{

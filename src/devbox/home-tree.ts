@@ -2,8 +2,7 @@
  * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs, and files that are rewritten at each start may
  * differ (docs/how-to/devbox.md names them).
  */
-import { isRecord } from "../base/is-record.ts";
-import { parseAs } from "../base/parse-json.ts";
+import { isRecord, parseAs } from "../base/parse-json.ts";
 import { PalaceError } from "../base/errors.ts";
 
 /**

@@ -2,8 +2,7 @@
  * Runs a program in its own container with the stack's volumes, and removes the container afterwards. Reads and copies use this, with the
  * stack's image, while the stack is stopped.
  */
-import type { Readable, Writable } from "node:stream";
-import { PassThrough } from "node:stream";
+import { PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
 import { PalaceError } from "../base/errors.ts";

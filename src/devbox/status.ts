@@ -1,7 +1,6 @@
 /** Status of the stack, for people and programs. Asks Docker, and asks the running containers for the remaining facts. Changes nothing. */
 import { join } from "node:path";
-import { isRecord } from "../base/is-record.ts";
-import { parseRecord } from "../base/parse-json.ts";
+import { isRecord, parseRecord } from "../base/parse-json.ts";
 import { within } from "../base/time-limit.ts";
 import { readStack, type Place, type Service } from "./compose.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";

@@ -1,5 +1,5 @@
 /** Reads fields of JSON that other programs wrote. A value of an unexpected type counts as empty. Pure. All miners use it. */
-import { isRecord } from "../base/is-record.ts";
+import { isRecord } from "../base/parse-json.ts";
 
 export type Fields = Record<string, unknown>;
 

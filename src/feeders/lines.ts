@@ -3,8 +3,7 @@
  * U+2028, which occurs in people's texts. All miners use it.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { isRecord } from "../base/is-record.ts";
-import { parseJson } from "../base/parse-json.ts";
+import { isRecord, parseJson } from "../base/parse-json.ts";
 
 const READ_SIZE_BYTES = 1024 * 1024;
 const READ_SIZE_MIN_BYTES = 4096;

@@ -5,8 +5,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
-import { isRecord } from "../base/is-record.ts";
-import { parseJson } from "../base/parse-json.ts";
+import { isRecord, parseJson } from "../base/parse-json.ts";
 import type { FilingRecord } from "../protocol/filing.ts";
 import { MTIME_TOLERANCE_S } from "./mined.ts";
 

@@ -4,8 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../base/is-record.ts";
-import { parseAs, readRecord } from "../base/parse-json.ts";
+import { isRecord, parseAs, readRecord } from "../base/parse-json.ts";
 import { PalaceError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 

@@ -1,6 +1,5 @@
 /** Wire types of `mempalace compress`, which summarises drawers in AAAK. Part of spec.ts. */
 
-/** A name and its code in summaries. */
 export type NamePair = [name: string, code: string];
 
 /** Summary of one drawer. `tokens`: estimated as upstream does. `chars`: code points. */

@@ -97,7 +97,6 @@ export type ConversationPart = {
   sourceDirIno?: string;
   /** Extraction mode, `exchange` by default. The drawers of the other mode are kept. */
   extractMode?: ExtractMode;
-  /** Room of each drawer, instead of `room`. */
   rooms?: string[];
   /** Default and limit as for a document. */
   halls?: HallKeywords;

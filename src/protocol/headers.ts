@@ -9,7 +9,6 @@ export const WRITTEN_META = "palace/writtenAtMs";
 export const AUTHOR_META = "palace/author";
 /** Key in a result's `_meta`; true if the broker returns an earlier result. */
 export const REPLAYED_META = "palace/replayed";
-/** HTTP header with an idempotency key. */
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** HTTP header of the upgrade with the name of the agent behind a shim, for the journal. */
 export const AGENT_HEADER = "palace-agent";

@@ -1,7 +1,5 @@
 /** Wire types of `palace import`, which merges another memory into the running one, and checks of a row for both sides. */
-import { isRecord } from "../base/is-record.ts";
-import { hasLevels } from "../base/json-depth.ts";
-import { parseJson } from "../base/parse-json.ts";
+import { hasLevels, isRecord, parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
@@ -27,7 +25,6 @@ export type ImportedRow = {
   metadata: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
 };
 
-/** One item of each kind. */
 export type ImportItems = {
   /** A drawer with its public id: one row, or the slices of a long text in their order. */
   drawer: { id: string; rows: readonly ImportedRow[] };

@@ -28,9 +28,7 @@ export const DRAWER_SIZE_MAX = 100_000;
 /** Maximum number of keywords in all halls sent with a document, and of characters of one keyword. */
 export const HALL_KEYWORDS_MAX = 2_000;
 export const HALL_KEYWORD_LENGTH_MAX = 200;
-/** Maximum number of a sweep's messages in one call. */
 export const MESSAGES_PART_MAX = 256;
-/** Maximum number of sessions in one request. */
 export const SESSIONS_ASKED_MAX = 10_000;
 /** Maximum number of a conversation's drawers in one call, and of their characters. Other writes run between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
@@ -38,19 +36,16 @@ export const CONVERSATION_PART_SIZE_MAX = 2 * 1024 * 1024;
 
 /** Maximum number of writes of all peers that wait in the broker. Further writes are refused with BROKER_BUSY. */
 export const QUEUE_DEPTH_MAX = 4096;
-/** Maximum number of waiting writes of one peer. */
 export const QUEUE_DEPTH_PEER_MAX = 1024;
 /** Maximum size of the arguments of all waiting writes. */
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 /** Maximum number of names of MemPalace's registry in the request for one document. */
 export const KNOWN_NAMES_MAX = 1_000;
-/** Maximum number of languages in which to look for names. */
 export const LANGUAGES_MAX = 32;
 /** Maximum number of links that one write creates or deletes after mining; the next write continues. */
 export const LINKS_CHANGED_MAX = 1_000;
 /** Maximum number of drawers that one call summarises. */
 export const COMPRESSED_MAX = 200;
-/** Maximum number of sources whose closets one write rebuilds. */
 export const CLOSET_SOURCES_MAX = 10;
 /** Maximum number of writes in one ledger transaction. */
 export const COMMIT_BATCH_MAX = 256;
@@ -77,7 +72,6 @@ export const SLOW_PEER_MS = 1_000;
 /** Maximum number of reads at the same time: of all peers, and of one peer. Further reads wait. */
 export const READS_MAX = 16;
 export const READS_PEER_MAX = 2;
-/** Maximum number of admitted connections of one door. */
 export const PEERS_MAX = 1024;
 /** Maximum number of connections of one peer: a process on this machine, or a token. */
 export const PEER_CONNECTIONS_MAX = 256;
@@ -115,14 +109,12 @@ export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
 /** Maximum number of characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
 export const SAID_MAX = 40_000;
-/** Maximum number of signals of one turn. */
 export const SIGNALS_MAX = 8;
 /** Maximum length of a conversation's id and of a project's name, characters. */
 export const CONVERSATION_ID_MAX = 200;
 /** Maximum number of Roampal memories in one call, and their maximum size as JSON. A larger memory gets its own call. */
 export const CARRIED_MAX = 100;
 export const CARRIED_PART_MAX_BYTES = 2 * 1024 ** 2;
-/** Maximum size of a Roampal memory, bytes of JSON. */
 export const CARRIED_MAX_BYTES = 8 * 1024 ** 2;
 /** Maximum number of another memory's items in one call: rows of one kind, each drawer with all its slices. */
 export const IMPORT_ITEMS_MAX = 200;

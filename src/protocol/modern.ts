@@ -2,7 +2,7 @@
  * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
  * of every result. Used for streams, the shim without a broker and a child's answers. Over HTTP the SDK checks the envelope first. Pure.
  */
-import { isRecord } from "../base/is-record.ts";
+import { isRecord } from "../base/parse-json.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
 import { RPC, type RpcError } from "./spec.ts";
 import { MODERN_MCP_VERSION } from "./version.ts";

@@ -81,7 +81,6 @@ export type ShownMemory = {
   id: string;
   drawer: string | null;
   place: string;
-  /** Beginning of the text. */
   text: string;
   score: number | null;
   outcomes: { at: string; outcome: string; by: string }[];

@@ -21,7 +21,6 @@ export const PROMPTS = [
 
 type Prompt = { description: string; messages: { role: "user"; content: { type: "text"; text: string } }[] };
 
-/** Returns the prompt `wake-up`. `story`: the wake-up text. */
 export function wakeUpPrompt(story: string): Prompt {
   return prompt(
     0,

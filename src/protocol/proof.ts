@@ -74,7 +74,6 @@ export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }
 
-/** Returns the server's own proof. */
 export function serverProof(keys: TokenKeys, context: ProofContext): string {
   return hmac(Buffer.from(keys.serverKey, "base64url"), message(context)).toString("base64url");
 }

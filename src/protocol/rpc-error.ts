@@ -6,6 +6,15 @@ import { RPC, type RpcError } from "./spec.ts";
 /** Maximum length of an error's text, characters: an error may quote a peer's message, but not all of it. */
 export const ERROR_TEXT_MAX = 4_000;
 
+/** JSON-RPC error with its own number and text: upstream's, a child's, or a refusal. */
+export class RpcFailure extends Error {
+  readonly error: RpcError;
+  constructor(error: RpcError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
 /** Returns an error in the form that is sent to the client. An error that is not ours becomes upstream's `Internal tool error`. */
 export function rpcErrorOf(error: unknown): RpcError {
   if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };

@@ -3,7 +3,7 @@
  * error codes. They never contain an argument, an answer or a message, because these may quote a memory.
  */
 import { isErrorCode } from "../base/errors.ts";
-import { isRecord } from "../base/is-record.ts";
+import { isRecord } from "../base/parse-json.ts";
 import type { SpanAttributes } from "../base/trace.ts";
 import { findTool } from "./tools/table.ts";
 

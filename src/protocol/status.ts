@@ -27,7 +27,6 @@ export type EngineReport =
       pid: number | null;
       /** Number of children that this broker has started. */
       generation: number;
-      /** Name and version that the child reports. */
       server: { name: string; version: string } | null;
       /** Number of failed starts and dead children since the last answer. */
       failures: number;
@@ -85,7 +84,6 @@ export type AdoptionReport = {
    * to the palace.
    */
   state: "none" | "running" | "verifying" | "verified" | "refused";
-  /** Number of rows in the palace. */
   rows: number;
   /** Number of rows examined so far. */
   read: number;
@@ -223,7 +221,6 @@ export type LedgerHealth = {
   vectors: number;
   /** Number of quantized vectors, which a search reads first. */
   codes: number;
-  /** Number of drawers that wait for their vector. */
   pending: number;
   /** Number of drawers that have no vector and do not wait for one. */
   forgotten: number;
@@ -234,9 +231,7 @@ export type LedgerHealth = {
 export type CollectionHealth = {
   name: string;
   rows: number;
-  /** Number of vectors in the collection's index on disk. */
   indexed: number;
-  /** Number of writes in the queue of that index. */
   queued: number;
   /** Number of rows whose vector is neither in the index nor in the queue. */
   unindexed: number;
@@ -260,7 +255,6 @@ export type PublicHealth = {
   putAside: string[];
 };
 
-/** Answer to `palace.health`. */
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
 
 /**

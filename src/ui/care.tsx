@@ -1,6 +1,5 @@
 /** Shows the broker itself: its health, long work with progress, a backup, doors and settings. */
-import type { Role } from "../protocol/spec.ts";
-import type { JobReport, StatusReport } from "../protocol/spec.ts";
+import type { JobReport, Role, StatusReport } from "../protocol/spec.ts";
 import { useEffect } from "preact/hooks";
 import { Backups } from "./backups.tsx";
 import { call, CallError, type News } from "./client.ts";

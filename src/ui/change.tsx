@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { call, CallError, callTool } from "./client.ts";
 import { announce, doneWith } from "./done.tsx";
 import { type Drawer, listPlaces, showDrawer } from "./drawers.ts";
-import { Action, Dialog, Failure, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Action, Dialog, Failure, href, useLoaded } from "./parts.tsx";
 import { Words } from "./search.tsx";
 import { plain, plural, title } from "./words.ts";
 

@@ -8,9 +8,7 @@ type Props = {
   /** Days, months or years, oldest first. Distances in the drawing are proportional to time. */
   times: readonly string[];
   series: readonly Series[];
-  /** Value at the top of the drawing. */
   top: number;
-  /** Returns the words for a value. */
   say: (value: number) => string;
   /** True if the table is folded until the user opens it. */
   isFolded?: boolean;

@@ -1,10 +1,8 @@
 /** The agents' diaries as one list, the newest entry first. */
 import { type Drawer, listDrawers } from "./drawers.ts";
-import { LongList } from "./parts.tsx";
-import { href } from "./route.ts";
+import { href, LongList } from "./parts.tsx";
 import { plain, time, title } from "./words.ts";
 
-/** Room of MemPalace's diaries. */
 const ROOM = "diary";
 
 export function Diary({ changed }: { changed: number }) {

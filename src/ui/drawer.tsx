@@ -6,9 +6,8 @@ import { type Change, ChangeDialog } from "./change.tsx";
 import { type Drawer, showDrawer } from "./drawers.ts";
 import { inWords } from "./history.tsx";
 import { Outcomes } from "./outcomes.tsx";
-import { Failure, Heading, useLoaded } from "./parts.tsx";
+import { Failure, Heading, href, useLoaded } from "./parts.tsx";
 import { Crumbs } from "./place.tsx";
-import { href } from "./route.ts";
 import { count, plain, time, title } from "./words.ts";
 
 /** Number of characters to show at first, because a browser needs long to lay out a megabyte. */

@@ -23,7 +23,6 @@ export async function listDrawers(
   return { rows: drawers as unknown as Drawer[], total };
 }
 
-/** Loads a drawer; undefined for an unknown id. */
 export async function showDrawer(id: string): Promise<Drawer | undefined> {
   const answer = await call("drawer.show", { id });
   return answer.found ? (answer.drawer as unknown as Drawer) : undefined;

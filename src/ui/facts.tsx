@@ -3,8 +3,7 @@ import { useState } from "preact/hooks";
 import { callTool } from "./client.ts";
 import { Neighbourhood } from "./graph.tsx";
 import { rivalry, type Fact, type FactPage, heldAt, listFacts } from "./known.ts";
-import { Failure, Heading, LongList, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, Heading, href, LongList, useLoaded } from "./parts.tsx";
 import { count, plain, plural } from "./words.ts";
 
 const PAGE = 100;

@@ -3,8 +3,7 @@
  * entity's facts for keyboards and screen readers. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
  */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
-import { useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
 
 type Place = { name: string; x: number; y: number };

@@ -4,8 +4,7 @@ import type { AuditEntry } from "../protocol/hygiene.ts";
 import { Buttons } from "./change.tsx";
 import { call } from "./client.ts";
 import { announce } from "./done.tsx";
-import { Action, Dialog, Failure, Heading, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Action, Dialog, Failure, Heading, href, useLoaded } from "./parts.tsx";
 import { plain, plural, time, title } from "./words.ts";
 
 const PAGE = 50;

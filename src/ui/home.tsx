@@ -1,12 +1,10 @@
 /** The first view: the content of the memory, the writes of today by client, and the health. */
-import type { News } from "./client.ts";
+import { call, type News } from "./client.ts";
 import { Curve } from "./chart.tsx";
-import { call } from "./client.ts";
 import { authorOf, type Drawer, listDrawers, listPlaces, sum } from "./drawers.ts";
 import { healthOf } from "./health.ts";
 import { PlaceMap } from "./map.tsx";
-import { Failure, Heading, useLoaded, useSlowly } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, Heading, href, useLoaded, useSlowly } from "./parts.tsx";
 import { bytes, count, plain, plural, startOfToday, time, title } from "./words.ts";
 
 const NEWEST = 8;

@@ -1,8 +1,7 @@
 /** Links of a wing, loaded when the user opens them: tunnels to other wings, and hallways (pairs of entities that occur together). */
 import { useState } from "preact/hooks";
 import { callTool } from "./client.ts";
-import { Failure, Heading, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, Heading, href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
 
 /** Maximum number of links of each kind to show. */

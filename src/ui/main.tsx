@@ -12,8 +12,7 @@ import { Facts } from "./facts.tsx";
 import { History } from "./history.tsx";
 import { Home } from "./home.tsx";
 import { PlaceView } from "./place.tsx";
-import { useSlowly } from "./parts.tsx";
-import { href, useRoute } from "./route.ts";
+import { href, useRoute, useSlowly } from "./parts.tsx";
 import { Search } from "./search.tsx";
 import { Turns } from "./turns.tsx";
 

@@ -109,7 +109,6 @@ const ROWS_AROUND = 8;
 type ListProps<T> = {
   label: string;
   rowHeight: number;
-  /** Loads one page. */
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
   /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */
@@ -188,4 +187,23 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
       </ul>
     </div>
   );
+}
+
+type Route = { view: string; params: URLSearchParams };
+
+export function href(view: string, params: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(params).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return `#/${view}${query === "" ? "" : `?${query}`}`;
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const look = () => setHash(location.hash);
+    addEventListener("hashchange", look);
+    return () => removeEventListener("hashchange", look);
+  }, []);
+  const [view = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  return { view, params: new URLSearchParams(query) };
 }

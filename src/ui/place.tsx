@@ -3,8 +3,7 @@ import { listDrawers, listPlaces, sum } from "./drawers.ts";
 import { DrawerLine } from "./home.tsx";
 import { Links } from "./links.tsx";
 import { PlaceMap } from "./map.tsx";
-import { Failure, Heading, LongList, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, Heading, href, LongList, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
 
 type Props = { wing: string; room: string | undefined; changed: number };

@@ -2,8 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "./client.ts";
 import { listPlaces } from "./drawers.ts";
-import { Failure, useLoaded } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Failure, href, useLoaded } from "./parts.tsx";
 import { marked, passage, plain, plural, time, title } from "./words.ts";
 
 type Change = { factor: number; reason: string };

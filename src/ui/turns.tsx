@@ -4,8 +4,7 @@ import type { HelpedWeek, ShownMemory, TurnPage } from "../protocol/outcome.ts";
 import { call } from "./client.ts";
 import { Curve } from "./chart.tsx";
 import { OwnWord } from "./outcomes.tsx";
-import { Action, Failure, Heading, LongList, useLoaded, useSlowly } from "./parts.tsx";
-import { href } from "./route.ts";
+import { Action, Failure, Heading, href, LongList, useLoaded, useSlowly } from "./parts.tsx";
 import { plain, plural, time, title } from "./words.ts";
 
 type Turn = TurnPage["turns"][number];

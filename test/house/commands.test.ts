@@ -7,10 +7,12 @@ import { completionsFor, SHELLS } from "../../src/cli/commands/completions.ts";
 import { describeCommands, wordsFor } from "../../src/cli/commands/described.ts";
 import { LOADERS, SUB_LOADERS } from "../../src/cli/commands/load.ts";
 import { type Synonym, SYNONYMS } from "../../src/cli/commands/synonyms.ts";
-import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES, VERBS_MAX } from "../../src/cli/commands/table.ts";
+import { ALSO, type Command, COMMANDS, GROUPS, OLD_NAMES } from "../../src/cli/commands/table.ts";
 import { ROOT } from "./source-files.ts";
 
 const COLUMNS_MAX = 80;
+/** Maximum number of verbs in the overview, without the group `programs`. */
+const VERBS_MAX = 25;
 /** Words that are refused with a hint about what to type instead. */
 const REFUSED = ["sync"];
 const commands: [string, Command][] = Object.entries(COMMANDS);

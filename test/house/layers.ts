@@ -136,7 +136,6 @@ export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/ledger.ts",
   "broker/palace/indexes.ts",
   "broker/palace/public-palace.ts",
-  "broker/palace/driver.ts",
   "broker/palace/maintenance.ts",
   "broker/palace/backups.ts",
   "broker/palace/model.ts",

@@ -2,19 +2,19 @@
 
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
-  base: 2_510,
-  protocol: 2_989,
-  config: 1_611,
-  wire: 4_307,
-  memory: 20_339,
-  agents: 5_287,
-  mempalace: 8_980,
-  feeders: 9_138,
-  devbox: 2_578,
-  learning: 5_165,
-  broker: 10_452,
-  cli: 13_570,
-  ui: 2_987,
+  base: 2_466,
+  protocol: 2_970,
+  config: 1_608,
+  wire: 4_294,
+  memory: 20_206,
+  agents: 5_280,
+  mempalace: 8_964,
+  feeders: 9_133,
+  devbox: 2_571,
+  learning: 5_163,
+  broker: 10_356,
+  cli: 13_458,
+  ui: 2_966,
 };
 
 /** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
@@ -87,7 +87,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "index/vectors/vector-index",
     "ledger/graph-row",
     "ledger/history/journal",
-    "ledger/history/undo-bounds",
     "ledger/json-column",
     "ledger/open",
     "ledger/outbox-kinds",
@@ -116,7 +115,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "search/search-tool",
     "source/source-list",
     "text/headings",
-    "text/python-repr",
     "text/redact",
     "text/text",
     "text/validate",

@@ -2,8 +2,7 @@
  * Reads the document that Claude Code sends to a hook, and formats the answer. Pure. Used by `palace hook claude-code` and `mempalace hook
  * run`. Source: hooks of Claude Code 2.1.330, observed in runs; Codex writes the same fields.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import { saidByUser } from "./exchange.ts";
 
 export type HookInput = Readonly<{

@@ -2,8 +2,7 @@
  * Reads the last question and its answer from a transcript of Claude Code, and the signals of the tools used in between. Pure. Source:
  * outcome-memory.md 6.3; transcripts of Claude Code 2.1.330.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 

@@ -1,5 +1,5 @@
 /** Reads from a transcript which tools a turn has used, and how they ended. Source: Claude Code 2.1.330. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 

@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync, statSync } from "node:fs";
 import { promisify } from "node:util";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { handoff } from "../../protocol/handoff.ts";
 import { Refused } from "./refused.ts";
 

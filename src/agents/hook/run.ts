@@ -4,9 +4,8 @@
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRecord } from "../../base/is-record.ts";
 import { newKey } from "../../base/ids.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import { projectNames } from "../../base/project-names.ts";
 import { readTail } from "../../base/regular-file.ts";
 import { within } from "../../base/time-limit.ts";

@@ -1,7 +1,6 @@
 /** Reads whether hooks save automatically: `hooks` in upstream's config.json, unless the environment overrides it. */
 import { join } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
-import { readRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 
 /** Reads `silent_save` and `auto_save` of upstream's config.json; an invalid setting counts as not set. */

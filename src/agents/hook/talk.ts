@@ -4,8 +4,7 @@
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { slugOf } from "../../base/project-names.ts";
 
 export type Talk = {

@@ -3,7 +3,7 @@
  * and hooks by their command. Pure. Imported by plan.ts.
  */
 import { getNodeValue, type Node } from "jsonc-parser";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { type Draft, propertyOf, valueOf } from "./draft.ts";
 
 type Json = Record<string, unknown>;

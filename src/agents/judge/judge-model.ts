@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 import { INSTRUCTIONS, type Judgment, question, readJudgment } from "./judgment.ts";
 

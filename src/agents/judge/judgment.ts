@@ -2,8 +2,7 @@
  * Builds the question to a judge model about an exchange that the agent has not scored, and reads the reply. Pure. Source:
  * outcome-memory.md 7.5.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 
 export type Judgment = { outcome: string; memory_scores: Record<string, string> };

@@ -3,7 +3,7 @@
  * for many projects, and calls `setup` once for each project. Used by palace.ts.
  */
 import type { Env } from "../../config/env.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { within } from "../../base/time-limit.ts";
 import { COMPACTING, LOOK_MAX_MS, Memory } from "./memory.ts";
 import type { Part } from "./turns.ts";

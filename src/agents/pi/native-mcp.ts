@@ -1,7 +1,6 @@
 /** Checks whether pi itself connects to the palace (pi 1.x reads mcp.json), because the tools must not appear twice. */
 import { basename, join } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
-import { readRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { Pi, PiContext } from "./host.ts";
 
 const OURS = /^(?:mempalace|palace)(?:[-_].*)?$/;

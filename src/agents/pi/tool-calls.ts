@@ -1,5 +1,5 @@
 /** Reads the tool calls of a pi run, and how each ended, from its messages. Pure. Source: pi 1.5's bash tool. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 import type { PiRunMessage } from "./host.ts";

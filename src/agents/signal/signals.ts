@@ -2,7 +2,7 @@
  * Derives a turn's signals from the tool uses that the host has recorded, never from the model's words. Pure. Used by the readers of the
  * three agents.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { HostSignal } from "../../protocol/outcome.ts";
 import { type Ended, readCommand } from "./command.ts";
 

@@ -2,7 +2,7 @@
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import { MINE_WAIT_MS } from "../../protocol/limits.ts";
 import { createDispatch } from "../dispatch/methods.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
@@ -98,8 +98,7 @@ class OpeningPalace {
     if (this.isDraining) throw shuttingDown();
     if (this.open === undefined && this.failure === undefined) await within(this.opened, READY_MAX_MS);
     if (this.failure !== undefined) throw this.failure;
-    if (this.open === undefined)
-      throw new PalaceError("STORE_UNAVAILABLE", "the palace is still being opened", "repeat the call in a moment");
+    if (this.open === undefined) throw unavailable("the palace is still being opened", "repeat the call in a moment");
     await Promise.race([this.open.adopted(), this.#options.ending]);
     return this.open;
   }

@@ -4,15 +4,16 @@
  */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { ENVELOPE_KEYS, readEnvelope } from "../../protocol/modern.ts";
 import { AUTHOR_META, IDEMPOTENCY_META, REPLAYED_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { type RequestId, RPC } from "../../protocol/spec.ts";
 import { isRefusedResult } from "../../protocol/tools/result.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { failure, keyOf, report, requestId, RpcFailure, toRpcError } from "../dispatch/answers.ts";
+import { failure, keyOf, report, requestId, toRpcError } from "../dispatch/answers.ts";
 import { assertAllowed, isOwnMethod, roleFor } from "../dispatch/permissions.ts";
 import type { Metrics } from "../dispatch/metrics.ts";
 import type { Dispatch, EngineHost, Notify } from "../engine.ts";
@@ -132,8 +133,7 @@ export class ChildDispatch {
     const { childPid, introduced, status, stop, tools } = this.#options;
     const { params } = request;
     if (peer.pid !== 0 && peer.pid === childPid())
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
+      throw badValue(
         "the engine's command is a client of this very broker",
         "MEMPALACE_ENGINE must name MemPalace's own mempalace-mcp, by its full path: ours has the same name",
       );

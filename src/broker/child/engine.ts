@@ -32,11 +32,7 @@ export type ChildEngineOptions = EngineHost & {
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
-export function startChildEngine(options: ChildEngineOptions): Engine {
-  return new ChildEngine(options);
-}
-
-class ChildEngine implements Engine {
+export class ChildEngine implements Engine {
   readonly opened = Promise.resolve();
   readonly #supervisor: Supervisor;
   readonly #queue: RequestQueue;

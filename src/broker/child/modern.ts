@@ -1,5 +1,5 @@
 /** Shows a child to clients of MCP 2026-07-28. The child speaks an older revision, and the broker adds the rest. Pure. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import {
   type Capabilities,
   discovered,

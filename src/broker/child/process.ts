@@ -8,8 +8,7 @@ import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";
 import { decodeFrame, FrameSplitter } from "../../wire/transport/frame.ts";
-import type { ChildLock } from "./lock.ts";
-import { signal } from "./lock.ts";
+import { type ChildLock, signal } from "./lock.ts";
 
 export type ProcessOptions = {
   config: CommandConfig;

@@ -2,14 +2,14 @@
  * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
  * its requests end with the process, and the session drops late answers.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { LogFields } from "../../base/log.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_START_TIMEOUT_MS, FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { RPC, type RpcError } from "../../protocol/spec.ts";
 import { MCP_VERSIONS } from "../../protocol/version.ts";
-import { RpcFailure } from "../dispatch/answers.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { type ProcessOptions, ServerProcess } from "./process.ts";
 import type { ToolNote } from "./tools.ts";
 
@@ -41,7 +41,6 @@ type Pending = {
 };
 
 const TOOL_PAGES_MAX = 100;
-/** Methods that the session calls for itself. */
 const OWN_METHODS = ["initialize", "ping", "tools/list"];
 
 /** Id of the last request. All sessions share this counter, so no answer can match a request of another session. */

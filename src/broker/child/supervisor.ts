@@ -7,7 +7,7 @@ import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { EngineReport } from "../../protocol/spec.ts";
-import { RpcFailure } from "../dispatch/answers.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { rollBackJournals } from "./journal.ts";
 import { takeChildLock } from "./lock.ts";
 import { type Introduction, type Notification, Session } from "./session.ts";

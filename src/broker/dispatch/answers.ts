@@ -1,24 +1,15 @@
 /** Shared parts of all route tables' answers: failures, keys and times of calls, and reports to log and metrics. */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { agentName, NAMELESS } from "../../protocol/agent-name.ts";
 import { SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 import { AUTHOR_META, IDEMPOTENCY_META, WRITTEN_META } from "../../protocol/headers.ts";
-import { ERROR_TEXT_MAX, rpcErrorOf } from "../../protocol/rpc-error.ts";
+import { ERROR_TEXT_MAX, rpcErrorOf, RpcFailure } from "../../protocol/rpc-error.ts";
 import type { RequestId, RpcError, RpcResponse } from "../../protocol/spec.ts";
 import { type Peer, peerFields } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
-
-/** JSON-RPC error with its own number and text: upstream's, or a child's. */
-export class RpcFailure extends Error {
-  readonly error: RpcError;
-  constructor(error: RpcError) {
-    super(error.message);
-    this.error = error;
-  }
-}
 
 const KEY_MAX = 200;
 

@@ -1,14 +1,15 @@
 /**
  * Route table: answers one JSON-RPC message of a peer. All doors use it; it does not use sockets. It answers MCP's methods as upstream does
- * (palace.md 2.2–2.4). Requests with MCP 2026-07-28's envelope are in modern-methods.ts, our own methods in own-methods.ts.
+ * (palace.md 2.2–2.4). Our own methods are in own-methods.ts.
  */
 import { randomUUID } from "node:crypto";
 import { asTyped } from "../../memory/text/validate.ts";
 import { isWriteMethod } from "../tools/writes.ts";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
@@ -21,11 +22,13 @@ import type { Dispatch } from "../engine.ts";
 import { nameAfter, type Peer } from "../peer.ts";
 import { failure, type Handled, report, requestId, toRpcError } from "./answers.ts";
 import type { Call, Handler, MethodsDependencies } from "./call.ts";
-import { MODERN_METHODS } from "./modern-methods.ts";
 import { OWN_METHODS } from "./own-methods.ts";
 import { assertAllowed, roleFor, roleForTool } from "./permissions.ts";
 import { ReadTurns } from "./read-turns.ts";
 import { callTool } from "./tool-call.ts";
+import { offer, OFFERED } from "../../protocol/offers.ts";
+import { rememberPrompt, wakeUpPrompt } from "../../protocol/prompts.ts";
+import { drawerIdIn, WAKE_UP_URI } from "../../protocol/resources.ts";
 
 const MCP: Readonly<Record<string, Handler>> = {
   initialize: (_dependencies, { peer, params }) => {
@@ -39,7 +42,13 @@ const MCP: Readonly<Record<string, Handler>> = {
 };
 
 const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OWN_METHODS)]);
-const MODERN_HANDLERS = new Map<string, Handler>(Object.entries(MODERN_METHODS));
+/** Methods of MCP 2026-07-28, which has no handshake, but resources and prompts. */
+const MODERN_HANDLERS = new Map<string, Handler>([
+  ...OFFERED.map((method): [string, Handler] => [method, (_, { peer }) => offer(method, peer.tools)]),
+  ["tools/call", callTool],
+  ["resources/read", readResource],
+  ["prompts/get", getPrompt],
+]);
 const MODERN = { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS };
 
 export function createDispatch(dependencies: MethodsDependencies): Dispatch {
@@ -157,4 +166,45 @@ function handledCall({ peer, requestId: id }: Call, label: string): Handled {
 function labelOf(method: string, params: Record<string, unknown>, tool: Tool | undefined): string {
   if (tool !== undefined) return tool.fullName;
   return method === "tools/call" && typeof params["name"] === "string" ? "unknown" : method;
+}
+
+async function readResource(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
+  const { uri } = call.params;
+  if (typeof uri !== "string") throw badParams("'uri' is required for resources/read");
+  const text = uri === WAKE_UP_URI ? await storyOf(dependencies, call, {}) : await drawerAt(dependencies, call, uri);
+  if (text === undefined)
+    throw new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Resource not found: ${uri}`, data: { uri } });
+  return { contents: [{ uri, mimeType: "text/plain", text }] };
+}
+
+async function drawerAt(dependencies: MethodsDependencies, call: Call, uri: string): Promise<string | undefined> {
+  const id = drawerIdIn(uri);
+  if (id === undefined) return undefined;
+  const shown = (await OWN_METHODS["drawer.show"](dependencies, { ...call, params: { id } })) as
+    | { found: true; drawer: { content: string } }
+    | { found: false };
+  return shown.found ? shown.drawer.content : undefined;
+}
+
+async function storyOf(dependencies: MethodsDependencies, call: Call, params: Call["params"]): Promise<string> {
+  const { story } = (await OWN_METHODS["palace.wakeUp"](dependencies, { ...call, params })) as { story: string };
+  return story;
+}
+
+async function getPrompt(dependencies: MethodsDependencies, call: Call): Promise<unknown> {
+  const { name } = call.params;
+  const given = isRecord(call.params["arguments"]) ? call.params["arguments"] : {};
+  const textOf = (key: string): string | undefined => {
+    const value = given[key];
+    if (value === undefined || typeof value === "string") return value;
+    throw badParams(`'${key}' must be a string`);
+  };
+  if (name === "remember") return rememberPrompt(textOf("what"), call.peer.tools);
+  if (name !== "wake-up") throw badParams(`no prompt is named ${JSON.stringify(cut(String(name)))}`);
+  const wing = textOf("wing");
+  return wakeUpPrompt(await storyOf(dependencies, call, wing === undefined || wing === "" ? {} : { wing }));
+}
+
+function badParams(why: string): RpcFailure {
+  return new RpcFailure({ code: RPC.INVALID_PARAMS, message: `Invalid params: ${why}` });
 }

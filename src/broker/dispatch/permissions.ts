@@ -1,5 +1,5 @@
 /** Decides which role a method or a tool needs: reader, agent or admin. Both route tables check it first. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";

@@ -7,7 +7,7 @@ import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
 import { traced } from "../../base/trace.ts";
 import type { Peer } from "../peer.ts";
-import { RpcFailure } from "./answers.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 
 type Waiting = { peer: Peer; sinceMs: number; begin: () => void; refuse: (error: Error) => void };
 type Ticket = { peerId: number; sinceMs: number };

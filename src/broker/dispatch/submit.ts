@@ -6,11 +6,12 @@ import type { WriteMethod } from "../tools/writes.ts";
 import { needsFindings, prepareWrite } from "../tools/reads.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { isRefusal } from "../../protocol/tools/result.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { peerFields } from "../peer.ts";
 import { filesFor } from "../file-access.ts";
-import { authorOf, keyOf, RpcFailure, writtenAtMs } from "./answers.ts";
+import { authorOf, keyOf, writtenAtMs } from "./answers.ts";
 import { type Call, type MethodsDependencies, palaceAfterWrites } from "./call.ts";
 
 export async function submit(

@@ -1,17 +1,17 @@
 /** `tools/call`: checks the arguments, runs the tool, and answers as upstream does (palace.md 2.3, 2.4). */
 import { redactAnswer } from "../../memory/text/redact.ts";
+import { ERROR_TEXT_MAX, RpcFailure } from "../../protocol/rpc-error.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { runReadTool } from "../tools/reads.ts";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PROOF_WING } from "../../protocol/status.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
-import { ERROR_TEXT_MAX } from "../../protocol/rpc-error.ts";
 import { RPC } from "../../protocol/spec.ts";
 import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool, type ToolsWith } from "../../protocol/tools/table.ts";
 import { filesFor } from "../file-access.ts";
-import { requestId, RpcFailure } from "./answers.ts";
+import { requestId } from "./answers.ts";
 import { type Call, inTurn, type MethodsDependencies, type OpenPalace, palaceAfterWrites } from "./call.ts";
 import { submit } from "./submit.ts";
 

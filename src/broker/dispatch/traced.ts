@@ -1,5 +1,5 @@
 /** Wraps an engine's dispatch, so that a traced call has a span with its outcome. Without a tracer the call passes unchanged. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { metaText, parseTraceParent, type Span, TRACEPARENT_META, tracerInUse } from "../../base/trace.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import type { RpcResponse } from "../../protocol/spec.ts";

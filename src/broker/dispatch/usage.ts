@@ -4,8 +4,7 @@
  */
 import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { readRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 
 const FLUSH_MS = 60_000;

@@ -32,7 +32,6 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 
 /** Beginning of the paths of Roampal's HTTP API. */
 export const API_PATHS = "/api/";
-/** Beginning of the paths of the page. */
 export const PAGE_PATHS = "/ui/";
 
 /** Paths of Roampal's hooks. */

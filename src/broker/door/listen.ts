@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
@@ -21,11 +21,7 @@ export async function listenUnix(server: Server, socketPath: string): Promise<vo
     chmodSync(folder, 0o700);
     const leftover = lstatSync(socketPath, { throwIfNoEntry: false });
     if (leftover !== undefined && !leftover.isSocket()) {
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
-        `${socketPath} must be a socket, but is another file`,
-        `look at it, then: rm ${socketPath}`,
-      );
+      throw badValue(`${socketPath} must be a socket, but is another file`, `look at it, then: rm ${socketPath}`);
     }
     rmSync(socketPath, { force: true });
     await listening(server, () => server.listen(socketPath));
@@ -119,4 +115,13 @@ function listening(server: Server, listen: () => void): Promise<void> {
     });
     listen();
   });
+}
+
+/** Refuses a public address while no token exists. `tokens`: number of tokens. Errors: CONFIG_BAD_VALUE. */
+export function requireToken({ host, port }: TcpAddress, tokens: number): void {
+  if (isLoopback(host) || tokens > 0) return;
+  throw badValue(
+    `${host}:${port} can be reached from elsewhere and there is no token yet`,
+    "palace bridge token add NAME --role agent",
+  );
 }

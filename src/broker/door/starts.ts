@@ -9,7 +9,6 @@ export type Starter = { startNext: () => boolean };
 const STARTS_A_TURN = 32;
 
 export class Starts {
-  /** Waiting streams in the order of their turns. */
   readonly #waiting = new Set<Starter>();
   #left = STARTS_A_TURN;
   #isArmed = false;

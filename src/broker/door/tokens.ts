@@ -8,7 +8,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder } from "../../base/folders.ts";
 import { tryFlock } from "../../base/libc.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError, unavailable } from "../../base/errors.ts";
 import { keysOf, makeToken, type TokenKeys } from "../../protocol/proof.ts";
 import { ROLES, type Role } from "../../protocol/spec.ts";
 
@@ -48,15 +48,10 @@ export function addToken(
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
   nowMs = Date.now(),
 ): { record: TokenRecord; token: string } {
-  if (!NAME.test(name))
-    throw new PalaceError("CONFIG_BAD_VALUE", `${name} cannot be a token's name`, "use letters, digits, . _ and -");
+  if (!NAME.test(name)) throw badValue(`${name} cannot be a token's name`, "use letters, digits, . _ and -");
   return change(file, (tokens) => {
     if (tokens.some((token) => token.name === name))
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
-        `there is a token ${name} already`,
-        `palace bridge token revoke ${name}`,
-      );
+      throw badValue(`there is a token ${name} already`, `palace bridge token revoke ${name}`);
     const { id, token } = makeToken();
     const record: TokenRecord = { id, name, role, createdAtMs: nowMs, expiresAtMs, ...keysOf(token) };
     return { tokens: [...tokens, record], result: { record, token } };
@@ -76,8 +71,7 @@ function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: Toke
   keepFolder(dirname(file));
   const lock = openSync(`${file}.lock`, "w", 0o600);
   try {
-    if (!tryFlock(lock))
-      throw new PalaceError("STORE_UNAVAILABLE", "another `palace token` is at work", "repeat the command");
+    if (!tryFlock(lock)) throw unavailable("another `palace token` is at work", "repeat the command");
     const { tokens, result } = edit(readTokens(file));
     writeFileAtomic(file, `${JSON.stringify({ schema: 1, tokens } satisfies TokenFile, null, 2)}\n`);
     return result;

@@ -2,14 +2,12 @@
 import type { Config } from "../../config/config.ts";
 import { peerCredentials } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
-import type { Door, OutcomeDoorReport } from "../../protocol/spec.ts";
+import type { Door, OutcomeDoorReport, StatusReport } from "../../protocol/spec.ts";
 import { API_PATHS, type DoorOptions, type OpenDoor, openDoor } from "../door/door.ts";
-import { requireToken } from "../door/exposure.ts";
 import { Guard } from "../door/guard.ts";
-import { recallAddress, rememberAddress, resolveListenHost } from "../door/listen.ts";
+import { recallAddress, rememberAddress, requireToken, resolveListenHost } from "../door/listen.ts";
 import { Starts } from "../door/starts.ts";
 import { TokenBook } from "../door/tokens.ts";
-import type { StatusReport } from "../../protocol/spec.ts";
 import { Page } from "../page/page.ts";
 import { OUTCOME_HOST, OutcomeDoor } from "./outcome-door.ts";
 
@@ -24,9 +22,7 @@ export class Doors {
   readonly #starts = new Starts();
   readonly #tokens: TokenBook;
   readonly #outcome: OutcomeDoor | undefined;
-  /** The page in the owner's browser. */
   readonly page: Page;
-  /** Doors that are published to clients. */
   readonly published: Door[] = [];
   /** Time of the last connection, request or disconnection. */
   lastUsedMs = performance.now();

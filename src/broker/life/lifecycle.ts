@@ -3,28 +3,30 @@
  * failure), drains and exits.
  */
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { finishRestore } from "../../memory/backup/swap.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
-import { recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
+import { isDiskFull, recallEngine, rememberEngine, vanishedPalace } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
 import { within } from "../../base/time-limit.ts";
 import { tracerInUse, useTracer } from "../../base/trace.ts";
 import { INSTANCE_HEADER } from "../../protocol/headers.ts";
-import { type DoorName, type Health, type StatusReport } from "../../protocol/spec.ts";
+import type { BrokerFile, Door, DoorName, Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { startBuiltinEngine } from "../builtin/engine.ts";
-import { startChildEngine } from "../child/engine.ts";
+import { ChildEngine } from "../child/engine.ts";
 import { Metrics } from "../dispatch/metrics.ts";
 import { Held } from "../door/held.ts";
 import type { Engine, EngineHost } from "../engine.ts";
 import type { MinerCommand } from "../mine/job.ts";
-import { publish, unpublish } from "./broker-file.ts";
 import { Doors } from "./doors.ts";
 import { ownFiles } from "./own-files.ts";
 import { type LifetimeLock, takeLock } from "./lock.ts";
 import { createRoutes } from "./routes.ts";
+import { readRecord } from "../../base/parse-json.ts";
+import { overwriteFile, replaceFile } from "../../base/atomic-file.ts";
+import { bootId } from "../../base/uptime.ts";
 
 export type LifecycleOptions = {
   config: Config;
@@ -204,7 +206,7 @@ class Broker {
       }),
     };
     if (engineConfig.kind === "command")
-      return startChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });
+      return new ChildEngine({ ...{ config: engineConfig, home: config.paths.home, log, metrics }, ...host });
     const onFatal = ({ code }: { code: string }): void => this.#end(code, true);
     return startBuiltinEngine({ ...{ config, log, metrics, miner, onFatal, ending: this.ending.promise }, ...host });
   }
@@ -254,5 +256,41 @@ class Broker {
       usage: this.#metrics.usage.sums(),
       ...this.#engine.status(),
     };
+  }
+}
+
+function publish(
+  { paths }: Config,
+  { instanceId, startedAtMs, doors }: { instanceId: string; startedAtMs: number; doors: Door[] },
+): void {
+  const file: BrokerFile = {
+    schema: 1,
+    instanceId,
+    version: VERSION,
+    protocol: PROTOCOL,
+    pid: process.pid,
+    bootId: bootId(),
+    startedAtMs,
+    doors,
+    home: paths.home,
+    gate: paths.gatePath,
+  };
+  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  const text = `${JSON.stringify(file)}\n`;
+  try {
+    replaceFile(paths.brokerFile, text);
+  } catch (error) {
+    if (!isDiskFull(error) || !existsSync(paths.brokerFile)) throw error;
+    // A dead broker has left its file. Overwriting that file works even on a full disk.
+    overwriteFile(paths.brokerFile, text);
+  }
+}
+
+/** Removes this broker's file. Leaves the file of a later broker. */
+function unpublish({ paths }: Config, instanceId: string): void {
+  try {
+    if (readRecord(paths.brokerFile)["instanceId"] === instanceId) rmSync(paths.brokerFile, { force: true });
+  } catch {
+    // The file is already gone, perhaps with its folder.
   }
 }

@@ -5,9 +5,8 @@
  * token is needed and none exists. It logs the reason and tries again.
  */
 import { request } from "node:http";
-import { isRecord } from "../../base/is-record.ts";
 import type { Log } from "../../base/log.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import type { OpenDoor } from "../door/door.ts";

@@ -13,7 +13,6 @@ export type RoutesOptions = {
   metrics: Metrics;
   health: (door: DoorName) => Health;
   status: () => StatusReport;
-  /** Folder of Roampal's own settings. */
   roampalSettings: string;
 };
 

@@ -1,6 +1,5 @@
 /** Answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures. Pure. */
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";
 

@@ -4,8 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 
 /** Command that starts a miner, without the miner's arguments, and the environment. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };

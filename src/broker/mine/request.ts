@@ -2,7 +2,7 @@
  * Checks the arguments of the tool `mine` in upstream's order and words, and builds the miner's command line. Pure. Source: upstream 3.11's
  * tool_mine (upstream-latest.md 2.1).
  */
-import { pythonRepr } from "../../memory/text/python-repr.ts";
+import { pythonRepr } from "../../memory/text/text.ts";
 import { asText } from "../../memory/text/validate.ts";
 
 export type Refusal = { success: false; error: string; error_class?: string; hint?: string };

@@ -1,5 +1,5 @@
 /** Fields of the API's requests: their types and limits, and the error for a bad field. Pure. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 
 /** A field. `low` and `high` limit a number, the characters of a text, or the entries of a list. Null counts as absent. */
 export type Field = Readonly<{

@@ -3,10 +3,10 @@
  * 0.6.0, `_resolve_profile_name` in its server/main.py.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Profile, profileKey } from "../../learning/memory/profiles.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
+import { realPath } from "../../base/real-path.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { Refused } from "./refused.ts";
 
@@ -51,8 +51,9 @@ function boundProfile(given: string | undefined, folder: string): string | undef
   if (given === undefined) return undefined;
   const { [BINDINGS]: bindings } = registry(folder);
   if (!isRecord(bindings)) return undefined;
-  const bound = new Map(Object.entries(bindings).map(([path, profile]) => [realPath(path), profile]));
-  for (let path = realPath(decoded(given)); ; path = dirname(path)) {
+  const bound = new Map(Object.entries(bindings).map(([path, profile]) => [realPath(path) ?? resolve(path), profile]));
+  const from = decoded(given);
+  for (let path = realPath(from) ?? resolve(from); ; path = dirname(path)) {
     const profile = bound.get(path);
     if (typeof profile === "string") return profile;
     if (path === dirname(path)) return undefined;
@@ -85,14 +86,6 @@ function textOf(file: string): string | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new Refused(503, `${file} cannot be read: ${(error as Error).message}`);
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
   }
 }
 

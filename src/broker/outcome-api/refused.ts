@@ -1,5 +1,5 @@
 /** Refusals of the API: a status, and a reason in `detail`. Also turns the error of a failed call into a refusal. Pure. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { BAD_PARAMS_HINT, isErrorCode } from "../../base/errors.ts";
 import type { RpcError } from "../../protocol/spec.ts";
 import type { Wrong } from "./fields.ts";

@@ -4,7 +4,7 @@
  * (server-sent events).
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Role, StatusReport, UiLink } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
@@ -12,8 +12,10 @@ import { type OpenDoor, PAGE_PATHS, type Route } from "../door/door.ts";
 import type { Held } from "../door/held.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
-import { fileRoutes, SAFE_HEADERS } from "./files.ts";
 import { Sessions } from "./sessions.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 export type PageOptions = {
   /** Opens the door. Errors: CONFIG_BAD_VALUE. */
@@ -29,7 +31,6 @@ export type PageOptions = {
 /** Time after which an unused door closes and its sessions end. */
 const UNUSED_MAX_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
-/** Interval of the news, ms. */
 const NEWS_MS = 1_000;
 /** Number of intervals without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
@@ -219,4 +220,62 @@ function sendJson(response: ServerResponse, code: number, value: unknown): void 
   const body = JSON.stringify(value);
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
   response.writeHead(code, { ...SAFE_HEADERS, ...headers }).end(body);
+}
+
+/** Folder of the built page. The relative path is the same from the sources and from the package. */
+const FOLDER = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** The browser may run, load and call only what this door serves. */
+const POLICY = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:",
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+].join("; ");
+
+/** Headers of every answer of this door. */
+const SAFE_HEADERS = {
+  "content-security-policy": POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cache-control": "no-store",
+};
+
+/** Returns the answer for each path. Errors: STORE_UNAVAILABLE if the page is not built. */
+function fileRoutes(): Map<string, Route> {
+  const routes = new Map<string, Route>();
+  for (const name of namesIn(FOLDER)) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const body = readFileSync(join(FOLDER, name));
+    // Everybody on this machine may load the files. Their open connections must not take the owner's places.
+    const headers = { ...SAFE_HEADERS, "content-type": type, "content-length": body.length, connection: "close" };
+    routes.set(name === "index.html" ? "/ui/" : `/ui/${name}`, (request, response) => {
+      const isRead = request.method === "GET" || request.method === "HEAD";
+      if (!isRead) response.writeHead(405, { ...SAFE_HEADERS, allow: "GET, HEAD", "content-length": 0 }).end();
+      else response.writeHead(200, headers).end(request.method === "GET" ? body : undefined);
+    });
+  }
+  routes.set(
+    "/ui",
+    (_request, response) =>
+      void response.writeHead(308, { ...SAFE_HEADERS, location: "/ui/", "content-length": 0 }).end(),
+  );
+  return routes;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" });
+  } catch (error) {
+    const hint = "in a clone: npm run build";
+    throw new PalaceError("STORE_UNAVAILABLE", `the page is not built: there is no ${folder}`, hint, { cause: error });
+  }
 }

@@ -124,7 +124,6 @@ const HOUR_MS = 3_600_000;
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;
-/** Maximum time to wait for a pause between writes. */
 const QUIET_WAIT_MAX_MS = 60_000;
 /** Maximum time of a timer in Node. */
 const TIMER_MAX_MS = 2 ** 31 - 1;

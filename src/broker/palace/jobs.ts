@@ -18,7 +18,6 @@ export type JobWork = {
   cancel(): void;
 };
 
-/** Methods of a thread that runs for one job. */
 type JobMethods = { progress(): Progress; cancel(): void };
 
 /** Names the step that is shown until the thread reports one. Errors: BROKER_CANCELLED. */

@@ -1,12 +1,14 @@
 /** The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it first. */
 import type { Config } from "../../config/config.ts";
-import { translateError } from "../../memory/ledger/open.ts";
 import { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
 import type { Log } from "../../base/log.ts";
 import { rememberLedger } from "../../base/state-files.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { UNDO_KEPT_MS, UNDO_SIZE_MAX_BYTES } from "../../memory/ledger/history/undo-bounds.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
+
+/** Time for which before-images are kept, ms, unless they exceed their size limit. */
+const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
+const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
 
 export type OpenLedger = {
   reader: SqliteLedgerReader;
@@ -45,6 +47,4 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
 }
 
 /** Translates SQLite's errors of a read on `reader`. Other errors pass unchanged. */
-export function readError(error: unknown, ledgerFile: string): unknown {
-  return translateError(error, ledgerFile);
-}
+export { translateError as readError } from "../../memory/ledger/open.ts";

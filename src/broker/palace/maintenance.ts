@@ -24,7 +24,6 @@ import type { WriterMethods } from "./writer-thread.ts";
 
 export type MaintenanceParts = {
   config: Config;
-  /** Returns the row of the newest drawer. */
   lastRow: () => number;
   /** Waits for the vectors of drawers up to `lastRow`. Resolves to true if they exist or nobody will make them. */
   embedded: (lastRow: number, timeoutMs: number) => Promise<boolean>;

@@ -11,7 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";
 import { assertSettings } from "../../config/settings.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
 import type { Output } from "../terminal/output.ts";
@@ -31,8 +31,7 @@ export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }
 /** Plans the start at login without changing anything. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
   if (config.endpoint !== undefined || hasBridge(config))
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       `the broker does not run on this machine${config.endpoint === undefined ? "" : ` (MEMPALACE_BROKER is ${config.endpoint})`}`,
       "type this command on the broker's machine; the containers of `palace devbox up` start with the Docker engine",
     );
@@ -40,8 +39,7 @@ export function planStart(config: Config, platform = process.platform): AtLogin 
   const { dir, passphrase } = config.backup;
   const given = readVariable(config.env, "MEMPALACE_BACKUP_PASSPHRASE");
   if (dir !== undefined && given !== undefined && passphrase() === given)
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "at login the broker has no passphrase for its backups, and would not encrypt them",
       "write it into a file, then: palace config set backup-passphrase-file FILE",
     );
@@ -123,8 +121,7 @@ export function noticeStale(stale: string | undefined, out: Output): void {
 function readUnit({ file }: Unit): string | undefined {
   const content = contentOf(file);
   if (content === undefined || isOurs(content)) return content;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `${file} is not a file of palace-devbox; it was left as it is`,
     `move it away, then type the command again: mv ${quoted(file)} ${quoted(`${file}.mine`)}`,
   );
@@ -140,8 +137,7 @@ function contentOf(file: string): string | undefined {
 function assertManager({ manager }: Unit, config: Config): void {
   const program = manager === "systemd" ? "systemctl" : "launchctl";
   if (run([program, "--version"], config.env)?.code !== "ENOENT") return;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `${program} is not on the PATH, so ${manager} cannot start the broker`,
     `let your system run this at login: ${brokerCommand(config).map(quoted).join(" ")}`,
   );

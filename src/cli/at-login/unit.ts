@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";
 import { resolvePaths } from "../../config/paths.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { withoutPassword } from "../../base/without-password.ts";
 import { executable } from "../executable.ts";
 
@@ -56,8 +56,7 @@ export function hasManager(platform: NodeJS.Platform): boolean {
 export function managerOf(platform: NodeJS.Platform, config: Config): Manager {
   if (platform === "linux") return "systemd";
   if (platform === "darwin") return "launchd";
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `palace-devbox writes login services for Linux and macOS, not for ${platform}`,
     `let your system run this at login: ${brokerCommand(config).join(" ")}`,
   );

@@ -14,9 +14,6 @@ export const GROUPS = {
   programs: "For programs, not for people",
 } as const;
 
-/** Maximum number of verbs in the overview, without the group `programs`. */
-export const VERBS_MAX = 25;
-
 export type Command = Readonly<{
   group: keyof typeof GROUPS;
   /** Line of the overview. */

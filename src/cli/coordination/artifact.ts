@@ -2,8 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { PalaceError } from "../../base/errors.ts";
 import { options } from "../define-verb.ts";
-import { verbOfActions } from "./actions.ts";
-import { defineToolVerb, readMetadata, readText } from "./log-call.ts";
+import { defineToolVerb, readMetadata, readText, verbOfActions } from "./log-call.ts";
 
 type Artifact = { id: string; kind: string; sha256: string; size_bytes: number; warnings?: string[] };
 

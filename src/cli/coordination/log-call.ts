@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { newKey } from "../../base/ids.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
-import { type ToolName, TOOL_PREFIX } from "../../protocol/tools/table.ts";
-import { shorten, type Output } from "../terminal/output.ts";
+import { TOOL_PREFIX, type ToolName } from "../../protocol/tools/table.ts";
+import { Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
-import { type Call, defineVerb, type Verb, type VerbParts } from "../define-verb.ts";
+import { type Call, defineVerb, hasFlag, type Verb, type VerbParts } from "../define-verb.ts";
 
 /** An event in a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
@@ -128,7 +128,7 @@ export function readMetadata(text: string | undefined): Record<string, unknown> 
 export function wholeNumber(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (/^[+-]?\d{1,12}$/.test(value)) return Number(value);
-  throw new PalaceError("CONFIG_USAGE", `argument --${name}: invalid int value: '${value}'`, "write a whole number");
+  throw wrongUsage(`argument --${name}: invalid int value: '${value}'`, "write a whole number");
 }
 
 /** Returns the values of required options. Errors: CONFIG_USAGE if one is missing. */
@@ -139,5 +139,23 @@ export function required<T extends string>(
   const missing = names.filter((name) => values[name] === undefined);
   if (missing.length === 0) return values as Record<T, string>;
   const named = missing.map((name) => `--${name}`).join(", ");
-  throw new PalaceError("CONFIG_USAGE", `the following arguments are required: ${named}`, "see --help");
+  throw wrongUsage(`the following arguments are required: ${named}`, "see --help");
+}
+
+/** Builds a verb from its actions. If the user names no action, the verb lists them, as MemPalace's commands do. */
+export function verbOfActions(usage: string, actions: Readonly<Record<string, Verb>>): Verb {
+  return {
+    usage,
+    subs: Object.fromEntries(
+      Object.entries(actions).map(([name, verb]) => [name, (): Promise<{ verb: Verb }> => Promise.resolve({ verb })]),
+    ),
+    execute: async (argv, env) => {
+      const at = argv.findIndex((one, index) => !one.startsWith("-") && argv[index - 1] !== "--palace");
+      const name = argv[at];
+      if (name === undefined) return new Output({ json: hasFlag(argv, "--json") }).answer({ help: usage }, usage);
+      const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+      if (action !== undefined) return action.execute(argv.toSpliced(at, 1), env);
+      throw wrongUsage(`invalid choice: '${name}'`, `one of: ${Object.keys(actions).join(", ")}`);
+    },
+  };
 }

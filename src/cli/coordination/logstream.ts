@@ -1,15 +1,15 @@
 /** Implements `palace events append|list|wait|watch|ack`: events between agents, as in MemPalace 3.11. */
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
-import { verbOfActions } from "./actions.ts";
 import {
   defineToolVerb,
-  EXIT_TIMED_OUT,
   eventLine,
+  EXIT_TIMED_OUT,
   printEvents,
   readMetadata,
   readText,
   type Shown,
+  verbOfActions,
   wholeNumber,
 } from "./log-call.ts";
 import { watch } from "./watch.ts";
@@ -55,7 +55,7 @@ Lists events, the oldest first.`,
   tool: "event_list",
   asked: ({ order = "asc", ...values }) => {
     if (order !== "asc" && order !== "desc")
-      throw new PalaceError("CONFIG_USAGE", `argument --order: invalid choice: '${order}'`, "asc or desc");
+      throw wrongUsage(`argument --order: invalid choice: '${order}'`, "asc or desc");
     return { ...filtersOf(values), order };
   },
   show: (answer, { out }) => {

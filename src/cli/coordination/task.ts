@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import { asTask, isRunner, launchTask, type Task } from "../../agents/coordination/launch-task.ts";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options } from "../define-verb.ts";
-import { verbOfActions } from "./actions.ts";
-import { callLog, defineToolVerb, orRefusal, readText, required, type Shown } from "./log-call.ts";
+import { callLog, defineToolVerb, orRefusal, readText, required, type Shown, verbOfActions } from "./log-call.ts";
 
 const create = defineToolVerb({
   usage: `palace events task create --project P --from-agent A --to-agent A (--goal TEXT | --goal-file F) --branch B --base-commit C
@@ -21,7 +20,7 @@ Gives an agent a task, and prints the line that wakes the agent.`,
     const goal = await readText(values.goal, values["goal-file"]);
     const done = await readText(values.done, values["done-file"]);
     if (goal === undefined || done === undefined)
-      throw new PalaceError("CONFIG_USAGE", "a goal and a definition of done are required", "see --help");
+      throw wrongUsage("a goal and a definition of done are required", "see --help");
     return { goal, done, goal_file: undefined, done_file: undefined };
   },
   show: (answer, { out }) => {
@@ -43,11 +42,10 @@ Starts a coding agent on a task, in a checkout that is clean and at the task's b
   run: ({ values, args: [id], config, out }) =>
     orRefusal(out, async () => {
       const { runner, workspace } = required(values, ["runner", "workspace"]);
-      if (!isRunner(runner))
-        throw new PalaceError("CONFIG_USAGE", `argument --runner: invalid choice: '${runner}'`, "codex or claude");
+      if (!isRunner(runner)) throw wrongUsage(`argument --runner: invalid choice: '${runner}'`, "codex or claude");
       const file = values["task-file"];
       if ((id === undefined) === (file === undefined))
-        throw new PalaceError("CONFIG_USAGE", "give either TASK or --task-file", "see --help");
+        throw wrongUsage("give either TASK or --task-file", "see --help");
       const task = file === undefined ? await findTask(config, id ?? "") : readTask(file);
       return launchTask(task, { runner, workspace, agent: values.agent, notice: (line) => out.notice(line) });
     }),

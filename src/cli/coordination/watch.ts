@@ -2,7 +2,7 @@
  * `palace events watch` waits for events while an agent works, and resumes after a restart. It prints events before it stores their
  * position (the cursor), so that a kill in between repeats events but never loses one.
  */
-import { dirname } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
@@ -10,7 +10,9 @@ import { PalaceError } from "../../base/errors.ts";
 import { endWithReader, type Output } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown, wholeNumber } from "./log-call.ts";
-import { readWatchState, stateFileOf, type WatchState, writeWatchState } from "./watch-state.ts";
+import { mkdirSync, readFileSync } from "node:fs";
+import { isRecord } from "../../base/parse-json.ts";
+import { writeFileAtomic } from "../../base/atomic-file.ts";
 
 const POLL_MS = 300_000;
 const LIMIT = 50;
@@ -210,4 +212,38 @@ function keep({ stateFile, cursor, agent }: Watch): void {
   } catch {
     // Storing the next cursor may succeed.
   }
+}
+
+/** Place where a watch resumes after a restart, in MemPalace 3.11's file. An unreadable file shows events twice but loses none. */
+type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
+
+/** Names the file after the agent, without `:` and separators. Returns undefined if `given` is "" or the agent has no name. */
+function stateFileOf(given: string | undefined, agent: string | undefined, home: string): string | undefined {
+  if (given !== undefined) return given === "" ? undefined : resolve(given);
+  if (agent === undefined || agent === "") return undefined;
+  return join(home, "watch", `${agent.replaceAll("_", "__").replace(/[:/\\]/g, "_")}.json`);
+}
+
+function readWatchState(file: string | undefined): WatchState {
+  if (file === undefined) return { state: "absent" };
+  try {
+    const content = JSON.parse(readFileSync(file, "utf8")) as unknown;
+    if (!isRecord(content) || !("cursor" in content)) return { state: "damaged" };
+    const { cursor } = content;
+    return typeof cursor === "string" && cursor !== "" ? { state: "ok", cursor } : { state: "empty" };
+  } catch (error) {
+    return { state: (error as NodeJS.ErrnoException).code === "ENOENT" ? "absent" : "damaged" };
+  }
+}
+
+/** Writes the cursor, which is the last event that was shown. Errors: file system errors. */
+function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
+  if (file === undefined) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const state = {
+    cursor: cursor ?? null,
+    updated_at: `${new Date().toISOString().slice(0, 19)}Z`,
+    ...(agent !== undefined && { agent }),
+  };
+  writeFileAtomic(file, `${JSON.stringify(state)}\n`);
 }

@@ -1,5 +1,5 @@
 /** Defines the arguments of each subverb of `palace devbox`, and finds the stack's folder. */
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import type { Place, Watch } from "../../devbox/compose.ts";
 import { lostEngine } from "../../devbox/engine.ts";
@@ -51,8 +51,7 @@ export async function assertNamed(
 ): Promise<void> {
   const hint = command(project);
   if (given === undefined && (!process.stdin.isTTY || !process.stderr.isTTY))
-    throw new PalaceError("CONFIG_USAGE", "the confirmation needs a terminal; nothing was changed", hint);
+    throw wrongUsage("the confirmation needs a terminal; nothing was changed", hint);
   const typed = given ?? (await askLine(`Type the project's name (${project}) to go on: `)).trim();
-  if (typed !== project)
-    throw new PalaceError("CONFIG_USAGE", `that is not the project's name, ${project}; nothing was changed`, hint);
+  if (typed !== project) throw wrongUsage(`that is not the project's name, ${project}; nothing was changed`, hint);
 }

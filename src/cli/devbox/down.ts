@@ -7,7 +7,7 @@ import { boxesOf, type Engine, hasVolume } from "../../devbox/engine.ts";
 import { restoreCommand } from "../../devbox/restore.ts";
 import { devboxStatus } from "../../devbox/status.ts";
 import { openStack } from "../../devbox/up.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
 import { assertNamed, type DevboxCall, placeOf, watched } from "./call.ts";
 
@@ -19,7 +19,7 @@ export function down(call: DevboxCall): Promise<number> {
     const { project, volumes } = opened.stack;
     const isErasing = values.volumes === true;
     if (!isErasing && (values.yes !== undefined || values["no-backup"] === true))
-      throw new PalaceError("CONFIG_USAGE", "--yes and --no-backup need --volumes", "palace devbox down");
+      throw wrongUsage("--yes and --no-backup need --volumes", "palace devbox down");
     const isThere =
       isErasing && ((await hasVolume(opened.engine, volumes.palace)) || (await hasVolume(opened.engine, volumes.data)));
     let copy: string | null = null;

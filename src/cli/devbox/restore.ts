@@ -4,15 +4,14 @@ import type { Counts } from "../../devbox/counts.ts";
 import { openCopy, restoreStack } from "../../devbox/restore.ts";
 import { devboxStatus } from "../../devbox/status.ts";
 import { openStack } from "../../devbox/up.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { plural } from "../terminal/output.ts";
 import { assertNamed, type DevboxCall, placeOf, watched } from "./call.ts";
 
 export function restore(call: DevboxCall): Promise<number> {
   const { values, rest, config, out } = call;
   const [path] = rest;
-  if (path === undefined)
-    throw new PalaceError("CONFIG_USAGE", "palace devbox restore needs a copy", "palace devbox restore FOLDER|FILE");
+  if (path === undefined) throw wrongUsage("palace devbox restore needs a copy", "palace devbox restore FOLDER|FILE");
   return watched(
     call,
     `palace devbox up starts the stack; palace devbox restore ${path} tries it again.`,

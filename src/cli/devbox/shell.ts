@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readStack } from "../../devbox/compose.ts";
 import { boxesOf, openEngine } from "../../devbox/engine.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
 /**
@@ -28,14 +28,14 @@ const DEVBOXES = ["devbox", "devbox-bridged"];
 export async function shell(call: DevboxCall): Promise<number> {
   const { rest, env, out } = call;
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
-  if (out.isJson) throw new PalaceError("CONFIG_USAGE", "a shell has no --json", "palace devbox status --json");
+  if (out.isJson) throw wrongUsage("a shell has no --json", "palace devbox status --json");
   if (rest.length === 0 && !isTerminal)
-    throw new PalaceError("CONFIG_USAGE", "a shell needs a terminal", "palace devbox shell -- CMD runs one command");
+    throw wrongUsage("a shell needs a terminal", "palace devbox shell -- CMD runs one command");
   const place = placeOf(call, false);
   const { project } = await readStack(place);
   const boxes = (await boxesOf(await openEngine(env), project)).filter(({ isRunning }) => isRunning);
   const box = DEVBOXES.flatMap((service) => boxes.filter((one) => one.service === service))[0];
-  if (box === undefined) throw new PalaceError("CONFIG_USAGE", "the devbox does not run", "palace devbox up");
+  if (box === undefined) throw wrongUsage("the devbox does not run", "palace devbox up");
   const command = rest.length > 0 ? rest : ["sh", "-c", ENTER];
   const id = randomUUID();
   const variables = { TERM: env["TERM"] ?? "xterm-256color", COLORTERM: env["COLORTERM"] ?? "", DEVBOX_SHELL: id };

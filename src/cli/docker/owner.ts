@@ -11,7 +11,7 @@ import { openOwnerWay } from "../../wire/bridge/owner-socket.ts";
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 
 const SAID_MAX_CHARS = 2_000;
@@ -99,7 +99,7 @@ export async function* outputOf({ options }: BrokerBox, args: readonly string[])
     for await (const piece of child.stdout) yield piece as Buffer;
     if ((await ended) === 0) return;
     const why = said.trim().split("\n").at(-1) || "it ended";
-    throw new PalaceError("STORE_UNAVAILABLE", `the copy from the container ended early: ${why}`, "repeat the command");
+    throw unavailable(`the copy from the container ended early: ${why}`, "repeat the command");
   } finally {
     child.kill();
   }

@@ -7,12 +7,11 @@ import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { isRecord } from "../../base/is-record.ts";
 import { decrypted } from "../../memory/backup/secret.ts";
 import { STDIN } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
-import { parseJson, parseAs } from "../../base/parse-json.ts";
-import { isErrorCode, PalaceError } from "../../base/errors.ts";
+import { isRecord, parseAs, parseJson } from "../../base/parse-json.ts";
+import { isErrorCode, PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { withoutInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { type Coming, isWanted, preview, type Standing } from "../report/restore-preview.ts";
@@ -41,13 +40,9 @@ const HANDED_ON = /^(?:MEMPALACE|XDG)_/;
 export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): Promise<number> {
   const { config, file, dryRun, yes, withTokens } = asked;
   if (file === STDIN)
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      "for a broker in a container the backup must be a file",
-      "palace backup restore FILE",
-    );
+    throw wrongUsage("for a broker in a container the backup must be a file", "palace backup restore FILE");
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace backup restore FILE");
+    throw wrongUsage(`${file} is no file`, "name a backup: palace backup restore FILE");
   let secret: Promise<string | undefined> | undefined;
   const once = { ...asked, passphrase: () => (secret ??= asked.passphrase()) };
   const tokens = withTokens ? ["--with-tokens"] : [];
@@ -143,11 +138,7 @@ async function feed(
 function asError(answer: unknown, said: string): PalaceError {
   const { code, message, hint } = ((answer as { error?: unknown } | undefined)?.error ?? {}) as Record<string, unknown>;
   if (isErrorCode(code)) return new PalaceError(code, String(message), String(hint));
-  return new PalaceError(
-    "STORE_UNAVAILABLE",
-    `the restore did not run in a container: ${said}`,
-    "palace devbox recreate",
-  );
+  return unavailable(`the restore did not run in a container: ${said}`, "palace devbox recreate");
 }
 
 function isInspected(value: unknown): value is Inspected {
@@ -158,5 +149,5 @@ function isInspected(value: unknown): value is Inspected {
 
 function unread({ container }: BrokerBox): never {
   const message = `docker inspect did not describe the container ${container}; nothing was changed`;
-  throw new PalaceError("STORE_UNAVAILABLE", message, "look at: docker inspect " + container);
+  throw unavailable(message, "look at: docker inspect " + container);
 }

@@ -8,7 +8,7 @@ import { AGENTS } from "../../agents/install/agent-files.ts";
 import { install, wiringOf } from "../../agents/install/install.ts";
 import type { Change } from "../../agents/install/plan.ts";
 import { canWrite } from "../../base/can-write.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { dropStarting, isStopped, isWanted, staleStart, unwritable, vanishedPalace } from "../../base/state-files.ts";
 import type { Config } from "../../config/config.ts";
@@ -95,11 +95,7 @@ function spoolFixes(config: Config): Fix[] {
     (await connectClient({ config, agent: "palace doctor", start: "auto" })).close();
     const left = spool.entries().length;
     if (left < waiting) return left === 0 ? what : `${what}: ${left} still wait`;
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
-      `${plural(left, "write")} could not be delivered`,
-      "palace status spool list",
-    );
+    throw unavailable(`${plural(left, "write")} could not be delivered`, "palace status spool list");
   };
   return [{ name: "spool", what, run }];
 }
@@ -156,8 +152,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
         if (overdueFolder(config) === undefined) return `make a backup in ${dir}: the broker has made one`;
         const passphrase = config.backup.passphrase();
         if (wasEncrypted && passphrase === undefined)
-          throw new PalaceError(
-            "CONFIG_USAGE",
+          throw wrongUsage(
             "the backups there are encrypted, and no passphrase is given",
             "export MEMPALACE_BACKUP_PASSPHRASE_FILE=FILE, then repeat the command",
           );

@@ -51,7 +51,6 @@ export type MineCommand<R> = {
   config: Config;
   out: Output;
   run: (run: MineRun) => Promise<R>;
-  /** Name of one source. */
   source: "transcript" | "path" | "commit";
   /** Prints the totals for people, above the notice of an interruption. */
   printSum: (report: R) => void;

@@ -2,7 +2,7 @@
  * Runs the checks of `palace doctor`. Each check looks at one thing, and says what it found and what to do. The first failure usually
  * explains the later failures, so the basics come first.
  */
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connectClient } from "../../wire/client/client.ts";
@@ -10,6 +10,7 @@ import { findBroker } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";
 import { ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
+import { canWrite } from "../../base/can-write.ts";
 import { isStopped, vanishedPalace } from "../../base/state-files.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -44,7 +45,6 @@ import { assertEvents } from "../../memory/backup/look.ts";
 import { checkBackups } from "./backup-health.ts";
 import { checkModel, checkReranker, checkRuntime } from "./model-checks.ts";
 
-const NODE_MAJOR_MIN = 24;
 /** Maximum time that the driver may lag without a warning. */
 const LAG_WARN_MS = 60_000;
 const OPEN_MAX_MS = 30_000;
@@ -107,7 +107,6 @@ function checkReached(config: Config, reached: Reached | PalaceError | undefined
   ];
 }
 
-/** Checks the open palace with the broker's report. */
 function checkPalace(status: StatusReport | PalaceError, config: Config): Check[] {
   if (status instanceof PalaceError) return [fail("palace", status.message, status.hint)];
   if (status.engine?.kind === "command") return [checkEngine(status.engine, config), checkQueue(status)];
@@ -177,21 +176,19 @@ function asKnown(error: unknown): PalaceError {
   });
 }
 
+/** Names the version. base/node-version.ts has already refused an older Node. */
 function checkNode(): Check {
-  const version = process.versions.node;
-  const isNewEnough = Number(version.split(".")[0]) >= NODE_MAJOR_MIN;
-  const detail = `Node ${version}, palace-devbox ${VERSION}`;
-  return isNewEnough ? ok("node", detail) : fail("node", detail, `install Node ${NODE_MAJOR_MIN} or newer`);
+  return ok("node", `Node ${process.versions.node}, palace-devbox ${VERSION}`);
 }
 
 function checkHome({ paths, endpoint }: Config): Check {
   const gone = vanishedPalace(paths);
   if (gone !== undefined && endpoint === undefined) return fail("home", gone.message, gone.hint);
   if (!existsSync(paths.home)) return ok("home", `${paths.home} (made at the first start)`);
-  const canWrite = can(paths.home, constants.W_OK);
+  const isWritable = canWrite(paths.home);
   if (endpoint !== undefined)
-    return ok("home", `${paths.home}, ${canWrite ? "writable" : "read-only"} here; a broker elsewhere writes it`);
-  if (canWrite) return ok("home", `${paths.home}, writable`);
+    return ok("home", `${paths.home}, ${isWritable ? "writable" : "read-only"} here; a broker elsewhere writes it`);
+  if (isWritable) return ok("home", `${paths.home}, writable`);
   if (existsSync(paths.brokerFile)) return ok("home", `${paths.home}, read-only here; a broker elsewhere writes it`);
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
@@ -350,13 +347,4 @@ function checkIdle({ idleExitMs, endpoint }: Config): Check {
   if (endpoint !== undefined) return ok("idle exit", "set on the broker's machine");
   if (idleExitMs === 0) return ok("idle exit", "never");
   return ok("idle exit", `after ${formatDuration(idleExitMs)} without clients; the next client starts the broker`);
-}
-
-function can(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -9,7 +9,7 @@ import { writeWhole } from "../../memory/backup/pack.ts";
 import { encrypted } from "../../memory/backup/secret.ts";
 import type { Config } from "../../config/config.ts";
 import { canWrite } from "../../base/can-write.ts";
-import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { EXIT_CODES, PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { askDocker, type BrokerBox, brokerBox, outputOf } from "../docker/owner.ts";
 import type { Output } from "../terminal/output.ts";
 import { runJob, watchBytes } from "./job.ts";
@@ -27,11 +27,7 @@ export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string 
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `${file} is there already`,
-      "name another: palace backup FILE, or add --force",
-    );
+    throw wrongUsage(`${file} is there already`, "name another: palace backup FILE, or add --force");
   const box = brokerBox(config);
   // The broker writes the file itself, with three exceptions. We apply a passphrase; in a devbox the palace is read-only; a broker in a
   // container has other files.
@@ -115,8 +111,7 @@ export async function* watched(
     yield piece;
     onDone((done += piece.length));
   }
-  if (done !== bytes)
-    throw new PalaceError("STORE_UNAVAILABLE", `the backup has ${bytes} bytes, but only ${done} arrived`, "try again");
+  if (done !== bytes) throw unavailable(`the backup has ${bytes} bytes, but only ${done} arrived`, "try again");
 }
 
 /** Streams the backup to stdout. A closed pipe is a failure here, because its reader has only a part of the backup. */

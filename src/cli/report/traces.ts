@@ -3,14 +3,13 @@
  * sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others.
  */
 import { hash } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { type Exchange, exchangeText } from "../../learning/turn/exchange.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { filesIn, holds, needlesOf } from "../../base/find-bytes.ts";
 import { readFolder } from "../../base/read-folder.ts";
 import { realPath } from "../../base/real-path.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -193,4 +192,52 @@ export function removalHints(standing: readonly Trace[]): string[] {
         "for backups: delete those files, or name the text: printf %s TEXT | palace forget --match - --rewrite-backups",
       ]
     : folders;
+}
+
+const READ_SIZE_BYTES = 4 * 1024 * 1024;
+
+/** Yields the file, or all files below a folder. Skips folders whose name is in `leftOut`. */
+function* filesIn(path: string, leftOut: ReadonlySet<string>): Generator<string> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() === true) yield path;
+  if (stat?.isDirectory() !== true) return;
+  for (const entry of readFolder(path) ?? []) {
+    if (entry.isDirectory() && !leftOut.has(entry.name)) yield* filesIn(join(path, entry.name), leftOut);
+    else if (entry.isFile()) yield join(path, entry.name);
+  }
+}
+
+/** Returns each text's bytes in the forms that files contain: plain, as a JSON string, and as a JSON string with non-ASCII escaped. */
+function needlesOf(texts: readonly string[]): Buffer[] {
+  const forms = texts.flatMap((text) => {
+    const json = JSON.stringify(text).slice(1, -1);
+    const ascii = json.replaceAll(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    return [text, json, ascii];
+  });
+  return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
+}
+
+/** Returns true if the file contains one of the needles, false if the file cannot be read. */
+function holds(file: string, needles: readonly Buffer[]): boolean {
+  const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, "r");
+    const bytes = Buffer.allocUnsafe(READ_SIZE_BYTES + overlap);
+    let kept = 0;
+    for (let at = 0; ;) {
+      const read = readSync(fd, bytes, kept, READ_SIZE_BYTES, at);
+      if (read === 0) return false;
+      const part = bytes.subarray(0, kept + read);
+      if (needles.some((needle) => part.includes(needle))) return true;
+      at += read;
+      const tail = Math.min(overlap, part.length);
+      bytes.copyWithin(0, part.length - tail, part.length);
+      kept = tail;
+    }
+  } catch {
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
 }

@@ -10,7 +10,7 @@ import type { Change } from "../../agents/install/plan.ts";
 import type { Rival } from "../../agents/install/rivals/rival.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
@@ -38,7 +38,7 @@ export function assertAgent(name: string, others: readonly string[]): asserts na
   if (AGENTS.some((one) => one === name)) return;
   const near = nearestWord(name, all);
   const hint = near === undefined ? `one of ${all.join(", ")}, all` : `did you mean ${near}?`;
-  throw new PalaceError("CONFIG_USAGE", `there is no agent ${name}`, hint);
+  throw wrongUsage(`there is no agent ${name}`, hint);
 }
 
 export const isClient = (name: string): name is keyof typeof CLIENTS => Object.hasOwn(CLIENTS, name);

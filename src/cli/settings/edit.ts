@@ -12,7 +12,8 @@ import { canWrite } from "../../base/can-write.ts";
 import { isInContainer } from "../../base/container.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
+import { exists } from "../terminal/place.ts";
 
 const LOCK_MAX_MS = 10_000;
 const LOCK_RETRY_MS = 20;
@@ -91,7 +92,7 @@ async function takeLock(folder: string): Promise<number> {
 }
 
 function busy(path: string): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", `${path} is being changed by another command`, "run this again");
+  return unavailable(`${path} is being changed by another command`, "run this again");
 }
 
 /** Makes the error of a read-only palace. Its hint for the devbox uses the broker's container, which can write the file. */
@@ -115,8 +116,4 @@ function contentOf(path: string): string | undefined {
       cause: error,
     });
   }
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -5,7 +5,7 @@ import { withClient } from "../../wire/client/client.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { variableOf } from "../../config/settings-table.ts";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { OutcomeDoorReport } from "../../protocol/spec.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
@@ -20,14 +20,12 @@ const PORT = "outcome-port";
 /** Refuses the broker of a stack or container: only the container could reach the door. Errors: CONFIG_USAGE. */
 export function assertOwnBroker(config: Config): void {
   if (isServedByStack(config) || brokerBox(config) !== undefined)
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the stack's broker does not open this door, because only its own container could reach it",
       "agents in the devbox learn without it: MEMPALACE_OUTCOMES=on in .env.devbox, then: palace devbox up",
     );
 }
 
-/** Restarts the broker with the given variables; returns undefined if the broker does not open the outcome door. */
 export async function restartWith(config: Config, more: Env = {}): Promise<OutcomeDoorReport | undefined> {
   const { env, palace } = config.handedOn();
   await restartBroker(loadConfig({ ...env, ...more }, { palace: palace[1] }));
@@ -60,15 +58,14 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);
   if (isLocal && !canTellOwners())
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "this system does not report who owns a connection, so every user could connect",
       "for a program that can send a token: palace bridge token add NAME --role agent",
     );
   const { settings, env } = config;
   const variable = variableOf(LOCAL);
   if (env[variable] !== undefined && config.outcomeLocal !== isLocal)
-    throw new PalaceError("CONFIG_BAD_VALUE", `${variable} is ${env[variable]}, and wins`, `unset ${variable}`);
+    throw badValue(`${variable} is ${env[variable]}, and wins`, `unset ${variable}`);
   const before = await doorOf(config);
   const isChanged = await editSettings(settings.file.path, LOCAL, isLocal ? true : undefined);
   const hasPort = [before?.port, config.outcomePort, config.lastingDoors.outcomePort].some(Number.isInteger);

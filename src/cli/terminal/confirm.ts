@@ -1,7 +1,8 @@
-/** Asks a person before an action that cannot be undone. */
+/** Asks a person: before an action that cannot be undone, and for a passphrase. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
+import type { Config } from "../../config/config.ts";
 
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
@@ -10,8 +11,7 @@ const UNCHANGED = "Nothing was changed.\n";
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the confirmation needs a terminal; nothing was changed",
       "look with --dry-run, then repeat it with --yes",
     );
@@ -43,4 +43,22 @@ export async function askLine(question: string, { isHidden = false, ifEnded = ""
     if (isHidden) process.stderr.write("\n");
     terminal.close();
   }
+}
+
+/**
+ * Reads a passphrase from a file, the environment or a person, never from the command line. Returns undefined if none is given and nobody
+ * can be asked. `twice` asks again, for a new passphrase. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE.
+ */
+export async function readPassphrase(
+  { backup }: Config,
+  file: string | undefined,
+  twice: boolean,
+): Promise<string | undefined> {
+  const given = backup.passphrase(file);
+  if (given !== undefined || !process.stdin.isTTY || !process.stderr.isTTY) return given;
+  const typed = await askLine("Passphrase: ", { isHidden: true });
+  if (typed === "") throw wrongUsage("the passphrase is empty", "repeat the command");
+  if (twice && (await askLine("The same again: ", { isHidden: true })) !== typed)
+    throw wrongUsage("the passphrases differ", "repeat the command");
+  return typed;
 }

@@ -1,7 +1,7 @@
 /** Names and finds drawers for people: the short id, the title, and a drawer by part of its id. */
 import type { Client } from "../../wire/client/client.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
 
@@ -48,7 +48,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
 function assertLongEnough(id: string): void {
   if (!/^[0-9a-f]{1,5}$/.test(id)) return;
   const hint = "give the whole short id: palace ls WING/ROOM";
-  throw new PalaceError("CONFIG_USAGE", `${id} is too short: give at least 6 digits of a short id`, hint);
+  throw wrongUsage(`${id} is too short: give at least 6 digits of a short id`, hint);
 }
 
 /** Completes a part of an id; returns `id` itself if no drawer fits. Errors: PROTOCOL_BAD_PARAMS if several drawers fit, CONFIG_USAGE. */
@@ -70,8 +70,7 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   const isGone = !answer.found && answer.matches.length === 0;
   const id = isGone ? await goneId(client, given, answer.deleted ?? []) : await wholeId(client, given);
   if (isEnoughToErase(given, id)) return id;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `${given} is too short: forgetting takes at least ${TO_ERASE_MIN} characters of the id's hash; nothing was erased`,
     `look at the drawer first: palace show ${quoted(id)}; then give that id`,
   );

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { Output } from "./output.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -50,8 +50,7 @@ function isChanged(file: string, before: string): boolean {
 /** Reads the edited file, without the line end that editors add to the last line. Errors: CONFIG_USAGE. */
 function readBack(file: string, before: string): string {
   if (!existsSync(file))
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the editor removed the file; nothing was changed",
       "save the text under the name it was opened with, or name another editor: EDITOR=nano palace …",
     );
@@ -69,11 +68,7 @@ async function runEditor(editor: string, file: string): Promise<void> {
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
     if (code === 0) return;
     const how = code === NOT_FOUND ? "was not found" : `ended with ${signal ?? `code ${String(code)}`}`;
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `the editor ${editor} ${how}; nothing was changed`,
-      "name another one: EDITOR=nano palace …",
-    );
+    throw wrongUsage(`the editor ${editor} ${how}; nothing was changed`, "name another one: EDITOR=nano palace …");
   } finally {
     process.off("SIGINT", ignore);
   }

@@ -8,7 +8,7 @@ import { isBridged } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { vanishedPalace } from "../../base/state-files.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
 /** Condition of a command for --palace: a palace exists; a palace exists or may begin there; no condition. */
@@ -34,8 +34,7 @@ const COMMAND_WORDS =
 export function assertNoCommand(verb: string, given: string): void {
   const isWord = COMMAND_WORDS.split(" ").includes(given) || nearestWord(given, ["verify", "restore"], 1) !== undefined;
   if (!isWord || exists(given)) return;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `${verb} has no command ${given}`,
     `${verb} --help lists its commands; to use ${given} as a file name: ${verb} ./${given}`,
   );
@@ -89,7 +88,7 @@ function nearPalace(home: string): string | undefined {
   }
 }
 
-function exists(path: string): boolean {
+export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 

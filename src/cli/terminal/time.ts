@@ -1,5 +1,5 @@
 /** Parses times as people type them: a day, a minute, or how long ago. */
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -9,9 +9,5 @@ export function readTime(value: string, name: string, now: number): number {
   if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] ?? ""] ?? 0);
   const time = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(`${value}T00:00`) : Date.parse(value);
   if (!Number.isNaN(time)) return time;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    `--${name} ${value} is no time`,
-    `write --${name} 2h, or --${name} 2026-11-22T14:30`,
-  );
+  throw wrongUsage(`--${name} ${value} is no time`, `write --${name} 2h, or --${name} 2026-11-22T14:30`);
 }

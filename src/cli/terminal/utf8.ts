@@ -1,6 +1,6 @@
 /** Decodes a text from a person. */
 import type { Readable } from "node:stream";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** Decodes UTF-8; refuses other encodings, because decoding would lose their letters. Errors: CONFIG_USAGE. */
@@ -25,8 +25,7 @@ export async function readUtf8(stream: Readable): Promise<string> {
     pieces.push(piece);
     size += piece.length;
     if (size > REQUEST_SIZE_MAX_BYTES)
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         `the text has more than ${Math.floor(REQUEST_SIZE_MAX_BYTES / 1e6)} MB, the limit for one call; nothing was changed`,
         "file a long text from its file: palace mine PATH",
       );

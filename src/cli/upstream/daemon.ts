@@ -1,5 +1,5 @@
 /** Maps `mempalace daemon` to `palace start`, `stop`, `status` and `jobs`, because the broker is the daemon. */
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { handOn } from "./format.ts";
 
@@ -27,8 +27,7 @@ export const verb = defineVerb({
     if (name === "wait")
       throw new PalaceError("ENGINE_UNSUPPORTED", "a command here ends when its work is done", "palace status jobs");
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-    if (action === undefined)
-      throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, "mempalace daemon start|stop|status|jobs");
+    if (action === undefined) throw wrongUsage(`invalid choice: '${name}'`, "mempalace daemon start|stop|status|jobs");
     if (values.foreground === true)
       throw new PalaceError(
         "ENGINE_UNSUPPORTED",

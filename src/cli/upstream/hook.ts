@@ -1,7 +1,7 @@
 /** `mempalace hook run` answers the hooks of MemPalace's plugins, with the words and names of 3.11. */
 import { CHECKPOINT_EVERY } from "../../agents/hook/checkpoint.ts";
 import { answerMempalace, HOOK_NAMES } from "../../agents/hook/mempalace.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, wrongUsage } from "../../base/errors.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb } from "../define-verb.ts";
@@ -35,5 +35,5 @@ export const verb = defineVerb({
 });
 
 function usage(message: string): PalaceError {
-  return new PalaceError("CONFIG_USAGE", message, "mempalace hook --help");
+  return wrongUsage(message, "mempalace hook --help");
 }

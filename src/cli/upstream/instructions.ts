@@ -1,5 +1,5 @@
 /** `mempalace instructions NAME` prints the guides for the slash commands of upstream's plugins (palace.md 9). */
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { defineVerb } from "../define-verb.ts";
 
 const GUIDES: Readonly<Record<string, string>> = {
@@ -68,7 +68,7 @@ Prints a guide for an agent, as Markdown.`,
   run: ({ args: [name], out }) => {
     if (name === undefined) out.text(`usage: mempalace instructions {${Object.keys(GUIDES).join(",")}}`);
     else if (Object.hasOwn(GUIDES, name)) process.stdout.write(GUIDES[name] ?? "");
-    else throw new PalaceError("CONFIG_USAGE", `invalid choice: '${name}'`, "mempalace instructions");
+    else throw wrongUsage(`invalid choice: '${name}'`, "mempalace instructions");
     return 0;
   },
 });

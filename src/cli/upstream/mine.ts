@@ -1,6 +1,6 @@
 /** `mempalace mine DIR` runs the feeder of upstream's mode. */
 import { resolve } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
 import { readExtract } from "../feeding/mining.ts";
 import { verb as mine } from "../verbs/mine.ts";
@@ -40,11 +40,7 @@ rtf epub). Run it again at any time: it files only what is new.`,
     const mode = readChoice(values.mode, "mode", MODES, "projects");
     const kind = KINDS[mode];
     if (values.source !== undefined)
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        `unknown source adapter '${values.source}'`,
-        "--mode projects|convos|extract",
-      );
+      throw wrongUsage(`unknown source adapter '${values.source}'`, "--mode projects|convos|extract");
     readExtract(values.extract);
     if (values["redetect-origin"] === true) writeOrigin(resolve(dir), config, out);
     const given: string[] = [];

@@ -1,5 +1,5 @@
 /** Maps `mempalace repair` and `mempalace migrate` to `palace repair` and `palace repair migrate`. */
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { migrate as migratePalace, verb as repairPalace } from "../verbs/repair.ts";
 import { confirmed, handOn, isWithoutPalace } from "./format.ts";
@@ -20,7 +20,7 @@ Asks first unless --yes; no terminal counts as no.`,
   run: async ({ values, args: [what], config, out }) => {
     const mode = values.mode ?? "legacy";
     if (!MODES.includes(mode) || (what !== undefined && what !== "rebuild-index"))
-      throw new PalaceError("CONFIG_USAGE", `--mode takes ${MODES.join(", ")}`, "mempalace repair --yes");
+      throw wrongUsage(`--mode takes ${MODES.join(", ")}`, "mempalace repair --yes");
     for (const name of ["source", "segment", "from-sidecar"] as const)
       if (values[name] !== undefined)
         throw new PalaceError(

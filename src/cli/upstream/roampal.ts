@@ -1,9 +1,9 @@
 /** Maps the verbs of `roampal` to our verbs. */
 import { type Config, loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
-import { defineVerb, type Verb } from "../define-verb.ts";
+import { defineVerb, options, type Verb } from "../define-verb.ts";
 
 /** `before`: arguments that are put before the user's arguments. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
@@ -25,11 +25,7 @@ const init = defineVerb({
   usage: `roampal init [--claude-code] [--opencode] [--cursor]
 
 Wires the named agents to the memory, or else all that it finds (\`palace install\`), and says how to turn learning on.`,
-  options: {
-    ...{ "claude-code": { type: "boolean" }, opencode: { type: "boolean" }, cursor: { type: "boolean" } },
-    ...{ force: { type: "boolean", short: "f" }, "no-input": { type: "boolean" } },
-  },
-  args: [0, 0],
+  options: options("claude-code opencode cursor force|f no-input"),
   place: "any",
   run: async ({ values, config, out }) => {
     const { verb } = await import("../verbs/install.ts");
@@ -48,13 +44,11 @@ const start = defineVerb({
 
 Opens the door for programs that speak Roampal's HTTP API, at 27182 or PORT; it stays open until MEMPALACE_OUTCOME_PORT=off
 palace restart. It restarts a broker that has no such door; connected agents connect again by themselves.`,
-  options: { port: { type: "string" }, host: { type: "string" } },
-  args: [0, 0],
+  options: options("port= host="),
   place: "anew",
   run: async ({ values: { port, host = "127.0.0.1" }, config, env, out }) => {
     if (host !== "127.0.0.1" && host !== "localhost")
-      throw new PalaceError(
-        "CONFIG_BAD_VALUE",
+      throw badValue(
         `the door is open to this machine alone, not at ${host}`,
         "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to other machines, with the same API",
       );

@@ -8,11 +8,10 @@ import {
   type Transcript,
 } from "../../feeders/convo-miner/split-files.ts";
 import type { KnownPeople } from "../../feeders/convo-miner/split.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { readText } from "../../base/regular-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 
@@ -42,7 +41,7 @@ Splits the .txt files of a folder that hold several Claude Code sessions into on
     const given = values["output-dir"];
     const outputDir = given === undefined || given === "" ? source : resolve(given);
     if (statSync(outputDir, { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new PalaceError("CONFIG_USAGE", `--output-dir: there is no folder ${outputDir}`, `mkdir -p ${outputDir}`);
+      throw wrongUsage(`--output-dir: there is no folder ${outputDir}`, `mkdir -p ${outputDir}`);
     const rule = "-".repeat(RULE_WIDTH);
     const head = [
       `\n${"=".repeat(RULE_WIDTH)}`,

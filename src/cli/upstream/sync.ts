@@ -1,6 +1,6 @@
 /** `mempalace sync [DIR]` finds drawers whose source files are deleted or ignored by now. */
 import { resolve } from "node:path";
-import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { EXIT_CODES, wrongUsage } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace } from "./format.ts";
@@ -34,8 +34,7 @@ Lists drawers whose source file is deleted or ignored by git now; --apply delete
   run: async ({ values: { wing, root = [], apply = false }, args, config, connect, out }) => {
     const roots = [...new Set([...args, ...root].map((path) => resolve(path)))];
     const nested = roots.find((path) => roots.some((other) => path.startsWith(`${other}/`)));
-    if (nested !== undefined)
-      throw new PalaceError("CONFIG_USAGE", `${nested} is in another of the folders`, "name only the outer folder");
+    if (nested !== undefined) throw wrongUsage(`${nested} is in another of the folders`, "name only the outer folder");
     if (isWithoutPalace(config, out)) return 0;
     const client = await connect("mempalace sync");
     const reports: Report[] = [];

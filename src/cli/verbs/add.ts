@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import type { Config } from "../../config/config.ts";
 import { projectAround } from "../../feeders/doc-miner/root.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { shortId } from "../terminal/drawer.ts";
 import { editText } from "../terminal/editor.ts";
 import type { Output } from "../terminal/output.ts";
@@ -41,8 +41,7 @@ async function file(
   config: Config,
   out: Output,
 ): Promise<number> {
-  if (content.trim() === "")
-    throw new PalaceError("CONFIG_USAGE", "the note is empty; nothing was filed", 'palace add "what to remember"');
+  if (content.trim() === "") throw wrongUsage("the note is empty; nothing was filed", 'palace add "what to remember"');
   const agent = config.agentName ?? "palace add";
   const args = { wing, room, content, added_by: agent };
   const write = { config, agent, name: "mempalace_add_drawer", args };

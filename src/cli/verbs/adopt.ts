@@ -6,7 +6,7 @@ import { connectClient } from "../../wire/client/client.ts";
 import { clearStop, ensureBroker } from "../../wire/client/start.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import { assertPalace, palaceFolder, type Survey, surveyPalace } from "../../mempalace/adopt/survey.ts";
 import { describeAdoption } from "../report/describe.ts";
@@ -33,8 +33,7 @@ beside them and compared, row by row, before anything is written there. If you i
   run: async ({ values, args: [dir = ""], config: own, env, out }) => {
     const palaceDir = palaceFolder(resolve(dir), existsSync);
     if (palaceDir === undefined)
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         `there is no palace in ${resolve(dir)}: neither this folder nor its subfolder palace holds a chroma.sqlite3`,
         "name the folder that `mempalace status` shows as its palace",
       );
@@ -45,8 +44,7 @@ beside them and compared, row by row, before anything is written there. If you i
     assertPalace(palaceDir);
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());
-      if (survey === undefined)
-        throw new PalaceError("CONFIG_USAGE", `${palaceDir} holds no drawers yet`, "palace start");
+      if (survey === undefined) throw wrongUsage(`${palaceDir} holds no drawers yet`, "palace start");
       return out.answer({ palace: palaceDir, dryRun: true, ...survey }, out.spelled(describeSurvey(palaceDir, survey)));
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));
@@ -69,19 +67,14 @@ async function adopt(config: Config, progress: Progress): Promise<StatusReport> 
       const { state, rows, read, detail, hint } = status.adoption;
       if (status.error !== undefined) throw new PalaceError(status.error.code, status.error.message, status.error.hint);
       if (state === "verified" || (state === "none" && status.strays.state === "off")) return status;
-      if (status.strays.state === "unreadable")
-        throw new PalaceError("STORE_UNAVAILABLE", status.strays.detail, "palace doctor");
+      if (status.strays.state === "unreadable") throw unavailable(status.strays.detail, "palace doctor");
       // Only the driver reports an unreachable server.
       const isAway = state === "none" && status.driver.state === "unreachable";
       refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? performance.now()) : undefined;
       if (refusedAtMs !== undefined && performance.now() - refusedAtMs > REFUSED_MAX_MS)
         throw isAway
-          ? new PalaceError(
-              "STORE_UNAVAILABLE",
-              `the palace cannot be opened: ${status.driver.detail}`,
-              "palace doctor",
-            )
-          : new PalaceError("STORE_UNAVAILABLE", `the palace cannot be compared: ${detail}`, hint);
+          ? unavailable(`the palace cannot be opened: ${status.driver.detail}`, "palace doctor")
+          : unavailable(`the palace cannot be compared: ${detail}`, hint);
       const line = describeAdoption(status.adoption);
       progress.step(read, rows, state, line === told ? undefined : line);
       told = line ?? "";

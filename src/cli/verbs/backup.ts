@@ -4,13 +4,13 @@ import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { unknownFolder } from "../report/backup-health.ts";
 import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { assertNoCommand } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
@@ -32,16 +32,14 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
     const isPipe = args[0] === "-";
     assertNoCommand("palace backup", args[0] ?? "");
     if (isPipe && (out.isJson || process.stdout.isTTY))
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup cannot be shown on a terminal",
         "palace backup - > FILE",
       );
     const given = config.backup.passphrase(values["passphrase-file"]);
     const isAsked = values.encrypt === true && given === undefined;
     const passphrase = isAsked ? await readPassphrase(config, undefined, true) : given;
-    if (isAsked && passphrase === undefined)
-      throw new PalaceError("CONFIG_USAGE", "there is no passphrase", "add --passphrase-file FILE");
+    if (isAsked && passphrase === undefined) throw wrongUsage("there is no passphrase", "add --passphrase-file FILE");
     const file = isPipe ? null : goalOf(config, args[0], passphrase !== undefined);
     const made = await backUp(config, { file, passphrase, replace: values.force === true }, out);
     if (made === undefined) return reportCancelled(out);
@@ -55,7 +53,6 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
   },
 });
 
-/** Returns true if the broker has this machine's settings. */
 function isOwnBroker(config: Config): boolean {
   return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
 }

@@ -13,7 +13,7 @@ import { readBrokerFile } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { dockerOptions } from "../docker/one-memory.ts";
 import { createLog } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, options, readCount } from "../define-verb.ts";
@@ -64,8 +64,8 @@ export const verb = defineVerb({
     if (action === "key" && host === undefined) return key(call);
     if (action === "remove" && host === undefined) return remove(call);
     if (action === "run" && host === undefined) return run(config);
-    if (action === "setup") throw new PalaceError("CONFIG_USAGE", "the host is missing", "palace bridge setup HOST");
-    throw new PalaceError("CONFIG_USAGE", `palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
+    if (action === "setup") throw wrongUsage("the host is missing", "palace bridge setup HOST");
+    throw wrongUsage(`palace bridge ${args.join(" ")} is not a command`, "palace bridge --help");
   },
 });
 

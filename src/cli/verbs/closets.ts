@@ -1,7 +1,7 @@
 /** `palace repair closets` rebuilds the index of mined files from their drawers. */
 import { readRegistry } from "../../feeders/doc-miner/registry.ts";
 import { nearestWord } from "../../base/nearest.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { CLOSET_SOURCES_MAX, KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
@@ -24,11 +24,7 @@ conversations have no closets.
   run: async ({ values: { wing }, args, config, connect, out }) => {
     // `palace closets rebuild` is the old name.
     if (args[0] !== undefined && args[0] !== "rebuild")
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        `palace repair closets ${args[0]} is not a command`,
-        "palace repair closets --help",
-      );
+      throw wrongUsage(`palace repair closets ${args[0]} is not a command`, "palace repair closets --help");
     const client = await connect("palace closets");
     const { sources } = await client.call("closet.sources", wing === undefined ? {} : { wing });
     if (wing !== undefined && sources.length === 0) await tellAbsentWing(client, wing, out);

@@ -7,19 +7,21 @@ import { isBridged } from "../../wire/client/bridge.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { secretOf, VARIABLES } from "../../config/env.ts";
-import { isSettingKey, SETTING_KEYS, type Setting, SETTINGS, type SettingKey } from "../../config/settings-table.ts";
+import { isSettingKey, type Setting, SETTING_KEYS, type SettingKey, SETTINGS } from "../../config/settings-table.ts";
 import { asText, LISTEN, parseValue, type SettingValue } from "../../config/settings-value.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, isErrorCode, PalaceError, wrongUsage } from "../../base/errors.ts";
 import { withoutPassword } from "../../base/without-password.ts";
 import { type BrokerBox, brokerBox } from "../docker/owner.ts";
 import { editSettings } from "../settings/edit.ts";
-import { configInBox, rowsInBox } from "../settings/box.ts";
 import { type SettingRow, settingRows, sourceText } from "../settings/sources.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { defineVerb, usageError } from "../define-verb.ts";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { parseJson } from "../../base/parse-json.ts";
 
 const USAGE = `palace config [list]
 palace config get KEY
@@ -50,8 +52,7 @@ export const verb = defineVerb({
     else if (action === "unset" && name !== undefined && args.length === 2) await unset(config, name, out);
     else if (action === "set" && name !== undefined) {
       const key = known(name, "set");
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         `a value is missing: ${key} takes ${SETTINGS[key].kind.takes}`,
         `palace config set ${key} VALUE`,
       );
@@ -171,8 +172,7 @@ function checked(config: Config, key: SettingKey, text: string): SettingValue {
   const { kind }: Setting = SETTINGS[key];
   const value = parseValue(kind, text, config.model.userHome);
   if (value !== undefined) return value;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `${key} takes ${kind.takes}, not ${quoted(text)}; nothing was changed`,
     `palace config set ${key} ${kind.isPath === true ? quoted(resolve(text)) : exampleOf(key)}`,
   );
@@ -196,18 +196,12 @@ function known(name: string, action: string): SettingKey {
   const key = keyOf(name);
   if (isSettingKey(key)) return key;
   const secret = secretOf(key);
-  if (secret !== undefined)
-    throw new PalaceError("CONFIG_USAGE", `${key} is a secret, and settings.json is not for secrets`, secret);
+  if (secret !== undefined) throw wrongUsage(`${key} is a secret, and settings.json is not for secrets`, secret);
   const variable = `MEMPALACE_${key.toUpperCase().replaceAll("-", "_")}`;
   if (Object.hasOwn(VARIABLES, variable))
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `${key} is no key of settings.json: set it in each process's environment`,
-      `export ${variable}=…`,
-    );
+    throw wrongUsage(`${key} is no key of settings.json: set it in each process's environment`, `export ${variable}=…`);
   const near = nearestWord(key, SETTING_KEYS);
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `there is no setting ${name}`,
     near === undefined ? "palace config list shows all" : `did you mean: palace config ${action} ${near}`,
   );
@@ -220,9 +214,37 @@ function isElsewhere(config: Config): boolean {
 /** Refuses a setting of a broker that runs on another machine. Errors: CONFIG_USAGE. */
 function assertHere(config: Config, key: SettingKey, words: string): void {
   if (SETTINGS[key].takesEffect !== "start" || !isElsewhere(config)) return;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `the broker reads ${key}, but the broker is on another machine (${config.endpoint ?? "a bridge leads there"})`,
     `on that machine: palace config ${words}`,
   );
+}
+
+type Answer = { error?: { code: string; message: string; hint: string } };
+
+/** Runs `palace config` in a container, whose volume has the settings file. Returns its document. Errors: the command's errors; STORE_UNAVAILABLE if it does not answer. */
+async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
+  const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
+  const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(
+    (error: Error & { stdout?: string; stderr?: string }) => ({
+      stdout: error.stdout ?? "",
+      stderr: error.stderr || error.message,
+    }),
+  );
+  const { error, ...answer } = (parseJson(stdout) as Answer | undefined) ?? {
+    error: {
+      code: "STORE_UNAVAILABLE",
+      message: `${container} does not answer: ${stderr.trim()}`,
+      hint: "docker ps --all",
+    },
+  };
+  if (error === undefined) return answer;
+  const { code, message, hint } = error;
+  throw new PalaceError(isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint);
+}
+
+/** Returns the settings that the container's broker reads. */
+async function rowsInBox(box: BrokerBox): Promise<SettingRow[]> {
+  const { settings } = (await configInBox(box, ["list"])) as { settings?: SettingRow[] };
+  return (settings ?? []).filter(({ takesEffect }) => takesEffect === "start");
 }

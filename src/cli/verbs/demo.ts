@@ -13,7 +13,7 @@ import { feedDocuments } from "../../feeders/doc-miner/file-documents.ts";
 import { DOCS } from "../../feeders/doc-miner/kinds-of-run.ts";
 import type { FeedReport } from "../../feeders/doc-miner/run.ts";
 import { isAlive } from "../../base/alive.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 import { executable } from "../executable.ts";
 import { shownSource } from "../../feeders/came-from.ts";
 import { EXIT_INTERRUPTED, placeOf, withInterrupt } from "../feeding/feeding.ts";
@@ -181,8 +181,7 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
       write(right, "Agent B moved the nightly backup to half past three, code word marigold."),
     ]);
     const found = await Promise.all([canFind(left, "marigold", WING), canFind(right, "obsidian", WING)]);
-    if (found.includes(false))
-      throw new PalaceError("STORE_UNAVAILABLE", "one agent did not find the other agent's note", "palace doctor");
+    if (found.includes(false)) throw unavailable("one agent did not find the other agent's note", "palace doctor");
     const ms = elapsed(startedAt);
     say(out, `\nTwo agents started, wrote at the same time and found each other's memory in ${ms} ms`);
     return { ms, found: true };

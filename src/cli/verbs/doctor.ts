@@ -1,5 +1,5 @@
 /** `palace doctor` checks everything that agents need to share the palace. Each check has one line, with what to do. */
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
 import { runChecks } from "../report/checks.ts";
 import type { Output } from "../terminal/output.ts";
@@ -22,8 +22,7 @@ tokens and clocks, and says what to do about what is wrong. Exit code 0 when not
   showsSettingsFaults: true,
   run: async ({ values, config, out }) => {
     const [isFix, isDryRun] = [values.fix === true, values["dry-run"] === true];
-    if (isDryRun && !isFix)
-      throw new PalaceError("CONFIG_USAGE", "--dry-run goes with --fix", "palace doctor --fix --dry-run");
+    if (isDryRun && !isFix) throw wrongUsage("--dry-run goes with --fix", "palace doctor --fix --dry-run");
     const mayStart = values["no-start"] !== true;
     const fixes = isFix ? await applyFixes(await planFixes(config, mayStart, out), isDryRun) : undefined;
     if (fixes !== undefined && !out.isJson) printFixes(fixes, isDryRun, out);

@@ -1,7 +1,7 @@
 /** `palace edit ID` changes a drawer's text in an editor, or its place. */
 import { type Client, withClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shownSource } from "../../feeders/came-from.ts";
 import { findDrawer, shortId, type ShownDrawer, undoCommand } from "../terminal/drawer.ts";
@@ -34,7 +34,7 @@ writes nothing. It prints the command that takes the change back. ID is a drawer
     const store = async (after: string): Promise<number> => {
       if (after === before) return unchanged(id, out);
       if (after.trim() === "")
-        throw new PalaceError("CONFIG_USAGE", "the new text is empty; nothing was changed", `palace rm ${shortId(id)}`);
+        throw wrongUsage("the new text is empty; nothing was changed", `palace rm ${shortId(id)}`);
       await assertUnchanged(config, agent, { id, before });
       return update(id, { content: after }, { config, agent, out, source: drawer.source_path });
     };
@@ -61,8 +61,7 @@ async function assertUnchanged(
 ): Promise<void> {
   const now = await withClient({ config, agent, start: "auto" }, (client) => findWithSecrets(client, id));
   if (now.content === before) return;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     "somebody else changed this drawer meanwhile; nothing was changed",
     `look at it, then edit it again: palace show ${shortId(id)}`,
   );

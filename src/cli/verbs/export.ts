@@ -1,7 +1,7 @@
 /** `palace export DIR` writes a new palace for MemPalace, through a real Chroma. */
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { answerJob } from "../report/job.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import { assertNoCommand } from "../terminal/place.ts";
@@ -24,7 +24,7 @@ verified by count and hash; Ctrl-C leaves nothing behind. DIR is a folder on the
     const dir = resolve(args[0] ?? "");
     const without = values["without-chroma"] === true;
     if (without && values.chroma !== undefined)
-      throw new PalaceError("CONFIG_USAGE", "--chroma and --without-chroma exclude each other", "leave one out");
+      throw wrongUsage("--chroma and --without-chroma exclude each other", "leave one out");
     const named = values.chroma?.includes("/") === true ? resolve(values.chroma) : values.chroma;
     const chroma = without ? null : named;
     const asked = { dir, partial: values.partial === true, ...(chroma !== undefined && { chroma }) };

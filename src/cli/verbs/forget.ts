@@ -5,14 +5,13 @@ import { readList } from "../../memory/backup/known-backups.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { namesOf } from "../../feeders/doc-miner/filed-as.ts";
-import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { EXIT_CODES, PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
 import { findTraces, removeTraces, stillHolds, type Trace, removalHints } from "../report/traces.ts";
 import { backUp } from "../report/take-backup.ts";
 import { wholeIdToErase } from "../terminal/drawer.ts";
-import { confirm } from "../terminal/confirm.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { confirm, readPassphrase } from "../terminal/confirm.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
@@ -152,8 +151,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   const filed: string[] = [];
   for (const source of names) if ((await client.call("memory.forgetPreview", { source })).total > 0) filed.push(source);
   if (filed.length > 1)
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       `${file} is filed under ${filed.length} names: ${filed.join(", ")}`,
       `palace forget --source ${filed[0]}, then the same for the other names`,
     );

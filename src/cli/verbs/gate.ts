@@ -6,7 +6,7 @@ import { gateSocket, runGate, runOwnerGate } from "../../wire/bridge/gate.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, lastingSettings } from "../../config/env.ts";
 import { createLog } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb, options } from "../define-verb.ts";
@@ -45,7 +45,7 @@ export const verb = defineVerb({
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
       out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);
-    } else throw new PalaceError("CONFIG_USAGE", `palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
+    } else throw wrongUsage(`palace gate ${args[0] ?? ""} is not a command`, "palace gate --help");
     return 0;
   },
 });

@@ -13,7 +13,7 @@ import type { Env } from "../../config/env.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
-import { usageError, type Verb } from "../define-verb.ts";
+import { options, usageError, type Verb } from "../define-verb.ts";
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--cwd DIR] [--agent NAME] [--within MS]
@@ -39,19 +39,7 @@ Agents run these commands (\`palace install\`). They never fail an agent, and pr
                opencode it also writes a diary entry after every 15 messages of the user
   --within MS  milliseconds it may take (default: the setting turn-max-ms)`;
 
-const OPTIONS = {
-  palace: { type: "string" },
-  session: { type: "string" },
-  resumed: { type: "boolean" },
-  cwd: { type: "string" },
-  fresh: { type: "boolean" },
-  compacted: { type: "boolean" },
-  agent: { type: "string" },
-  within: { type: "string" },
-  from: { type: "string" },
-  help: { type: "boolean", short: "h" },
-  json: { type: "boolean" },
-} as const;
+const OPTIONS = options("palace= session= resumed cwd= fresh compacted agent= within= from= help|h json");
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
 
 export const verb: Verb = {

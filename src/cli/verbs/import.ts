@@ -10,7 +10,7 @@ import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { plural } from "../terminal/output.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const NAMED_MAX = 5;

@@ -1,5 +1,5 @@
 /** `palace status jobs` lists the broker's long jobs, running and done. */
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { formatDuration, printable } from "../terminal/output.ts";
 import { defineVerb } from "../define-verb.ts";
 
@@ -11,11 +11,7 @@ Lists the jobs of the running broker (export, repair, migrate) with their progre
   forOwner: true,
   run: async ({ args: [what, id], connect, out }) => {
     if (what !== undefined && (what !== "cancel" || id === undefined))
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        "palace status jobs takes no argument, or cancel ID",
-        "palace status jobs --help",
-      );
+      throw wrongUsage("palace status jobs takes no argument, or cancel ID", "palace status jobs --help");
     const client = await connect("palace jobs");
     if (id !== undefined) await client.call("job.cancel", { id });
     const { jobs } = await client.call("job.list", {});

@@ -1,7 +1,7 @@
 /** `palace mine PATH` and `palace mine KIND …` run the feeder of that kind; without a KIND, the documents' feeder. */
 import { statSync } from "node:fs";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../define-verb.ts";
 
@@ -39,8 +39,7 @@ export const verb: Verb = {
     }
     if (name !== "" && statSync(name, { throwIfNoEntry: false }) !== undefined) return mineDocuments(name, argv, env);
     const problem = name === "" ? "a kind of source is missing" : `${name} is neither a path nor a kind of source`;
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       problem,
       "usage: palace mine PATH | projects DIR | docs DIR | convos DIR | formats DIR | sessions | git [DIR] | sweep DIR",
     );

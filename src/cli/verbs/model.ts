@@ -1,5 +1,5 @@
 /** `palace model get` downloads MiniLM and its runtime to this machine, and waits until the broker has loaded the model. */
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, unavailable, wrongUsage } from "../../base/errors.ts";
 import { fetchRuntime, findRuntime } from "../../base/onnxruntime.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
@@ -23,8 +23,7 @@ cache folder, each checked against its digest; the broker then loads it and embe
   args: [1, 1],
   place: "anew",
   run: ({ args: [action = ""], config, env, connect, out }) => {
-    if (action !== "get")
-      throw new PalaceError("CONFIG_USAGE", `palace model ${action} is not a command`, "palace model get");
+    if (action !== "get") throw wrongUsage(`palace model ${action} is not a command`, "palace model get");
     assertHere(config);
     const progress = new Progress({ silent: out.isJson });
     return withInterrupt(
@@ -51,17 +50,12 @@ cache folder, each checked against its digest; the broker then loads it and embe
 /** Refuses a download that would be useless. Errors: CONFIG_USAGE if the broker runs elsewhere; CONFIG_BAD_VALUE when offline. */
 function assertHere(config: Config): void {
   if (config.endpoint !== undefined || brokerBox(config) !== undefined || isServedByStack(config))
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the model must be on the broker's machine, which is not this one",
       "for the stack, MEMPALACE_MODEL_DIR=DIR in its .env names a folder with the model",
     );
   if (config.model.offline)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      "the setting offline forbids the download",
-      "palace config set offline off, then palace restart",
-    );
+    throw badValue("the setting offline forbids the download", "palace config set offline off, then palace restart");
 }
 
 /** Waits until the broker has loaded the model, and returns the model's name. Errors: STORE_UNAVAILABLE with the broker's reason. */
@@ -73,9 +67,9 @@ async function untilReady(client: Client, progress: Progress, signal: AbortSigna
     if (modelState === "ready") return model ?? "the model";
     const isUnseen = modelState === "extra" || isComing(modelDetail);
     if (isUnseen && performance.now() > deadline)
-      throw new PalaceError("STORE_UNAVAILABLE", "the broker does not find the download", "palace restart");
+      throw unavailable("the broker does not find the download", "palace restart");
     if (modelState === "failed" || modelState === "mismatch" || (modelState === "missing" && !isComing(modelDetail)))
-      throw new PalaceError("STORE_UNAVAILABLE", `the broker has no model: ${modelDetail}`, "palace doctor");
+      throw unavailable(`the broker has no model: ${modelDetail}`, "palace doctor");
     const percent = Number(/^\d+/.exec(modelDetail)?.[0] ?? 0);
     const line =
       modelState === "downloading" ? "the broker downloads the model ..." : "the broker looks for the model ...";

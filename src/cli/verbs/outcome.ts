@@ -5,7 +5,7 @@ import type { Config } from "../../config/config.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
 import { newKey } from "../../base/ids.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { MemoryTold } from "../../protocol/outcome.ts";
 import type { JsonObject, OutcomeDoorReport } from "../../protocol/spec.ts";
 import { undoCommand } from "../terminal/drawer.ts";
@@ -231,11 +231,7 @@ async function list({ client, first: collection, values, out }: Asked): Promise<
 
 async function score({ client, first: id, second: outcome, out }: Asked): Promise<number> {
   if (!TELLINGS.includes(outcome))
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `${outcome} is no outcome`,
-      `palace outcome score ${id} ${TELLINGS.join("|")}`,
-    );
+    throw wrongUsage(`${outcome} is no outcome`, `palace outcome score ${id} ${TELLINGS.join("|")}`);
   await told(client, id);
   const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
   const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });

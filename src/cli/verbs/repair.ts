@@ -73,7 +73,6 @@ function print({ ledger, ...rest }: Repaired, out: Output): void {
   printRebuilt(rest, out);
 }
 
-/** Prints the state of the public palace. */
 function printRebuilt({ driver, palace }: Rebuilt, out: Output): void {
   if (driver === "none") out.text("palace: not kept (MEMPALACE_DRIVER is none); an existing palace is unchanged");
   if (driver === "chroma")

@@ -5,7 +5,7 @@ import { clearStop, ensureBroker, untilOpen } from "../../wire/client/start.ts";
 import { stopBroker } from "../../wire/client/stop.ts";
 import type { Config } from "../../config/config.ts";
 import { assertSettings } from "../../config/settings.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 import { askDocker, brokerBox, isBoxRunning, untilServed } from "../docker/owner.ts";
 import { ensureByService, noticeStale } from "../at-login/service.ts";
 import { EXIT_INTERRUPTED } from "../feeding/feeding.ts";
@@ -67,8 +67,7 @@ function withoutBroker(error: unknown): unknown {
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `MEMPALACE_LISTEN names ${listen.host}:${listen.port}, which other machines can reach, and there is no token yet`,
     "palace bridge token add NAME --role agent; the running broker was not changed",
   );

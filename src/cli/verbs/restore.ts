@@ -25,12 +25,12 @@ import { armFault } from "../../base/fault-point.ts";
 import { keepFolder } from "../../base/folders.ts";
 import { createLog } from "../../base/log.ts";
 import { isStopped } from "../../base/state-files.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { withoutInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { described, isWanted, preview } from "../report/restore-preview.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const LOCK_MAX_MS = 10_000;
@@ -102,7 +102,7 @@ A broker in a container of this machine's engine gets FILE through the engine.
 
 function assertHere(config: Config): void {
   if (config.endpoint !== undefined || isBridged(config))
-    throw new PalaceError("CONFIG_USAGE", "the broker is elsewhere", "on its machine: palace backup restore FILE");
+    throw wrongUsage("the broker is elsewhere", "on its machine: palace backup restore FILE");
   const foreign = foreignMount(config);
   if (foreign !== undefined) throw foreign;
   const { home } = config.paths;

@@ -2,7 +2,7 @@
 import { connectClient } from "../../wire/client/client.ts";
 import { parseMessage } from "../../wire/client/send-spooled.ts";
 import { type RefusedEntry, Spool, type SpooledWrite, withNewKey } from "../../wire/client/spool.ts";
-import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { badValue, EXIT_CODES, wrongUsage } from "../../base/errors.ts";
 import { readArguments } from "../tool-call.ts";
 import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
@@ -48,12 +48,12 @@ export const verb = defineVerb({
 function assertUse(what: string, name: string | undefined, given: string | undefined): void {
   const help = "palace status spool --help";
   if (!["list", "replay", "show"].includes(what))
-    throw new PalaceError("CONFIG_USAGE", `palace status spool ${what} is not a command`, help);
-  if (what === "list" && name !== undefined) throw new PalaceError("CONFIG_USAGE", "list takes no name", help);
+    throw wrongUsage(`palace status spool ${what} is not a command`, help);
+  if (what === "list" && name !== undefined) throw wrongUsage("list takes no name", help);
   if (what === "show" && (name === undefined || given !== undefined))
-    throw new PalaceError("CONFIG_USAGE", "show takes the name of one refused write", "palace status spool list");
+    throw wrongUsage("show takes the name of one refused write", "palace status spool list");
   if (name === ALL && given !== undefined)
-    throw new PalaceError("CONFIG_USAGE", "name the write that gets these arguments", "palace status spool list");
+    throw wrongUsage("name the write that gets these arguments", "palace status spool list");
 }
 
 /** Finds a refused write by the beginning of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
@@ -62,7 +62,7 @@ function findRefused(spool: Spool, name: string): RefusedEntry {
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
   if (exact !== undefined) return exact;
   const why = found.length === 0 ? "no refused write has" : `${found.length} refused writes have`;
-  throw new PalaceError("CONFIG_USAGE", `${why} the name ${name}`, "palace status spool list");
+  throw wrongUsage(`${why} the name ${name}`, "palace status spool list");
 }
 
 function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): void {
@@ -77,8 +77,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `${spool.folder}/refused/${name} is no spooled write`,
     "look at the file, and file again by hand what it holds",
   );
@@ -106,7 +105,7 @@ function sendAgain(spool: Spool, name: string, args: object | undefined): void {
 function mended(write: SpooledWrite, args: object): SpooledWrite {
   const { params, ...message } = parseMessage(write.line);
   if (message.method !== "tools/call")
-    throw new PalaceError("CONFIG_USAGE", `${write.tool} takes no other arguments`, "palace status spool replay NAME");
+    throw wrongUsage(`${write.tool} takes no other arguments`, "palace status spool replay NAME");
   const line = JSON.stringify({ ...message, params: { ...params, arguments: args } });
   return withNewKey({ ...write, line });
 }

@@ -1,6 +1,6 @@
 /** `palace bridge token` manages clients of the TCP door in the palace's own file, with or without a broker. */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { ROLES } from "../../protocol/spec.ts";
@@ -27,16 +27,14 @@ export const verb = defineVerb({
   place: ({ args }) => (args[0] === "add" ? "anew" : "there"),
   run: async ({ values, args, config, out }) => {
     if (config.endpoint !== undefined)
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         `tokens are on the broker's machine, and MEMPALACE_BROKER names another one: ${config.endpoint}`,
         "run this on the broker's machine",
       );
     const box = brokerBox(config);
     const container = box === undefined ? "docker compose exec broker" : `docker exec ${box.container}`;
     if (box !== undefined || isServedByStack(config))
-      throw new PalaceError(
-        "CONFIG_USAGE",
+      throw wrongUsage(
         "tokens are kept in the broker's container",
         `on the host: ${container} palace bridge token ${args.join(" ")}`,
       );
@@ -46,7 +44,7 @@ export const verb = defineVerb({
     else if (action === "add" && name !== undefined) add(file, name, values, out);
     else if (action === "revoke" && name !== undefined) revoke(file, name, out);
     else if (action === "add" || action === "revoke")
-      throw new PalaceError("CONFIG_USAGE", "the name of the token is missing", `palace bridge token ${action} NAME`);
+      throw wrongUsage("the name of the token is missing", `palace bridge token ${action} NAME`);
     else throw usageError(USAGE, `palace bridge token ${args.join(" ")} is not a command`);
     return 0;
   },
@@ -80,8 +78,7 @@ function list(file: string, out: Output): void {
 }
 
 function revoke(file: string, name: string, out: Output): void {
-  if (!revokeToken(file, name))
-    throw new PalaceError("CONFIG_USAGE", `there is no token ${name}`, "palace bridge token list");
+  if (!revokeToken(file, name)) throw wrongUsage(`there is no token ${name}`, "palace bridge token list");
   out.answer({ revoked: name }, `${name} is revoked; its connections end within a second.`);
 }
 

@@ -1,5 +1,5 @@
 /** `palace history undo` undoes what one agent wrote since a given time. */
-import { EXIT_CODES, PalaceError } from "../../base/errors.ts";
+import { EXIT_CODES, PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { UndoReport } from "../../protocol/hygiene.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { type Output, plural, shorten } from "../terminal/output.ts";
@@ -72,8 +72,7 @@ function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport
   const since = newest === undefined ? "" : `its newest write is dated ${newest}: --since ${newest}`;
   const who = others === "" ? "" : `clients that have: ${others}`;
   const hint = [since, who].filter((part) => part !== "").join("; ");
-  return new PalaceError(
-    "CONFIG_USAGE",
+  return wrongUsage(
     `${agent} has written nothing since then`,
     hint === "" ? "no other client has; try an earlier --since" : hint,
   );

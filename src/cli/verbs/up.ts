@@ -3,7 +3,7 @@ import { clearStop, ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import type { Paths } from "../../config/paths.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { executable, PACKAGE_ROOT } from "../executable.ts";
 import { type Joined, joinStack } from "../docker/one-memory.ts";
 import { provePalace } from "../../wire/proof/proof.ts";
@@ -25,7 +25,7 @@ Running it again is quick and harmless.
   run: async ({ values, config, env, out }) => {
     const isDocker = values.docker === true;
     if (isDocker && values.native === true)
-      throw new PalaceError("CONFIG_USAGE", "--native and --docker exclude each other", "give one of them");
+      throw wrongUsage("--native and --docker exclude each other", "give one of them");
     const own = withPalace(executable("mp-shim"), namedHome(config.paths));
     const stack = isDocker ? await startStack(config, env, out) : undefined;
     if (!isDocker) {

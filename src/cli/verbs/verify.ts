@@ -6,10 +6,10 @@ import { ownBackups, readList } from "../../memory/backup/known-backups.ts";
 import { scheduledNames } from "../../memory/backup/name.ts";
 import { STDIN, unpackVerified } from "../../memory/backup/verify.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { formatBytes, plural } from "../terminal/output.ts";
-import { readPassphrase } from "../terminal/passphrase.ts";
+import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 export const verb = defineVerb({
@@ -60,8 +60,7 @@ function newest({ paths, backup }: Config): string {
     const last = ownBackups(paths, dir).made.at(-1) ?? others.at(-1);
     if (last !== undefined) return last.file;
   }
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     dir === undefined ? "there are no automatic backups" : `there is no backup of this palace in ${dir}`,
     "name one: palace backup verify FILE",
   );

@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";

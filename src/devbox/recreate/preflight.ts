@@ -1,7 +1,6 @@
 /** Reports, before any change, what a recreate would lose, and what would prevent it. */
 import { mkdirSync, statfsSync } from "node:fs";
-import { isRecord } from "../../base/is-record.ts";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside, sizeInside } from "../one-off.ts";

@@ -3,7 +3,7 @@
  * upstream fails on such a value. Pure. The formats of normalize.ts use it. Source: palace.md 5.4 "Claude Code details".
  */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { jsonDumps, str } from "./python.ts";
 

@@ -4,7 +4,7 @@
  * order of formats and for lists of conversations.
  */
 import { strip } from "../../memory/text/text.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { type SlackNames, slackTranscript } from "./slack.ts";

@@ -3,7 +3,7 @@
  * saved. Pure. normalize.ts uses it. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
  */
 import { strip } from "../../memory/text/text.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { contentText } from "./blocks.ts";
 import { stripNoise } from "./noise.ts";

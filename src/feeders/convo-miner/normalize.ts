@@ -3,8 +3,7 @@
  * upstream's order. Source: palace.md 5.4 and upstream 3.11's normalize module.
  */
 import { strip } from "../../memory/text/text.ts";
-import { parseJson } from "../../base/parse-json.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { isQuestion } from "./chunk.ts";
 import { conversationsOf, isOfAccount } from "./exports.ts";
 import { LINE_FORMATS, LineFormat, type LineFormatName, type LineState } from "./line-formats.ts";

@@ -3,8 +3,7 @@
  * them.
  */
 import type { FilingSettings } from "../../config/filing.ts";
-import type { ExtractMode } from "../../protocol/filing.ts";
-import type { FilingRecord } from "../../protocol/filing.ts";
+import type { ExtractMode, FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
 import type { Exchanges, Notes } from "./notes.ts";
 import type { SlackNames } from "./slack.ts";

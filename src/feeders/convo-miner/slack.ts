@@ -3,7 +3,7 @@
  * upstream files a day with one message as JSON and keeps the ids of users. It ends every day with a line about speakers, which becomes a
  * separate drawer.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { timeIn } from "./times.ts";

@@ -4,7 +4,7 @@
  * 3.11's sweeper.
  */
 import { dirname } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { MESSAGES_PART_MAX, SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import type { SweptMessage } from "../../protocol/filing.ts";

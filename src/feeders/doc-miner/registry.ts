@@ -3,7 +3,7 @@
  * writes them. Source: palace.md 3.9 and the miner module of 3.11.
  */
 import { anyCase } from "../../memory/text/text.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
 import { readJson } from "../notes.ts";
 

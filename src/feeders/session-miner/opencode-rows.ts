@@ -2,8 +2,7 @@
  * Converts rows of opencode's database into turns. Pure. Any version of opencode since 1.2 may have written the rows. Source: harnesses.md
  * 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { type Block, said, type Turn } from "./session.ts";
 

@@ -6,7 +6,7 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 
 export type Confirmed = { people: string[]; projects: string[]; topics: string[] };
 

@@ -4,7 +4,7 @@
  * 2.1–2.3.
  */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";

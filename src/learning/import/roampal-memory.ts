@@ -5,8 +5,7 @@
  */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { CarriedMemory } from "../../protocol/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { asText } from "../../memory/text/validate.ts";

@@ -5,8 +5,7 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "../../base/folders.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { hasLevels } from "../../base/json-depth.ts";
+import { hasLevels, isRecord } from "../../base/parse-json.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 

@@ -7,7 +7,7 @@ import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import type { Conversation, Outcome, Question } from "../../memory/port/outcome.ts";
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PERSON } from "../../protocol/agent-name.ts";
 import type { ScoreResult } from "../../protocol/outcome.ts";
 import { asText, InvalidValue, validContent } from "../../memory/text/validate.ts";

@@ -3,7 +3,7 @@
  * memories are corrected by the jump. Pure.
  */
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 
 /** Lead of the machine's clock over true time, for rows after `afterRow` and perhaps for rows after `fromRow`. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };

@@ -1,6 +1,6 @@
 /** Answers `search_memory` and `get_context_insights`. Source: outcome-memory.md 3.8, 5.2, 5.8. */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { InvalidValue, asText } from "../../memory/text/validate.ts";
 import { searchedPart } from "../../protocol/searched-part.ts";
 import { asksNothing } from "../../protocol/small-talk.ts";

@@ -7,7 +7,7 @@ import type { Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import type { Conversation, Signal } from "../../memory/port/outcome.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { badParams } from "../../base/errors.ts";
 import { CONVERSATION_ID_MAX, SIGNALS_MAX } from "../../protocol/limits.ts";
 import { HOST_SIGNALS, type HostSignal, isHostSignal } from "../../protocol/outcome.ts";

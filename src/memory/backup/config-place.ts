@@ -1,6 +1,6 @@
 /** Decides whether upstream's settings may be copied to another machine. A path of one machine is wrong on another. */
 import { readFileSync } from "node:fs";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 
 export const CONFIG = "config.json";
 /** Keys that choose the palace's folder and its collection. */

@@ -5,28 +5,14 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { isRecord } from "../../base/is-record.ts";
+import type { BackupsReport } from "../../protocol/status.ts";
 import { scheduledNames } from "./name.ts";
 
-export type ListedBackup = {
-  /** Path of the backup; null if it was streamed, so that its place is unknown. */
-  file: string | null;
-  madeAtMs: number;
-  journalSeq: number;
-  bytes: number;
-  encrypted: boolean;
-  scheduled: boolean;
-};
+export type ListedBackup = Omit<BackupsReport["backups"][number], "isThere"> & { journalSeq: number };
 
-export type Schedule = {
-  dir: string;
-  hours: number;
-  keep: number;
-  /** The error of the last scheduled backup; null after a success. */
-  failure: { atMs: number; message: string; hint: string } | null;
-};
+export type Schedule = NonNullable<BackupsReport["schedule"]>;
 
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 

@@ -116,7 +116,6 @@ function openQuietly(file: string): Database.Database {
   return database;
 }
 
-/** Opens a database and reads it completely. */
 function openWhole(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {

@@ -19,7 +19,6 @@ export type MakeInput = {
   replace: boolean;
   /** Passphrase for our own encryption. The caller may encrypt the archive with a passphrase of its own. */
   passphrase: string | undefined;
-  /** The backup's entry in the list. */
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
 };
 

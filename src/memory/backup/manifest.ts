@@ -1,7 +1,7 @@
 /**
  * The description of a backup: `manifest.json`, its first entry. The reader checks every field, because the file may come from anywhere.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
 
@@ -34,7 +34,6 @@ export type UnreadFile = { name: string; why: string };
 export type Manifest = {
   kind: "palace-devbox backup";
   schema: number;
-  /** Version of the program that made the backup. */
   version: string;
   madeAtMs: number;
   ledgerSchema: number;

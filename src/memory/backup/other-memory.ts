@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:f
 import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
 import { type Draft, makeDraft, removeDrafts } from "./draft.ts";
 import { lookInto } from "./look.ts";
@@ -51,11 +51,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   if (there.isDirectory() && main === undefined)
     throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
   if (main !== undefined && options.ownFiles.some((own) => existsSync(own) && realpathSync(main) === realpathSync(own)))
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `${path} is the running memory itself`,
-      "name another memory: palace import FILE|DIR",
-    );
+    throw wrongUsage(`${path} is the running memory itself`, "name another memory: palace import FILE|DIR");
   removeDrafts(options.cacheDir, PREFIX);
   const draft = makeDraft(options.cacheDir, PREFIX);
   try {
@@ -201,8 +197,7 @@ function stateOf(file: string): string {
 }
 
 function unusable(path: string, why: string): PalaceError {
-  return new PalaceError(
-    "CONFIG_USAGE",
+  return wrongUsage(
     `${path} ${why}`,
     "name a backup (palace backup makes one), an export or a palace's home: palace import FILE|DIR",
   );

@@ -3,7 +3,7 @@
  * passphrase is used.
  */
 import { ReadableStream } from "node:stream/web";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { damaged } from "./manifest.ts";
 
 export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
@@ -33,11 +33,7 @@ export async function decrypted(
   if (!head.equals(AGE_MAGIC)) return { pieces: all, isEncrypted: false };
   const secret = await passphrase();
   if (secret === undefined)
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      "the backup is encrypted and there is no passphrase",
-      "add --passphrase-file FILE",
-    );
+    throw wrongUsage("the backup is encrypted and there is no passphrase", "add --passphrase-file FILE");
   const { Decrypter } = await import("age-encryption");
   const decrypter = new Decrypter();
   decrypter.addPassphrase(secret);

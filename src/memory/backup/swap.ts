@@ -8,7 +8,7 @@ import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { RESTORE_MARKER } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { isDraft, removeDrafts } from "./draft.ts";
@@ -20,7 +20,6 @@ export type PendingRestore = {
   schema: 2;
   /** Path of the backup, as the user gave it. */
   file: string;
-  /** Name of the staged folder in the home. */
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;

@@ -3,7 +3,7 @@ import { closeSync, lstatSync, openSync, readSync, realpathSync, statSync } from
 import { basename, dirname } from "node:path";
 import { realPath } from "../../base/real-path.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, wrongUsage } from "../../base/errors.ts";
 import { MANIFEST } from "./manifest.ts";
 import { isBackupName } from "./name.ts";
 import { AGE_MAGIC } from "./secret.ts";
@@ -17,7 +17,7 @@ export function assertTarget(
   { home, palaceDir }: { home: string; palaceDir: string },
 ): void {
   const refuse = (why: string, hint = "name another: palace backup FILE"): PalaceError =>
-    new PalaceError("CONFIG_USAGE", `${file} ${why}`, hint);
+    wrongUsage(`${file} ${why}`, hint);
   if (file.includes("\0")) throw refuse("is not a path");
   if (statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() !== true)
     throw refuse("is in a folder that does not exist", `mkdir -p ${quoted(dirname(file))}`);

@@ -1,7 +1,7 @@
 /** Reads a whole backup and opens its databases. Writes only to the given folder. */
 import { createReadStream, mkdirSync, rmSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { lookInto } from "./look.ts";
 import { damaged, type Manifest } from "./manifest.ts";
 import { decrypted } from "./secret.ts";
@@ -62,8 +62,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
 function openBackup(file: string): { input: Readable; bytesMax: number } {
   if (file === STDIN) return { input: process.stdin, bytesMax: Number.MAX_SAFE_INTEGER };
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isFile() !== true)
-    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "give the path of a backup");
+  if (there?.isFile() !== true) throw wrongUsage(`${file} is no file`, "give the path of a backup");
   return { input: createReadStream(file, { highWaterMark: 1024 * 1024 }), bytesMax: there.size };
 }
 

@@ -3,7 +3,7 @@
  * Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items first
  * (`compareItems` of duplicate.ts), and the write uses the result. One transaction files the whole checkpoint.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { strip } from "../text/text.ts";

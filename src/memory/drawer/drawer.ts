@@ -10,7 +10,6 @@ import { asText, InvalidValue, looseText, validContent, validName } from "../tex
 import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
 import { findLogical, shownId, textOf } from "./logical.ts";
 
-/** Maximum number of characters of a row. */
 export type RowSize = { drawerSize: number };
 
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {

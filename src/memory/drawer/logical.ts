@@ -35,7 +35,6 @@ export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }
 
-/** Returns the drawer in the form of get_drawer's answer. */
 export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & { content: string } {
   const { id, rows, isSplit } = drawer;
   const [first] = rows;

@@ -3,7 +3,7 @@
  * up to a number of characters. The order is 3.11's; 3.3.6 took the oldest rows. Pure.
  */
 import type { Drawer } from "../port/drawer.ts";
-import { baseName, codePointLength, head, strip } from "../text/text.ts";
+import { baseName, codePointLength, compareText, head, strip } from "../text/text.ts";
 
 /** Number of newest rows that are considered. */
 export const WAKE_UP_ROWS_MAX = 2_000;
@@ -25,7 +25,7 @@ export function essentialStory(drawers: readonly Drawer[], clean: (text: string)
   }
   const lines = ["## L1 — ESSENTIAL STORY"];
   let length = 0;
-  for (const [room, entries] of [...rooms].sort(([a], [b]) => compare(a, b))) {
+  for (const [room, entries] of [...rooms].sort(([a], [b]) => compareText(a, b))) {
     lines.push(`\n[${room}]`);
     length += codePointLength(room) + 3;
     for (const { text, metadata } of entries) {
@@ -48,7 +48,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
     weight: weightOf(drawer),
     filedAt: textOf(drawer.metadata["filed_at"]),
   }));
-  rated.sort((a, b) => b.weight - a.weight || compare(b.filedAt, a.filedAt));
+  rated.sort((a, b) => b.weight - a.weight || compareText(b.filedAt, a.filedAt));
   return rated.map(({ drawer }) => drawer);
 }
 
@@ -62,9 +62,4 @@ function weightOf({ metadata }: Drawer): number {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : String(value);
-}
-
-/** Compares by code points, as Python does. UTF-16 sorts characters beyond the first plane before U+E000. */
-function compare(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -5,8 +5,7 @@
 import type { GraphReader, GraphTx, NamedFact } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { lengthJoined } from "../drawer/drawer-id.ts";
-import { pythonRepr } from "../text/python-repr.ts";
-import { codePointLength, entityId, localDate, localTimestamp, sha256Hex } from "../text/text.ts";
+import { codePointLength, entityId, localDate, localTimestamp, pythonRepr, sha256Hex } from "../text/text.ts";
 import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
 import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } from "./temporal.ts";
 

@@ -3,7 +3,7 @@
  * common name or topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's transaction. Unchanged links are
  * not written again, and a large wing takes several writes.
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { GraphTx, LinkRecord, NamedRows } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { LINKS_CHANGED_MAX } from "../../protocol/limits.ts";

@@ -3,6 +3,7 @@
  * 6.3; `general` counts as a room, as in 3.11). Pure: it uses the counts that the ledger keeps.
  */
 import type { RoomCount } from "../port/graph.ts";
+import { compareText } from "../text/text.ts";
 import { asText, validFilter } from "../text/validate.ts";
 import { wingSlug } from "./tunnels.ts";
 
@@ -29,7 +30,7 @@ function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   return new Map(
     [...found].map(([name, { wings, halls, ...rest }]) => [
       name,
-      { wings: [...wings].toSorted(byCodePoint), halls: [...halls].toSorted(byCodePoint), ...rest },
+      { wings: [...wings].toSorted(compareText), halls: [...halls].toSorted(compareText), ...rest },
     ]),
   );
 }
@@ -101,8 +102,4 @@ function suggestions(asked: string, rooms: ReadonlyMap<string, Room>): string[] 
   const close = names.filter((room) => room.includes(whole));
   const far = names.filter((room) => !room.includes(whole) && parts.some((part) => room.includes(part)));
   return [...close, ...far].slice(0, SUGGESTIONS_MAX);
-}
-
-function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

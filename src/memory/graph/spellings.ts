@@ -130,7 +130,6 @@ function baseOf(name: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Returns the extension as written. */
 function extensionOf(base: string): string | undefined {
   const dot = base.lastIndexOf(".");
   const extension = base.slice(dot + 1);

@@ -2,8 +2,7 @@
  * Checks and compares the moments of a fact's time, in upstream's two forms (palace.md 2.6). A fact is valid from its start to just before
  * its end (palace.md 11, since 3.6.0). A fact and its successor are therefore never valid at once. Pure; used by facts.ts.
  */
-import { pythonRepr } from "../text/python-repr.ts";
-import { isOnCalendar, localDate, strip } from "../text/text.ts";
+import { isOnCalendar, localDate, pythonRepr, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;

@@ -110,7 +110,6 @@ export function deleteHallway({ graph }: LedgerTx, { params }: WriteCall): unkno
   return { deleted: graph.deleteLink("hallway", id) };
 }
 
-/** Lists the tunnels with the wing at one of their ends. */
 export function listTunnels(graph: GraphReader, values: Arguments): unknown {
   const wing = validFilter(values["wing"], "wing");
   const tunnels = graph.links("tunnel");

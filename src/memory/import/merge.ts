@@ -2,8 +2,7 @@
  * Merges another memory's rows into this one, one limited part per write. Each rule compares with this memory's present rows, so a part
  * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseJson } from "../../base/parse-json.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
 import { badParams } from "../../base/errors.ts";
@@ -21,9 +20,7 @@ import { IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { sha256Hex } from "../text/text.ts";
 import { Merging } from "./merging.ts";
 import { mergeDrawers } from "./drawers.ts";
-import { mergeStandings } from "./outcomes.ts";
-import { mergeJournal } from "./journal.ts";
-import { mergeEntities, mergeFacts, mergeLinks } from "./graph.ts";
+import type { Fact, LinkKind } from "../port/graph.ts";
 
 type Merge<K extends ImportKind> = (merging: Merging, items: readonly ImportItems[K][], from: string) => void;
 
@@ -135,4 +132,163 @@ function isRow(value: unknown): value is ImportedRow {
   if (!isRecord(value)) return false;
   const { id, text, metadata } = value;
   return typeof id === "string" && id !== "" && typeof text === "string" && isFlat(metadata);
+}
+
+/** Columns that the ledger writes: score, uses, successes, last use, last outcomes, and all outcomes with their sources. */
+type StandingBody = [number, number, number, number | null, unknown[], unknown[][]?];
+
+/**
+ * Merges the outcomes of drawers. The scores of two memories cannot be added, because the weight of an outcome depends on the score before
+ * it. The other memory's state wins only if it used the drawer last, and at least as often.
+ */
+function mergeStandings(merging: Merging, items: readonly ImportItems["standing"][]): void {
+  const { tx, report, isDry } = merging;
+  for (const { id, body } of items) {
+    const theirs = readStanding(body);
+    if (theirs === undefined) {
+      merging.refuse(id, "its outcomes belong to another version of palace-devbox");
+      continue;
+    }
+    // Drawers are imported before outcomes. If the rules left a drawer out, its outcomes are left out, too.
+    if (!isDry && tx.findDrawer(id) === undefined) continue;
+    const known = tx.standings.bodyOf(id);
+    const ours = known === undefined ? undefined : readStanding(known);
+    if (ours === undefined) merging.add(1, () => tx.standings.putBody(id, body));
+    else if (known === body) report.here += 1;
+    else if (isLater(theirs, ours)) merging.update(1, () => tx.standings.putBody(id, body));
+    else report.kept.push(id);
+  }
+}
+
+function isLater([, uses, , lastUsedMs]: StandingBody, [, usesHere, , lastUsedHereMs]: StandingBody): boolean {
+  return (lastUsedMs ?? 0) > (lastUsedHereMs ?? 0) && uses >= usesHere;
+}
+
+function readStanding(json: string): StandingBody | undefined {
+  const body = parseJson(json);
+  if (!Array.isArray(body)) return undefined;
+  const [score, uses, successes, lastUsedMs, past, scored = []] = body as unknown[];
+  const isWhole =
+    [score, successes].every(Number.isFinite) &&
+    Number.isInteger(uses) &&
+    (lastUsedMs === null || Number.isFinite(lastUsedMs)) &&
+    [past, scored].every(Array.isArray) &&
+    (scored as unknown[]).every(isOutcome);
+  return isWhole ? (body as StandingBody) : undefined;
+}
+
+function isOutcome(one: unknown): boolean {
+  if (!Array.isArray(one)) return false;
+  const [atMs, outcome, source, weight, conversation, exchange, question = ["", "", []]] = one as unknown[];
+  const isName = (value: unknown): boolean => value === null || typeof value === "string";
+  if (!Number.isInteger(atMs) || !Number.isFinite(weight) || !Array.isArray(question)) return false;
+  const [context, collection, concepts] = question as unknown[];
+  return (
+    [outcome, source, context, collection].every((value) => typeof value === "string") &&
+    [conversation, exchange].every(isName) &&
+    Array.isArray(concepts) &&
+    concepts.every(Number.isInteger)
+  );
+}
+
+/** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */
+const FACT_COLUMNS = 11;
+const ENTITY_COLUMNS = 4;
+const OTHER_VERSION = "its columns belong to another version of palace-devbox";
+
+function mergeEntities(merging: Merging, items: readonly ImportItems["entity"][]): void {
+  const { tx, report } = merging;
+  for (const { id, body } of items) {
+    const columns = columnsIn(body, ENTITY_COLUMNS);
+    if (tx.graph.bodyOf("entity", id) !== undefined) report.here += 1;
+    else if (typeof columns?.[0] !== "string") merging.refuse(id, OTHER_VERSION);
+    else merging.add(1, () => tx.graph.putBody("entity", id, body));
+  }
+}
+
+/**
+ * Merges facts. A fact's id contains the time at which the fact was made, so two memories have the same fact under two ids. Two facts are
+ * the same if their terms and their start are equal. A fact that either memory has ended is ended.
+ */
+function mergeFacts(merging: Merging, items: readonly ImportItems["triple"][]): void {
+  const { tx, report } = merging;
+  for (const { id, body } of items) {
+    const columns = columnsIn(body, FACT_COLUMNS);
+    const [subject, predicate, object, from, to] = columns ?? [];
+    if (typeof subject !== "string" || typeof predicate !== "string" || typeof object !== "string") {
+      merging.refuse(id, OTHER_VERSION);
+      continue;
+    }
+    const ours = sameFact(tx.graph.factsOf(subject, predicate, object), { id, from, to });
+    if (ours === undefined) merging.add(1, () => tx.graph.putBody("triple", id, body));
+    else if (ours.validTo === null && typeof to === "string") merging.update(1, () => tx.graph.endFact(ours.id, to));
+    else if (ours.validFrom === from) report.here += 1;
+    else report.kept.push(id);
+  }
+}
+
+function sameFact(
+  ours: readonly Fact[],
+  { id, from, to }: { id: string; from: unknown; to: unknown },
+): Fact | undefined {
+  return (
+    ours.find((fact) => fact.id === id) ??
+    ours.find((fact) => fact.validFrom === from && fact.validTo === to) ??
+    // Two facts with the same known start are one fact, even if one memory does not know its end.
+    ours.find((fact) => from !== null && fact.validFrom === from && (fact.validTo === null || to === null)) ??
+    // There is at most one open fact with the same terms.
+    (to === null ? ours.find((fact) => fact.validTo === null) : undefined)
+  );
+}
+
+function mergeLinks(merging: Merging, kind: LinkKind, items: readonly ImportItems["tunnel"][]): void {
+  const { tx, report } = merging;
+  for (const { id, body } of items) {
+    const ours = tx.graph.bodyOf(kind, id);
+    if (ours === body) report.here += 1;
+    else if (ours !== undefined) report.kept.push(id);
+    else if (!isRecord(parseJson(body))) merging.refuse(id, OTHER_VERSION);
+    else merging.add(1, () => tx.graph.putBody(kind, id, body));
+  }
+}
+
+function columnsIn(body: string, count: number): unknown[] | undefined {
+  const columns = parseJson(body);
+  const isCell = (value: unknown): boolean => value === null || ["string", "number"].includes(typeof value);
+  return Array.isArray(columns) && columns.length === count && columns.every(isCell) ? columns : undefined;
+}
+
+const JOURNAL_ID = /^\d{1,15} ./su;
+const JOURNAL_COLUMNS = 13;
+/** Indexes of the columns with numbers. The second one is a time that may be missing. */
+const NUMBERS = [1, 7, 8];
+const CLAIMED = 2;
+
+/**
+ * Merges the journal. A write has the same key and time in both memories, so a row that this memory wrote itself or imported before is not
+ * added again. Rows older than this memory's retention are not added.
+ */
+function mergeJournal(merging: Merging, from: string, items: readonly ImportItems["journal"][]): void {
+  const { tx, report } = merging;
+  for (const { id, body } of items) {
+    const columns = readRow(id, body);
+    if (columns === undefined) merging.refuse(id, "its columns belong to another version of palace-devbox");
+    else if (tx.imported.has(id)) report.here += 1;
+    else if (Number.parseInt(id, 10) >= tx.imported.keptFromMs)
+      merging.add(1, () => tx.imported.put(id, JSON.stringify([columns[0] ?? from, ...columns.slice(1)])));
+  }
+}
+
+function readRow(id: string, body: string): unknown[] | undefined {
+  const columns = parseJson(body);
+  if (!JOURNAL_ID.test(id) || !Array.isArray(columns) || columns.length !== JOURNAL_COLUMNS) return undefined;
+  const isWhole = columns.every((value, at) => {
+    if (NUMBERS.includes(at)) return Number.isSafeInteger(value);
+    if (at === CLAIMED) return value === null || Number.isSafeInteger(value);
+    return typeof value === "string" || (at === 0 && value === null);
+  });
+  if (!isWhole) return undefined;
+  const [asked, answer, drawers] = columns.slice(-3).map((text) => parseJson(String(text)));
+  const areIds = Array.isArray(drawers) && drawers.every((one) => typeof one === "string");
+  return isRecord(asked) && answer !== undefined && areIds ? (columns as unknown[]) : undefined;
 }

@@ -3,7 +3,7 @@
  * Also used by mempalace/graph.
  */
 import type { Statement } from "better-sqlite3";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { LinkKind, LinkRecord } from "../port/graph.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { readColumn } from "./json-column.ts";

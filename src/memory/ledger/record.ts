@@ -1,6 +1,6 @@
 /** Converts ledger rows between SQLite's form and the ports' form. Used by the files of this folder. */
 import { hash } from "node:crypto";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
 import { readColumn } from "./json-column.ts";
 
@@ -98,7 +98,6 @@ function wellFormed(value: Scalar): Scalar {
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
-/** Returns a row's place from its metadata. */
 export function place(metadata: Metadata): { wing: string; room: string; sourceFile: string } {
   const text = (key: string, absent: string): string => {
     const value = metadata[key];

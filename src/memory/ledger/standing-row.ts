@@ -1,5 +1,5 @@
 /** Row formats of a standing and of a single outcome. Used by the ledger's transaction and its reader. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
 import { isNumbers, readColumn } from "./json-column.ts";
 

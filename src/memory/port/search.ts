@@ -95,3 +95,10 @@ export interface Embedder {
   embed(texts: readonly string[]): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
+
+/** Returns the dot product, which is the cosine of two vectors of length 1. */
+export function dotProduct(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);
+  return sum;
+}

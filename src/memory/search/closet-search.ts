@@ -7,6 +7,7 @@
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
+import { dotProduct } from "../port/search.ts";
 import { codePointLength, head, round } from "../text/text.ts";
 
 /** Boosts by the rank of the source's best closet. */
@@ -80,7 +81,7 @@ function boostsBySource(
   closets
     .ofRows(rows.slice(0, ROWS_MAX), filter)
     .filter((closet) => closet.vector.length === vector.length)
-    .map(({ sourceFile, text, vector: other }) => ({ sourceFile, text, distance: 1 - dot(vector, other) }))
+    .map(({ sourceFile, text, vector: other }) => ({ sourceFile, text, distance: 1 - dotProduct(vector, other) }))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, BOOSTS.length)
     .forEach(({ sourceFile, text, distance }, rank) => {
@@ -93,10 +94,4 @@ function boostsBySource(
 function bounded(text: string, total: number): string {
   if (codePointLength(text) <= TEXT_MAX) return text;
   return `${head(text, TEXT_MAX)}\n\n[...truncated. ${total} total drawers. Use mempalace_get_drawer for full content.]`;
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);
-  return sum;
 }

@@ -6,6 +6,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
 import { preview } from "../drawer/logical.ts";
+import { dotProduct } from "../port/search.ts";
 import { round, slices, wellFormed } from "../text/text.ts";
 import type { SearchDependencies } from "./search.ts";
 
@@ -100,7 +101,5 @@ function thresholdOf(given: unknown): number {
 }
 
 function similarityOf(a: Float32Array, b: Float32Array): number {
-  let dot = 0;
-  for (let index = 0; index < a.length; index++) dot += (a[index] ?? 0) * (b[index] ?? 0);
-  return round(Math.max(0, dot), 3);
+  return round(Math.max(0, dotProduct(a, b)), 3);
 }

@@ -115,7 +115,6 @@ const SPREADS = {
   all: "Best first, spread over the conversations.",
 };
 
-/** Returns the hits and the verdict on them. */
 function answerPayload(answer: SearchAnswer, explain: boolean, isMissed: boolean): Record<string, unknown> {
   const { hits, candidates, vectorDisabledReason, phrases, reranked, spread } = answer;
   return {
@@ -185,7 +184,6 @@ function isMediaSearch({ include_media: media, query_task: task }: Arguments): b
   return media === true || task === "code";
 }
 
-/** Returns upstream's error if this search is not possible. */
 function unsupportedSearch(values: Arguments): { error: string } | undefined {
   const { candidate_strategy: strategy, include_media: media, query_task: task, cli_compatible: cli } = values;
   if (strategy && strategy !== "vector" && strategy !== "union")

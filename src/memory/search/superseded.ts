@@ -13,7 +13,6 @@ const READ_MAX = 600;
 const SENTENCES_MAX = 12;
 const WORDS_MIN = 3;
 const WORDS_MAX = 30;
-/** Maximum number of words of a value. */
 const VALUE_MAX = 3;
 /** Minimum number of meaningful words that both sentences have in common, apart from the value. */
 const SHARED_MIN = 2;

@@ -22,7 +22,6 @@ type Part = {
   mode: ExtractMode;
   recipe: IdRecipe;
   wing: string;
-  /** The room of each text. */
   rooms: readonly string[];
   sourceFile: string;
   mtime: number;

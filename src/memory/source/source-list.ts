@@ -8,9 +8,8 @@ import { badParams } from "../../base/errors.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
 import { type LedgerReader } from "../port/ledger.ts";
 import { MODE_SEPARATOR, type MinedRow, type SourceRow } from "../port/source.ts";
-import { MINERS, type MinedSource } from "../../protocol/filing.ts";
+import { type FilingRecord, type MinedSource, MINERS } from "../../protocol/filing.ts";
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
-import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Methods } from "../../protocol/spec.ts";
 
 /** Answers a query. Errors: PROTOCOL_BAD_PARAMS. */

@@ -3,7 +3,7 @@
  * session is missing, even if a miner left one out. A message is filed only once. Ids and metadata equal those of upstream's sweeper, which
  * has no wing and room either (palace.md 4.7, 5.7).
  */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MESSAGES_PART_MAX } from "../../protocol/limits.ts";

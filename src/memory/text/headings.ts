@@ -13,7 +13,6 @@ const FRONT_MATTER = /^---\n[\s\S]*?\n---(?:\n|$)/;
 const INDENT_MAX = 3;
 const LEVEL_MAX = 6;
 const FENCE_MIN = 3;
-/** Maximum length of a title, in characters. */
 const TITLE_MAX = 120;
 /** Maximum length of all headings above a slice together, in characters. */
 const ABOVE_MAX = 400;

@@ -23,7 +23,7 @@ export function wholeWord(text: string, flags = ""): RegExp {
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])${anyCase(text)}(?![\p{L}\p{N}_])`, `iu${flags}`);
 }
 
-/** Compares by code point, as Python sorts. */
+/** Compares by code point, as Python sorts. UTF-16 sorts characters beyond the first plane before U+E000. */
 export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -154,4 +154,22 @@ export function pathStem(path: string): string {
 /** Returns the id that the graph gives an entity of that name. */
 export function entityId(name: string): string {
   return name.toLowerCase().replaceAll(" ", "_").replaceAll("'", "");
+}
+
+/** Maximum number of code points that `pythonRepr` quotes. The broker cuts every message after this number, so nobody would see more. */
+const QUOTED_MAX = 4_000;
+
+/** Quotes the beginning of a text as Python's repr() does. Upstream's messages quote refused values in this form. */
+export function pythonRepr(text: string): string {
+  const beginning = head(text, QUOTED_MAX);
+  const quote = beginning.includes("'") && !beginning.includes('"') ? '"' : "'";
+  const named: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", [quote]: `\\${quote}` };
+  const escaped = beginning.replaceAll(/[\p{C}\p{Z}\\'"]/gu, (char) => {
+    if (named[char] !== undefined) return named[char];
+    if (char === " " || char === "'" || char === '"') return char;
+    const code = char.codePointAt(0) ?? 0;
+    const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
+  });
+  return quote + escaped + quote;
 }

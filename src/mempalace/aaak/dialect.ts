@@ -2,6 +2,7 @@
  * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names, topics, the key sentence,
  * feelings, flags. The output is exactly upstream's. The line loses detail, but the drawer keeps the text. Pure.
  */
+import type { CompressedDrawer } from "../../protocol/compress.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../../memory/text/text.ts";
 
@@ -44,14 +45,7 @@ const TELLING = words(`
 /** Names as written in the configuration, and their codes. */
 export type NameCodes = readonly (readonly [name: string, code: string])[];
 
-export type Summary = {
-  text: string;
-  originalTokens: number;
-  tokens: number;
-  ratio: number;
-  originalChars: number;
-  chars: number;
-};
+export type Summary = Omit<CompressedDrawer, "id" | "wing" | "room" | "sourceFile" | "summary"> & { text: string };
 
 export function summarize(text: string, metadata: Metadata, codes: NameCodes): Summary {
   const summary = aaak(text, metadata, codes);

@@ -10,8 +10,15 @@ import { adoptedKey, isAsAdopted } from "../../memory/ledger/tables/adopted-dige
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { ForeignRow } from "../../memory/port/public-palace.ts";
 import { type ChromaCollection, type ChromaDatabase, readHead } from "../format/chroma-file.ts";
-import { countRows, lastRow, PalaceVectors, readRows, readTail, type PalaceRow } from "../format/palace-file.ts";
-import { topicOf } from "../format/palace-file.ts";
+import {
+  countRows,
+  lastRow,
+  type PalaceRow,
+  PalaceVectors,
+  readRows,
+  readTail,
+  topicOf,
+} from "../format/palace-file.ts";
 import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
 

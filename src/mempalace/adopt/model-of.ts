@@ -5,8 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import { MODEL_NAME } from "../../memory/index/embedding/model-files.ts";
 import type { Embedder } from "../../memory/port/search.ts";
 import { DRAWERS, readChroma } from "../format/chroma-file.ts";

@@ -1,6 +1,6 @@
 /**
  * The driver for the palace's own files, without a Chroma process: upstream MemPalace opens them whenever the broker is stopped. It reads
- * and writes on its own thread, in short transactions. broker/palace/driver.ts makes it.
+ * and writes on its own thread, in short transactions. broker/palace/public-palace.ts makes it.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";

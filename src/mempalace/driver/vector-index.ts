@@ -7,7 +7,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { within } from "../../base/time-limit.ts";
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver } from "../../memory/port/public-palace.ts";
-import type { Scored, VectorIndex } from "../../memory/port/search.ts";
+import { dotProduct, type Scored, type VectorIndex } from "../../memory/port/search.ts";
 
 export type DriverVectorIndexOptions = {
   driver: PalaceDriver;
@@ -54,7 +54,9 @@ export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: Driv
     nearest,
     around: async (vector, filter, limit) => (await nearest(vector, filter, limit)).map(({ row }) => row),
     async similarity(vector, rows) {
-      return reader.vectorsByRow(rows).map((stored) => (stored === undefined ? Number.NaN : dot(vector, stored)));
+      return reader
+        .vectorsByRow(rows)
+        .map((stored) => (stored === undefined ? Number.NaN : dotProduct(vector, stored)));
     },
     async refresh() {},
   };
@@ -71,10 +73,4 @@ function passes({ wing, room, metadata }: Drawer, filter: DrawerFilter): boolean
     (filter.since === undefined || (isDated && filed >= filter.since)) &&
     (filter.before === undefined || (isDated && filed < filter.before))
   );
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0);
-  return sum;
 }

@@ -3,7 +3,7 @@
  * keeps every record with its text. The full text keeps words until its segments are merged. Pages keep cells until the file is rewritten.
  * An index keeps vectors. Runs on the erase thread while none of our writers is active. Erasing can be repeated.
  */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, utimesSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -11,7 +11,7 @@ import { syncFile } from "../../base/folders.ts";
 import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections } from "../format/chroma-file.ts";
 import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
-import { headerOf, LENGTH_SIZE_BYTES, openSegment } from "../format/segment.ts";
+import { headerOf, LENGTH_SIZE_BYTES, openSegment, touchIndex } from "../format/segment.ts";
 
 /** Maximum time that a rewrite waits for other readers and writers. */
 const BUSY_TIMEOUT_MS = 20_000;
@@ -39,8 +39,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
     faultPoint("erase.before-palace-rewrite");
     rewrite(database);
     faultPoint("erase.after-palace-rewrite");
-    // MemPalace 3.3.6 moves an index away if it is older than the rows.
-    for (const { vectorSegment } of collections) touch(join(palaceDir, vectorSegment, "data_level0.bin"));
+    for (const { vectorSegment } of collections) touchIndex(join(palaceDir, vectorSegment));
   } finally {
     database.close();
   }
@@ -196,10 +195,4 @@ function rewrite(database: ChromaDatabase): void {
 
 function hasTable(database: ChromaDatabase, name: string): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(name) !== undefined;
-}
-
-function touch(file: string): void {
-  if (!existsSync(file)) return;
-  const now = new Date();
-  utimesSync(file, now, now);
 }

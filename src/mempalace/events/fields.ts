@@ -1,7 +1,6 @@
 /** Checks the fields of events and artifacts, with upstream's messages (3.11). Pure. */
-import { isRecord } from "../../base/is-record.ts";
-import { pythonRepr } from "../../memory/text/python-repr.ts";
-import { codePointLength, compareText, strip, wellFormed } from "../../memory/text/text.ts";
+import { isRecord } from "../../base/parse-json.ts";
+import { codePointLength, compareText, pythonRepr, strip, wellFormed } from "../../memory/text/text.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
 
 const BODY_MAX_BYTES = 256 * 1024;

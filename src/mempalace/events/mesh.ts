@@ -1,5 +1,5 @@
 /** Lists this copy of the palace and the other known copies, for `mesh_peers`. The broker does not fetch data from them. Pure. */
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { ReplicaState } from "../../memory/port/logstream.ts";
 
 /** This machine's description of itself. */

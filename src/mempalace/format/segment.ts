@@ -6,7 +6,7 @@
  * deleted), the links, the vector and the label. The pickle has the label of each id. We also check parts that we do not use (links, upper
  * levels, lengths), because Chroma follows an invalid link and crashes.
  */
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type PickleDict, PickleError, readPickle } from "./pickle.ts";
 
@@ -217,4 +217,10 @@ function dict(value: unknown): PickleDict {
 
 function sizeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.size;
+}
+
+/** Gives an index a new time. MemPalace 3.3.6 renames an index that is five minutes older than the rows. */
+export function touchIndex(segment: string): void {
+  const file = join(segment, "data_level0.bin");
+  if (existsSync(file)) utimesSync(file, new Date(), new Date());
 }

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
 /** Returns the peers without their tokens. A malformed file counts as a file without peers, as in upstream. */

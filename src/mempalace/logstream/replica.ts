@@ -4,7 +4,7 @@ import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;

@@ -6,7 +6,7 @@ import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
 import { failed } from "../../memory/ledger/write/group-commit.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
 import { keyReused } from "../../base/errors.ts";

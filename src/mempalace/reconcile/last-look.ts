@@ -3,8 +3,7 @@
  * computes the time of the next look. reconciler.ts uses it.
  */
 import { statSync } from "node:fs";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs } from "../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";

@@ -1,13 +1,12 @@
 /** Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure. */
 import { cut } from "../../base/shorten.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { RPC, type RpcError } from "../spec.ts";
 import type { Tool } from "./table.ts";
 
 /** Parameter that every tool accepts and ignores. */
 const IGNORED = "wait_for_previous";
 
-/** Maximum number of unknown parameters that an error names. */
 const NAMES_MAX = 20;
 
 export type CheckedArguments = { ok: true; values: Record<string, unknown> } | { ok: false; error: RpcError };

@@ -2,8 +2,7 @@
  * Converts a tool's value to MCP's result, and recognises refusals. MemPalace answers in JSON, memory that learns from outcomes in
  * sentences. Pure.
  */
-import { isRecord } from "../../base/is-record.ts";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { Tool } from "./table.ts";
 
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };

@@ -33,13 +33,11 @@ const TABLE = {
 type Table = typeof TABLE;
 
 export type ToolName = keyof Table;
-/** Names of the tools that have these columns. */
 export type ToolsWith<C extends Partial<Columns>> = { [N in ToolName]: Table[N] extends C ? N : never }[ToolName];
 export type Tool = {
   [N in ToolName]: Pick<Table[N], "kind" | "keeper"> & ToolRow & { name: N; fullName: string };
 }[ToolName];
 
-/** Prefix of MemPalace's tools in their full names. */
 export const TOOL_PREFIX = "mempalace_";
 
 export const TOOLS = Object.entries(TABLE).map(
@@ -48,7 +46,6 @@ export const TOOLS = Object.entries(TABLE).map(
 
 const BY_FULL_NAME = new Map<unknown, Tool>(TOOLS.map((one) => [one.fullName, one]));
 
-/** Returns the tool with this full name, or undefined. */
 export function findTool(fullName: unknown): Tool | undefined {
   return BY_FULL_NAME.get(fullName);
 }

@@ -4,8 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
+import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { checkArguments } from "../../protocol/tools/arguments.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { mountOf } from "../../base/mount.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -13,7 +14,6 @@ import { introduction } from "../../protocol/introduction.ts";
 import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
 import { offer } from "../../protocol/offers.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
-import { type RpcError } from "../../protocol/spec.ts";
 import { toolsOf } from "../../protocol/tools/profile.ts";
 import { toolResult } from "../../protocol/tools/result.ts";
 import { findTool, type Tool } from "../../protocol/tools/table.ts";
@@ -41,7 +41,7 @@ export function answerInstead(line: string, absence: Absence): string {
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(message, line, absence) });
   } catch (error) {
-    return JSON.stringify({ jsonrpc: "2.0", id, error: error instanceof Refusal ? error.error : toRpcError(error) });
+    return JSON.stringify({ jsonrpc: "2.0", id, error: error instanceof RpcFailure ? error.error : toRpcError(error) });
   }
 }
 
@@ -50,7 +50,7 @@ function resultOf(message: Message, line: string, absence: Absence): object {
   const { config, revision } = absence;
   const envelope = readEnvelope(method, params);
   if (envelope !== undefined) {
-    if ("error" in envelope) throw new Refusal(envelope.error);
+    if ("error" in envelope) throw new RpcFailure(envelope.error);
     const result = offer(method, config.tools) ?? keptWrite(message, line, absence, true);
     return modernResult(method, result, { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS });
   }
@@ -70,7 +70,7 @@ function keptWrite(
   const tool = method === "tools/call" ? findTool(params["name"]) : undefined;
   if (tool?.kind !== "write") throw away;
   const checked = checkArguments(tool, params["arguments"]);
-  if (!checked.ok) throw new Refusal(checked.error);
+  if (!checked.ok) throw new RpcFailure(checked.error);
   if (!isForLater(tool, checked.values)) throw away;
   const meta = params["_meta"];
   const key = isRecord(meta) ? meta[IDEMPOTENCY_META] : undefined;
@@ -116,12 +116,4 @@ function aboutId({ name }: Tool, id: string | undefined): string {
   if (id !== undefined) return "drawer_id is the id that the drawer will have";
   if (name !== "add_drawer") return "the broker makes the ids then";
   return "the broker makes its id then, because no answer has shown this machine how the palace makes ids";
-}
-
-class Refusal extends Error {
-  readonly error: RpcError;
-  constructor(error: RpcError) {
-    super(error.message);
-    this.error = error;
-  }
 }

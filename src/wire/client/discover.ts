@@ -5,8 +5,7 @@
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";
-import { isRecord } from "../../base/is-record.ts";
-import { parseAs, parseJson, parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseAs, parseJson, parseRecord } from "../../base/parse-json.ts";
 import { readHead } from "../../base/regular-file.ts";
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -4,9 +4,8 @@
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { Paths } from "../../config/paths.ts";
-import { isRecord } from "../../base/is-record.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readText } from "../../base/regular-file.ts";
 import { findTool } from "../../protocol/tools/table.ts";

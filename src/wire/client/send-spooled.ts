@@ -1,6 +1,5 @@
 /** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
-import { parseRecord } from "../../base/parse-json.ts";
-import { isRecord } from "../../base/is-record.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { WireErrorData } from "../../base/errors.ts";
 import { AUTHOR_META, WRITTEN_META } from "../../protocol/headers.ts";
 import { RPC, type RpcRequest, type RpcResponse } from "../../protocol/spec.ts";

@@ -6,8 +6,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { newKey } from "../../base/ids.ts";
-import { isRecord } from "../../base/is-record.ts";
-import { parseRecord } from "../../base/parse-json.ts";
+import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";

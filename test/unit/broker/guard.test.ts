@@ -8,7 +8,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Guard } from "../../../src/broker/door/guard.ts";
 import { canTellOwners } from "../../../src/broker/door/socket-owner.ts";
-import { requireToken } from "../../../src/broker/door/exposure.ts";
+import { requireToken } from "../../../src/broker/door/listen.ts";
 import { addToken, TokenBook } from "../../../src/broker/door/tokens.ts";
 import { makeNonce, makeToken, proofHeader, tokenId } from "../../../src/protocol/proof.ts";
 

@@ -1,6 +1,6 @@
 /** Error messages quote a refused value as Python does, up to a maximum length. */
 import { expect, it } from "vitest";
-import { pythonRepr } from "../../../src/memory/text/python-repr.ts";
+import { pythonRepr } from "../../../src/memory/text/text.ts";
 
 it("a refused value is quoted as Python quotes it", () => {
   expect(["a", "it's", `"it's"`, "a\n\\", "\u200bé\u00a0😀", "\u{e0001}"].map(pythonRepr)).toEqual([

@@ -5,7 +5,7 @@
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import type { AgentPlaces } from "../../../config/agents.ts";
-import { isRecord } from "../../../base/is-record.ts";
+import { isRecord } from "../../../base/parse-json.ts";
 import type { Launch } from "../agent-files.ts";
 import { valueOf } from "../draft.ts";
 import { looksOurs } from "../wire-entries.ts";

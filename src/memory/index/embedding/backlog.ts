@@ -14,7 +14,6 @@ export type BacklogOptions = {
   pending: (afterRow: number, limit: number) => PendingText[];
   /** Returns notes without a vector among the newest texts, newest first. */
   notes?: (limit: number) => PendingText[];
-  /** Commits the vectors. */
   file: (vectors: NewVector[], model: string) => Promise<Changes>;
   onFiled: (changes: Changes) => Promise<void>;
   log: Log;

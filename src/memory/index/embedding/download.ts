@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ModelConfig } from "../../../config/config.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { badValue, PalaceError } from "../../../base/errors.ts";
 import { downloadFolder, findModel, HUB_MODEL_SHA256, hashFile, type ModelFiles } from "./model-files.ts";
 
 /** URL of the pinned revision. Another revision could be another model with the same name. */
@@ -54,11 +54,7 @@ const SILENCE_MAX_MS = 30_000;
 export async function downloadModel(config: ModelConfig, options: DownloadOptions): Promise<ModelFiles> {
   const { signal, onProgress, files = MODEL_FILES } = options;
   if (config.offline)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      "the setting offline forbids the download",
-      "palace config set offline off, then palace restart",
-    );
+    throw badValue("the setting offline forbids the download", "palace config set offline off, then palace restart");
   const base = (config.url ?? HUB_URL).replace(/\/+$/, "");
   const folder = downloadFolder(config);
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
 import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { serveThread } from "../../../base/thread.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { unavailable } from "../../../base/errors.ts";
 import { type Job, type Lane, BatchLanes } from "./batch-lanes.ts";
 import type { ModelPlace } from "./model-files.ts";
 import { poolVectors } from "./pool.ts";
@@ -91,7 +91,7 @@ class ModelRunner {
 
   async rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]> {
     const model = this.#reranker;
-    if (model === undefined) throw new PalaceError("STORE_UNAVAILABLE", "no cross-encoder is open", "palace doctor");
+    if (model === undefined) throw unavailable("no cross-encoder is open", "palace doctor");
     if (texts.length === 0) return [];
     const items = texts.map((text) => model.tokenize(question, text));
     const run = (batch: TokenPair[]): Promise<number[]> => this.#runReranker(model, batch);
@@ -120,7 +120,7 @@ class ModelRunner {
     const width = logits.length / batch.length;
     const scores = batch.map((_, at) => logits[(at + 1) * width - 1] ?? Number.NaN);
     if (scores.every(Number.isFinite)) return scores;
-    throw new PalaceError("STORE_UNAVAILABLE", "the cross-encoder gave no numbers", "palace doctor");
+    throw unavailable("the cross-encoder gave no numbers", "palace doctor");
   }
 
   #add(job: Pick<Running, "items" | "lane" | "run" | "until">): Promise<unknown[]> {
@@ -156,7 +156,7 @@ class ModelRunner {
   }
 
   async #runBatch(job: Running, indexes: readonly number[]): Promise<void> {
-    const refuse = (why: string): void => job.done.reject(new PalaceError("STORE_UNAVAILABLE", why, "repeat the call"));
+    const refuse = (why: string): void => job.done.reject(unavailable(why, "repeat the call"));
     if (this.#closing) return refuse("the embedder is closing");
     if (performance.now() > job.until) return refuse("the model did not embed this text in time");
     try {

@@ -4,7 +4,7 @@
  */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { unavailable } from "../../../base/errors.ts";
 import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
 import type { Lane } from "./batch-lanes.ts";
 import type { ModelFiles, ModelPlace } from "./model-files.ts";
@@ -52,12 +52,11 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
   let waiting = 0;
   return {
     async rerank(question, texts, timeoutMs) {
-      if (waiting >= RERANKS_MAX)
-        throw new PalaceError("STORE_UNAVAILABLE", "too many searches wait to be reranked", "try again in a moment");
+      if (waiting >= RERANKS_MAX) throw unavailable("too many searches wait to be reranked", "try again in a moment");
       waiting += 1;
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
-        const error = new PalaceError("STORE_UNAVAILABLE", "not reranked in time", "try again in a moment");
+        const error = unavailable("not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
       // A search that timed out counts as waiting until the thread drops it, so that such searches do not collect on a slow machine.
@@ -73,7 +72,7 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
     identity,
     async embed(texts) {
       if (waiting + texts.length > WAITING_MAX)
-        throw new PalaceError("STORE_UNAVAILABLE", "too many texts wait to be embedded", "try again in a moment");
+        throw unavailable("too many texts wait to be embedded", "try again in a moment");
       waiting += texts.length;
       try {
         return await thread.call("embed", texts, lane);

@@ -6,8 +6,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
-import { isRecord } from "../../../base/is-record.ts";
-import { parseAs } from "../../../base/parse-json.ts";
+import { isRecord, parseAs } from "../../../base/parse-json.ts";
 import { PalaceError } from "../../../base/errors.ts";
 
 const TOKENS_MAX = 256;

@@ -93,6 +93,6 @@ export function decodeVarints(bytes: Uint8Array): number[] {
   return numbers;
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }

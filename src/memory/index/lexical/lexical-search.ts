@@ -12,7 +12,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import { type LexicalCandidate, type LexicalParts, NEAR_PART, NO_PARTS, type Scored } from "../../port/search.ts";
 import { inverseFrequency, scoreTerm } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
-import { documentLength, FtsTable, prepareRanking } from "./fts-table.ts";
+import { documentLength, FtsTable, prepareRanking, sum } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
 import { type Named, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
@@ -366,10 +366,6 @@ export class LexicalSearch {
 
 function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** Returns the sum of the weights of terms in the text, and of terms that only the drawer's names contain. */

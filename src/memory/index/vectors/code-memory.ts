@@ -13,7 +13,6 @@ const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
 
 export class CodeMemory {
-  /** Length of a code, in numbers. */
   readonly dimensions: number;
   readonly #memory: ScanMemory;
   /** Slot of each row, counted from 1; 0 for a row without a code. */

@@ -1,6 +1,6 @@
 /**
- * Finds the rows to be forgotten and deletes them from the ledger's tables (hygiene-schema.ts lists the tables), inside one write. Bytes
- * that remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
+ * Finds the rows to be forgotten and deletes them from the ledger's tables (undo.test.ts lists the tables), inside one write. Bytes that
+ * remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";

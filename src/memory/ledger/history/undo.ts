@@ -4,7 +4,7 @@
  * The rows of a long drawer are restored together or not at all.
  * Runs on the writer thread as one write, which has its own before-images and can be undone too.
  */
-import { isRecord } from "../../../base/is-record.ts";
+import { isRecord } from "../../../base/parse-json.ts";
 import type { Metadata } from "../../port/drawer.ts";
 import type { PlannedUndo, UndoItem, UndoPlan, UndoTx, UndoWindow } from "../../port/hygiene.ts";
 import { isColumns, readColumn } from "../json-column.ts";

@@ -13,7 +13,6 @@ type Page = { rows: number[]; total: number };
 /** Maximum share of the rows that merging several places may read. If merging would read more, all rows are sorted instead. */
 const MERGED_SHARE = 1 / 4;
 
-/** Returns the page's rows in their order. */
 export function drawerPage(
   database: LedgerDatabase,
   filter: DrawerFilter,

@@ -16,7 +16,6 @@ const SLICES_MAX = 24;
 /** Number of first drawers that show whether a source has exchanges. Notes that were mined as a transcript have none. */
 const FIRST_DRAWERS = 3;
 
-/** Returns the rows in which only the assistant speaks. */
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
   // A quoted key cannot match inside a value, because quotes in values are escaped.
   const slices = ledger

@@ -1,5 +1,5 @@
 /** Reads the journal for `palace history`. Runs on the broker's main thread like reader.ts, so a page examines a limited number of rows. */
-import { isRecord } from "../../../base/is-record.ts";
+import { isRecord } from "../../../base/parse-json.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
 import { readColumn } from "../json-column.ts";
 import { defineIsRefusal } from "../history/journal.ts";

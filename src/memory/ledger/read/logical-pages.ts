@@ -9,7 +9,6 @@ import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
 type Entry = { id: string; isSplit: number; total?: number };
-/** SQL with its bound values. */
 type Sql = { sql: string; values: string[] };
 
 /** Maximum number of UTF-16 units to read of a drawer: enough for the 200 characters that a list shows. */
@@ -71,7 +70,6 @@ export class LogicalPages {
     return { sql: `SELECT ${columns} FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL ${sql}`, values };
   }
 
-  /** Returns the filter as an SQL condition on rows. */
   #within(): Sql {
     return this.#rows === undefined
       ? { sql: "", values: [] }

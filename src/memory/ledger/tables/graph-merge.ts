@@ -15,7 +15,6 @@ import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 export type MergeCounts = { taken: number; relisted: number; removed: number };
 
 const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
-/** Position of the column among a triple's columns. */
 const VALID_TO = GRAPH_TABLES.triple.columns.indexOf("valid_to");
 
 export class GraphMerge {

@@ -2,7 +2,7 @@
  * Implements ImportedTx over SQLite: journal rows of other memories, inside one write. Such a row is never changed; undo can remove it.
  * Runs on the writer thread.
  */
-import { isRecord } from "../../../base/is-record.ts";
+import { isRecord } from "../../../base/parse-json.ts";
 import type { ImportedTx } from "../../port/hygiene.ts";
 import { isColumns, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";

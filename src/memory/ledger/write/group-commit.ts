@@ -311,7 +311,6 @@ export class LedgerWriter {
   }
 }
 
-/** Returns the outcome of a write that threw. */
 export function failed(error: unknown): WriteOutcome {
   return { outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false };
 }

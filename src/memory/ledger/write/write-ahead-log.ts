@@ -3,7 +3,7 @@
  * log's writes. A commit into a deleted log is lost when the process ends. One object per connection.
  */
 import { statSync } from "node:fs";
-import { PalaceError } from "../../../base/errors.ts";
+import { PalaceError, unavailable } from "../../../base/errors.ts";
 import type { LedgerDatabase } from "../open.ts";
 
 export class WriteAheadLog {
@@ -45,8 +45,7 @@ export class WriteAheadLog {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
     // Both numbers are -1 while another process checkpoints. A reader only prevents emptying the log.
     if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `${this.#name} vanished, and its content could not be saved yet`,
       "leave the broker running, and repeat the call in a moment",
     );

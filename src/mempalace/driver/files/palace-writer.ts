@@ -6,7 +6,7 @@
  * Source: upstream-latest.md 3, which describes what each version of MemPalace sees.
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
+import { existsSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -21,7 +21,7 @@ import {
   readCollections,
 } from "../../format/chroma-file.ts";
 import { readMark } from "../../format/palace-file.ts";
-import { openSegment, SEGMENT_FILES } from "../../format/segment.ts";
+import { openSegment, SEGMENT_FILES, touchIndex } from "../../format/segment.ts";
 import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
@@ -142,8 +142,7 @@ export class PalaceWriter {
       if (!existsSync(chromaFile(this.#palaceDir))) createPalace(this.#palaceDir);
       const database = this.#database();
       const known = this.#find(database);
-      // MemPalace 3.3.6 renames an index that is five minutes older than the rows, so the index first gets a new time.
-      if (known !== undefined) touch(join(this.#palaceDir, known.vectorSegment, "data_level0.bin"));
+      if (known !== undefined) touchIndex(join(this.#palaceDir, known.vectorSegment));
       faultPoint("files.before-begin");
       database
         .transaction(() => {
@@ -224,10 +223,4 @@ export function requireSchema(database: ChromaDatabase, file: string): void {
     .pluck()
     .get();
   if (halved !== undefined) throw lost(`a part of its collection ${halved}`);
-}
-
-function touch(file: string): void {
-  if (!existsSync(file)) return;
-  const now = new Date();
-  utimesSync(file, now, now);
 }
