@@ -8,7 +8,7 @@ import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import type { Env } from "../config/env.ts";
-import { PalaceError } from "../base/errors.ts";
+import { badValue, PalaceError, wrongUsage } from "../base/errors.ts";
 
 export type Place = Readonly<{
   /** Folder of docker-compose.yml, `.env` and `.env.devbox`. */
@@ -96,11 +96,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   const text = await output({ root, env }, "config", "--format", "json");
   const said = parseAs(text, isSettings);
   if (said === undefined)
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      "docker compose config gave no settings",
-      "install docker compose, 2.24 or newer",
-    );
+    throw wrongUsage("docker compose config gave no settings", "install docker compose, 2.24 or newer");
   const volume = (name: string): string => said.volumes[name]?.name ?? `${said.name}_${name}`;
   const image = (service: Service): string => said.services[service]?.image ?? `${said.name}-${service}`;
   const workspace = said.services["devbox"]?.volumes?.find(({ target }) => target === "/workspace")?.source ?? "";
@@ -127,8 +123,7 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   const dotEnv = readDotEnv(root);
   const isSet = (name: string): boolean => (env[name] ?? dotEnv[name] ?? "") !== "";
   const name = ["EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS"].find(isSet) ?? "docker-compose.yml";
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `${name} names ${certificates}, which is no file; nothing was changed`,
     `EXTRA_CA_CERTS=/path/to/certificates.pem palace devbox up; without a proxy: unset ${name} (also in ${join(root, ".env")})`,
   );
@@ -144,11 +139,7 @@ async function output({ root, env }: Place, ...args: string[]): Promise<string> 
     const { code, stderr = "" } = error as NodeJS.ErrnoException & { stderr?: string };
     if (code === "ENOENT") throw noDocker(error);
     if (/not a docker command|unknown (flag|shorthand)/.test(stderr))
-      throw new PalaceError(
-        "CONFIG_USAGE",
-        "this docker has no compose plugin",
-        "install docker compose, 2.24 or newer",
-      );
+      throw wrongUsage("this docker has no compose plugin", "install docker compose, 2.24 or newer");
     throw refusedSettings(stderr.trim() === "" ? String(error) : stderr, root, error);
   }
 }

@@ -1,6 +1,6 @@
 /** Ends the stack. Removes the containers. Keeps memory and home, unless the caller asks to erase the volumes. */
 import { join } from "node:path";
-import { PalaceError } from "../base/errors.ts";
+import { wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
 import { boxesOf } from "./engine.ts";
@@ -26,8 +26,7 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the stack has no containers, so its volumes cannot be copied; nothing was changed",
       "bring it up first: palace devbox up; or add --no-backup",
     );

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Env } from "../config/env.ts";
 import { VERSION } from "../base/version.ts";
-import { PalaceError } from "../base/errors.ts";
+import { wrongUsage } from "../base/errors.ts";
 
 /** Files of the package that a build needs. The lockfile is in dist/, because npm packs no package-lock.json. */
 const COPIED = [
@@ -36,8 +36,7 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   const folder = join(stateDir, "devbox", "stack.d");
   if (!isBuilding && existsSync(join(folder, "docker-compose.yml"))) return folder;
   const missing = [...COPIED, LOCK.from].find((name) => !existsSync(join(packageRoot, name)));
-  if (missing !== undefined)
-    throw new PalaceError("CONFIG_USAGE", `this install has no ${missing}`, "npm install -g palace-devbox");
+  if (missing !== undefined) throw wrongUsage(`this install has no ${missing}`, "npm install -g palace-devbox");
   rmSync(join(folder, "dist"), { recursive: true, force: true });
   for (const name of COPIED) {
     mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });

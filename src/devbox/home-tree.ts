@@ -3,7 +3,7 @@
  * differ (docs/how-to/devbox.md names them).
  */
 import { isRecord, parseAs } from "../base/parse-json.ts";
-import { PalaceError } from "../base/errors.ts";
+import { unavailable } from "../base/errors.ts";
 
 /**
  * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's target. `ours`: files that `palace install` wrote, by
@@ -30,7 +30,7 @@ function isTree(value: unknown): value is HomeTree {
 
 /** Throws the error for a container that succeeded but printed an unexpected output. */
 export function unread(what: "home" | "memory"): never {
-  throw new PalaceError("STORE_UNAVAILABLE", `the container that read the ${what} gave no result`, "try again");
+  throw unavailable(`the container that read the ${what} gave no result`, "try again");
 }
 
 /** Lists the paths that are missing or changed, in the tree's order. Added paths do not count. */

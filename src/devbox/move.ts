@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream";
 import { faultPoint } from "../base/fault-point.ts";
 import { readRecord } from "../base/parse-json.ts";
 import { namesIn } from "../base/read-folder.ts";
-import { PalaceError } from "../base/errors.ts";
+import { type PalaceError, unavailable, wrongUsage } from "../base/errors.ts";
 import { type Place, readStack, runCompose, type Stack, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
 import { takeDown } from "./down.ts";
@@ -53,8 +53,7 @@ read_all | tar --compare --numeric-owner --directory /to --file -`;
  */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
-  const refuse = (why: string, hint: string): PalaceError =>
-    new PalaceError("CONFIG_USAGE", `${why}; nothing was changed`, hint);
+  const refuse = (why: string, hint: string): PalaceError => wrongUsage(`${why}; nothing was changed`, hint);
   if (from !== undefined && fresh === true) throw refuse("--from and --fresh exclude each other", "give one of them");
   const begun = readMove(state);
   const mayHaveRun = begun !== undefined && hasVolumes && (await wasStarted(here));
@@ -129,8 +128,7 @@ async function copyVolume({ engine, stack }: Here, source: string, target: strin
   const { code, said } = await runOneOff(engine, stack.project, program);
   if (code === 0) return;
   const [line = ""] = said.split("\n").slice(-1);
-  throw new PalaceError(
-    "STORE_UNAVAILABLE",
+  throw unavailable(
     `${source} could not be copied (exit ${code}): ${line}; it is unchanged`,
     "palace devbox up tries it again",
   );

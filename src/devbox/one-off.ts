@@ -5,7 +5,7 @@
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
-import { PalaceError } from "../base/errors.ts";
+import { type PalaceError, unavailable } from "../base/errors.ts";
 import type { Engine } from "./engine.ts";
 
 export type Program = Readonly<{
@@ -116,11 +116,7 @@ function collector(): { stdout: PassThrough; text: () => string } {
 
 function lookFailed(said: string, code: number | null): PalaceError {
   const [line = ""] = said.trim().split("\n").slice(-1);
-  return new PalaceError(
-    "STORE_UNAVAILABLE",
-    `a check of the stack failed (exit ${code}): ${line}`,
-    "docker compose logs",
-  );
+  return unavailable(`a check of the stack failed (exit ${code}): ${line}`, "docker compose logs");
 }
 
 /** Removes the containers of killed runs. */

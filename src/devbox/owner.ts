@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";
-import { PalaceError } from "../base/errors.ts";
+import { wrongUsage } from "../base/errors.ts";
 import type { Note } from "./note.ts";
 
 export type Claims = Readonly<{
@@ -34,8 +34,7 @@ export function assertOurs(claims: Claims): void {
   const other = otherOwner(claims);
   if (other === undefined) return;
   const { root, project } = claims;
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `the stack ${project}, its memory and its home belong to ${other}; nothing was changed`,
     `to share them with this folder: palace devbox up --share; for a stack of its own: echo COMPOSE_PROJECT_NAME=${project}-2 >> ${quoted(join(root, ".env"))}`,
   );

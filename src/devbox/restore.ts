@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";
-import { PalaceError } from "../base/errors.ts";
+import { wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { boxesOf } from "./engine.ts";
 import { composeFailed } from "./failure.ts";
@@ -22,8 +22,7 @@ export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? join(path, "palace.tar") : path;
   if (!existsSync(file) || (isFolder && !existsSync(join(path, "snapshot.json"))))
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       `${path} is neither a backup nor a copy of memory and home; nothing was changed`,
       "give a file of palace backup, or a folder that palace devbox down --volumes or recreate has named",
     );
@@ -39,7 +38,7 @@ export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
   const { engine, stack, place } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
-    throw new PalaceError("CONFIG_USAGE", "the stack has no containers", "palace devbox up");
+    throw wrongUsage("the stack has no containers", "palace devbox up");
   const room = { ...opened, ...watch, cacheDir };
   const job = newJob(await oldBoxes(room), false);
   const source = await sourceOf(room, job);

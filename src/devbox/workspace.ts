@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { quoted } from "../base/shell-word.ts";
-import { PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
 /** The chosen folder. `isKept`: every later `up` uses it, too. */
@@ -52,14 +52,13 @@ export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (li
 function assertFolder(folder: string, hint: string): void {
   if (folder.includes(":")) {
     const link = folder.replaceAll(":", "-");
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
+    throw badValue(
       `the workspace ${folder} has a colon in its path, which Docker cannot mount; nothing was changed`,
       `mkdir -p ${quoted(dirname(link))} && ln -s ${quoted(folder)} ${quoted(link)} && palace devbox up --workspace ${quoted(link)}`,
     );
   }
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new PalaceError("CONFIG_BAD_VALUE", `the workspace ${folder} is no folder here; nothing was changed`, hint);
+  throw badValue(`the workspace ${folder} is no folder here; nothing was changed`, hint);
 }
 
 function expand(path: string): string {

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { CONVERSION, Converter } from "./converter.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
-import { PalaceError } from "../base/errors.ts";
+import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
 /** Returns the file's name without extension, and its text. Errors: CONFIG_USAGE, which says why the file cannot be read. */
@@ -52,8 +52,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
 
 function unread(path: string, why: string): PalaceError {
-  return new PalaceError(
-    "CONFIG_USAGE",
+  return wrongUsage(
     `${path}: ${why}`,
     "name a file: palace outcome ingest FILE; a book is a text file, or .pdf .docx .pptx .xlsx .rtf .epub",
   );

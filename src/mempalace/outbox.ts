@@ -6,7 +6,7 @@
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
-import { PalaceError } from "../base/errors.ts";
+import { badValue, PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
 /** Time that the first record after a pause waits for more records, because a batch costs little more than one record. */
@@ -219,7 +219,7 @@ class Pump {
     const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
     for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
     if (this.#refused.size >= REFUSED_MAX)
-      throw new PalaceError("CONFIG_BAD_VALUE", `the palace refuses every record: ${this.#firstRefusal()}`, "");
+      throw badValue(`the palace refuses every record: ${this.#firstRefusal()}`, "");
     const batch = new Map<string, OutboxEntry>();
     let removes: boolean | undefined;
     for (const entry of entries) {

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord, parseAs, readRecord } from "../base/parse-json.ts";
-import { PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
@@ -25,8 +25,7 @@ export function createSettingsStore(home: string) {
     setHooks(change: Partial<Hooks>): void {
       const config = existsSync(configFile) ? parseAs(readFileSync(configFile, "utf8"), isRecord) : {};
       if (config === undefined)
-        throw new PalaceError(
-          "CONFIG_BAD_VALUE",
+        throw badValue(
           `${configFile} is not a JSON object; it was left as it is`,
           "fix it or move it away, then repeat the call",
         );

@@ -3,7 +3,7 @@
  * and line ends around them are kept. (`modify` of jsonc-parser would remove a member's comments, too.) Pure. Imported by plan.ts.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, type PalaceError } from "../../base/errors.ts";
 import { cutsOf, type Cut, insertion, layoutOf } from "./layout.ts";
 
 const BOM = "\uFEFF";
@@ -74,7 +74,7 @@ export class Draft {
   error(offset: number, problem: string): PalaceError {
     const before = this.#text.slice(0, offset).split(/\r\n|\n|\r/);
     const at = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-    return new PalaceError("CONFIG_BAD_VALUE", `${this.path} ${problem}: ${at}`, "correct it, then run this again");
+    return badValue(`${this.path} ${problem}: ${at}`, "correct it, then run this again");
   }
 
   #apply(cuts: readonly Cut[]): void {

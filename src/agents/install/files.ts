@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { type Owner, writeFileAtomic } from "../../base/atomic-file.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { unwritable } from "../../base/state-files.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 
 const LINKS_MAX = 40;
 const NEW_FILE_MODE = 0o600;
@@ -21,7 +21,7 @@ export function targetOf(path: string): string {
     if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
     target = resolve(dirname(target), readlinkSync(target));
   }
-  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is a link that leads to itself`, `ls -l ${path}`);
+  throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
 /** Returns a file's content; undefined if the file is missing. Errors: CONFIG_BAD_VALUE for a folder, pipe or unreadable file. */
@@ -31,7 +31,7 @@ export function contentOf(path: string): Buffer | undefined {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    if (code === "ENOTREG") throw new PalaceError("CONFIG_BAD_VALUE", (cause as Error).message, `ls -l ${path}`);
+    if (code === "ENOTREG") throw badValue((cause as Error).message, `ls -l ${path}`);
     throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, { cause });
   }
 }
@@ -47,7 +47,7 @@ export function textOf(path: string, content: Buffer): string {
       .toString("utf8")
       .indexOf("\uFFFD") + 1;
   const where = `line ${line + 1}, column ${column}`;
-  throw new PalaceError("CONFIG_BAD_VALUE", `${path} is not UTF-8: ${where}`, "correct it, then run this again");
+  throw badValue(`${path} is not UTF-8: ${where}`, "correct it, then run this again");
 }
 
 const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString("utf8")).equals(bytes);

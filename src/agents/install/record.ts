@@ -10,7 +10,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { unwritable } from "../../base/state-files.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 import type { Before, Want } from "./wire-entries.ts";
 
 /**
@@ -55,7 +55,7 @@ export class InstallState {
     }
     if (tryFlock(file)) return () => closeSync(file);
     closeSync(file);
-    throw new PalaceError("STORE_UNAVAILABLE", "another palace install is at work", "run this again when it is done");
+    throw unavailable("another palace install is at work", "run this again when it is done");
   }
 
   read(agent: string): AgentRecord | undefined {

@@ -4,7 +4,7 @@ import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside, sizeInside } from "../one-off.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
 /** Programs that a person or an agent may be using. */
@@ -25,7 +25,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
-    throw new PalaceError("CONFIG_USAGE", "there is no stack here to recreate", "palace devbox up");
+    throw wrongUsage("there is no stack here to recreate", "palace devbox up");
   const running = boxes.filter(({ isRunning }) => isRunning);
   return [
     ...(await writtenFiles(engine, boxes)),
@@ -130,9 +130,5 @@ async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: stri
 export function refuse(findings: readonly Finding[]): void {
   const [first] = findings;
   if (first === undefined) return;
-  throw new PalaceError(
-    "CONFIG_USAGE",
-    `${findings.map(({ what }) => what).join("; ")}; nothing was changed`,
-    `${first.hint}; ${FORCE}`,
-  );
+  throw wrongUsage(`${findings.map(({ what }) => what).join("; ")}; nothing was changed`, `${first.hint}; ${FORCE}`);
 }

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 import { PROJECT_FILES, wingOfFolder } from "../../base/project-names.ts";
 import type { Room } from "./room.ts";
 
@@ -106,8 +106,7 @@ function readPatterns(value: unknown): string[] {
 export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `${what} is not a usable name: ${JSON.stringify(value)}`,
     "use letters, digits, underscore, space, full stop, apostrophe and hyphen; begin and end with a letter or digit",
   );

@@ -5,7 +5,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { Caller } from "../send.ts";
 import { contentDate } from "./content-date.ts";
 import { refuseText } from "./no-document.ts";
@@ -53,11 +53,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const { root, from } = findRoot(file, options);
   const path = relative(root, file).split(sep).join("/");
   if (path.startsWith("../") || path === "")
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      `${options.file} is not inside ${root}`,
-      "give the folder that holds it: --dir DIR",
-    );
+    throw wrongUsage(`${options.file} is not inside ${root}`, "give the folder that holds it: --dir DIR");
   const wing = options.wing ?? from.wing;
   const project = await readProject(root, wing);
   const stage = findStage({ cacheDir: options.cacheDir, wing: project.wing, root, palace: options.palace });
@@ -119,8 +115,7 @@ function realFile(file: string): string {
       cause: error,
     });
   }
-  throw new PalaceError(
-    "CONFIG_USAGE",
+  throw wrongUsage(
     `${file} is a folder`,
     `to see what would be filed of it: palace mine docs ${quoted(file)} --dry-run`,
   );

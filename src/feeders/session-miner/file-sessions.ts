@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 import { feedTranscripts } from "../convo-miner/file-transcripts.ts";
 import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
@@ -101,8 +101,7 @@ function generationsOf(heads: readonly SessionHead[]): Pick<SessionReport, "gene
 function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOptions): SessionHead[] {
   const unknown = sessions.filter((id) => !heads.some((head) => head.id === id));
   if (unknown.length > 0)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
+    throw badValue(
       `there is no session ${unknown.join(", ")}`,
       "list them: palace mine sessions --dry-run --min-messages 0",
     );

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { readRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { CARRIED_GRAPHS, type CarriedMemory } from "../../protocol/outcome.ts";
 import {
   type ChromaCollection,
@@ -190,8 +190,7 @@ function copyDatabase(dir: string, to: string): void {
     }
     if (states() === before) return;
   }
-  throw new PalaceError(
-    "STORE_UNAVAILABLE",
+  throw unavailable(
     `${from} was written to while it was read: a Roampal is at work there`,
     "end it (roampal stop, and the agents that use it), then import again",
   );
@@ -219,8 +218,7 @@ function uncopied(dir: string, error: unknown): PalaceError {
 }
 
 function noRoampal(dir: string, why = ""): PalaceError {
-  return new PalaceError(
-    "CONFIG_USAGE",
+  return wrongUsage(
     `there is no Roampal data in ${dir}${why}`,
     `name its folder, which holds ${CHROMA_FOLDER}: palace outcome import DIR`,
   );

@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
 import { makeFolder, syncPath } from "../../base/folders.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { CarriedEntry, CarriedMemory } from "../../protocol/outcome.ts";
 import { ROAMPAL } from "../../mempalace/driver/files/create.ts";
 import { PalaceWriter } from "../../mempalace/driver/files/palace-writer.ts";
@@ -100,9 +100,5 @@ function assertFree(dir: string): void {
 }
 
 function unusable(dir: string, why: string): PalaceError {
-  return new PalaceError(
-    "CONFIG_USAGE",
-    `${dir} ${why}`,
-    "name a folder that does not exist yet: palace outcome export DIR",
-  );
+  return wrongUsage(`${dir} ${why}`, "name a folder that does not exist yet: palace outcome export DIR");
 }

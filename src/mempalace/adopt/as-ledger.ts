@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { LedgerWriter } from "../../memory/ledger/write/group-commit.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { CLOSETS, DRAWERS, openChroma, readCollections } from "../format/chroma-file.ts";
 import { guardPalace } from "../format/refusal.ts";
 import { DatabaseFile } from "../graph/database-file.ts";
@@ -31,8 +31,7 @@ export function makeLedgerOf(folder: string, ledgerFile: string, collection = DR
           const find = (name: string) => collections.find((one) => one.name === name);
           const drawers = find(collection);
           if (palace === undefined || drawers === undefined)
-            throw new PalaceError(
-              "CONFIG_USAGE",
+            throw wrongUsage(
               `its chroma.sqlite3 has no collection ${collection}`,
               "name a palace of MemPalace: palace import DIR",
             );

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { IdRecipe } from "../../memory/port/drawer.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, wrongUsage } from "../../base/errors.ts";
 import { requireSchema } from "../driver/files/palace-writer.ts";
 import {
   chromaFile,
@@ -89,8 +89,7 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
   const none = (why: string): PalaceError =>
-    new PalaceError(
-      "CONFIG_USAGE",
+    wrongUsage(
       `${file} ${why}, not a palace of MemPalace`,
       "name the folder that `mempalace status` shows as its palace",
     );

@@ -2,7 +2,7 @@
  * Translates Chroma's errors into PalaceErrors. The npm client throws one class for each status. This file reads the class's name, because
  * importing the classes would load the client. Only chroma.ts and chroma-place.ts import it.
  */
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
@@ -50,7 +50,7 @@ export function chromaError(error: unknown, place: string): PalaceError {
 
 export function timeoutError(place: string, timeoutMs: number): PalaceError {
   const message = `Chroma at ${place} did not answer within ${timeoutMs / 1000} s`;
-  return new PalaceError("STORE_UNAVAILABLE", message, "palace status");
+  return unavailable(message, "palace status");
 }
 
 /** Returns true if no connection was made. The npm client has a class for that; fetch throws a TypeError. */

@@ -4,7 +4,7 @@
  * function is missing. We send our own vectors. Only chroma.ts imports this file.
  */
 import type { ChromaConfig } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, type PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
@@ -33,8 +33,7 @@ export function chromaPlace({ url, token, tenant, database }: ChromaConfig, coll
   const parsed = URL.parse(url);
   const bare = parsed !== null && parsed.pathname === "/" && parsed.search === "" && parsed.username === "";
   if (!bare || !["http:", "https:"].includes(parsed.protocol)) {
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
+    throw badValue(
       "MEMPALACE_CHROMA_URL is not an address of the form http(s)://host:port",
       "export MEMPALACE_CHROMA_URL=http://127.0.0.1:8000",
     );
@@ -116,8 +115,7 @@ function readId(place: ChromaPlace, { status, body }: Reply): string {
 }
 
 function noDatabase(place: ChromaPlace, body: unknown): PalaceError {
-  return new PalaceError(
-    "CONFIG_BAD_VALUE",
+  return badValue(
     `Chroma at ${place.origin} has no database ${place.tenant}/${place.database}: ${messageOf(body)}`,
     "export MEMPALACE_CHROMA_TENANT=<tenant> MEMPALACE_CHROMA_DATABASE=<database>",
   );

@@ -7,7 +7,7 @@ import type { ChromaConfig } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metadata, PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError, unavailable } from "../../base/errors.ts";
 import { chromaError, timeoutError } from "./chroma-error.ts";
 import {
   type ChromaPlace,
@@ -95,7 +95,7 @@ class ChromaDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     for (const record of newest) {
       const objection = objectionTo(record, this.#place.cloud) ?? unsendable(record);
-      if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
+      if (objection !== undefined) throw badValue(`${record.id}: ${objection}`, "");
     }
     for (const request of sliceRequests(newest, this.recordsMax)) await this.#write(request);
   }
@@ -182,15 +182,14 @@ class ChromaDriver implements PalaceDriver {
   #request<T>(timeoutMs: number, request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#bounded(timeoutMs, async (signal) => {
       const id = this.#collectionId;
-      if (id === undefined)
-        throw new PalaceError("STORE_UNAVAILABLE", `the palace at ${placeName(this.#place)} is not open`, "");
+      if (id === undefined) throw unavailable(`the palace at ${placeName(this.#place)} is not open`, "");
       return await request(await collectionOf(this.#place, id, this.#server, signal));
     });
   }
 
   /** Runs a request until its time-out or `close`. Errors: always typed. */
   async #bounded<T>(timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "");
+    if (this.#closed) throw unavailable("the palace driver is closed", "");
     const request = new AbortController();
     const timer = setTimeout(() => request.abort(), timeoutMs);
     this.#inFlight.add(request);

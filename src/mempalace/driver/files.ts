@@ -8,7 +8,7 @@ import type { Log } from "../../base/log.ts";
 import { type LazyThread, lazyThread, type Thread, threadFile } from "../../base/thread.ts";
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, unavailable } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
@@ -80,7 +80,7 @@ class FilesDriver implements PalaceDriver {
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
     // Checks every record first, because otherwise a part of the list would be written before the refused record is found.
-    if (odd !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${odd.id}: its vector has another dimension`, "");
+    if (odd !== undefined) throw badValue(`${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
   }
@@ -117,13 +117,12 @@ class FilesDriver implements PalaceDriver {
   }
 
   async #ready(): Promise<Thread<FilesMethods>> {
-    if (!this.#isOpen) throw new PalaceError("STORE_UNAVAILABLE", "the palace driver is not open", "");
+    if (!this.#isOpen) throw unavailable("the palace driver is not open", "");
     return this.#running();
   }
 
   #running(): Promise<Thread<FilesMethods>> {
-    if (this.#closed)
-      return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace driver is closed", "palace status"));
+    if (this.#closed) return Promise.reject(unavailable("the palace driver is closed", "palace status"));
     return this.#thread.start();
   }
 }

@@ -3,7 +3,7 @@
  * vectors. Rows and cosines of single drawers come from the ledger, which has every vector anyway.
  */
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 import { within } from "../../base/time-limit.ts";
 import type { Drawer, DrawerFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver } from "../../memory/port/public-palace.ts";
@@ -36,7 +36,7 @@ export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: Driv
       pausedUntilMs = clock.now() + PAUSE_MS;
     }
     const why = `the Chroma server did not answer a search within ${ANSWER_MAX_MS / 1000} s`;
-    throw new PalaceError("STORE_UNAVAILABLE", why, "palace status");
+    throw unavailable(why, "palace status");
   };
   const nearest = async (vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]> => {
     const { wing, wings, room, sourceFile, since, before } = filter;

@@ -9,7 +9,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 
 export type ChromaDatabase = Database.Database;
 
@@ -50,8 +50,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   if (isClosedWal(palaceDir))
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `${file}: its database is in WAL mode and closed, so reading it would create files there`,
       "a broker that writes the palace opens it: palace import adopt DIR, without --dry-run",
     );

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { threadFile } from "../../base/thread.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 
 const READY_MAX_MS = 60_000;
 const POLL_MS = 50;
@@ -35,8 +35,7 @@ export async function startChromaServer(
     if (typeof started !== "string") return started;
     failures.push(`${argv.at(-1) ?? ""}: ${started}`);
   }
-  throw new PalaceError(
-    "STORE_UNAVAILABLE",
+  throw unavailable(
     `no Chroma can be run here (${failures.join("; ")})`,
     "npm install -g chromadb installs one; or name a program with --chroma FILE (MemPalace's Python environment has bin/chroma); or export without Chroma: --without-chroma",
   );

@@ -12,7 +12,7 @@ import { makeFolder, syncPath } from "../../base/folders.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { isDiskFull } from "../../base/state-files.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { createChromaDriver } from "../driver/chroma.ts";
 import { createFilesDriver } from "../driver/files.ts";
 import { PalaceWriter } from "../driver/files/palace-writer.ts";
@@ -119,14 +119,12 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
 /** Refuses drawers without a vector, unless the caller agreed to leave them out. Errors: STORE_UNAVAILABLE. */
 function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
   if (drawers > 0 && embedded === 0)
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `none of the ${drawers} drawers has a vector yet, and MemPalace needs vectors: there is nothing to export`,
       "run `palace doctor` to see what the model waits for",
     );
   if (missing > 0 && !partial)
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `${missing} of ${drawers} drawers have no vector yet, and MemPalace needs vectors`,
       "run `palace doctor` to see what the model waits for, or leave them out: --partial",
     );
@@ -257,7 +255,7 @@ async function fill(
 }
 
 function unusable(dir: string, why: string): PalaceError {
-  return new PalaceError("CONFIG_USAGE", `${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
+  return wrongUsage(`${dir} ${why}`, "name a folder that does not exist yet: palace export DIR");
 }
 
 function assertUsable({ dir, home, palaceDir }: ExportInput): void {

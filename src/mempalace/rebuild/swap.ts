@@ -18,7 +18,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../base/fault-point.ts";
 import { syncPath } from "../../base/folders.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, unavailable } from "../../base/errors.ts";
 import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";
 
 const KEPT = "before-";
@@ -144,7 +144,7 @@ function quiesce(file: string): string[] {
 }
 
 function inUse(file: string): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", `another process is writing ${file}`, "end it and repeat the command");
+  return unavailable(`another process is writing ${file}`, "end it and repeat the command");
 }
 
 /** Makes a hard link to the file, or a copy if the file system has no links. */

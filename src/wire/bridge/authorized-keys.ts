@@ -5,7 +5,7 @@
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue } from "../../base/errors.ts";
 
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const MARK = "palace-bridge";
@@ -24,7 +24,7 @@ export function authorizeKey(
   const lines = readLines(file);
   const others = lines.filter((one) => !isOurs(one, key));
   if (others.some((one) => one.includes(key)))
-    throw new PalaceError("CONFIG_BAD_VALUE", `${file} has this key already, with other rights`, `look at ${file}`);
+    throw badValue(`${file} has this key already, with other rights`, `look at ${file}`);
   if (lines.includes(line) && others.length === lines.length - 1) return false;
   write(file, [...others, line]);
   return true;
@@ -47,7 +47,7 @@ function isOurs(line: string, key: string): boolean {
 function parseKey(text: string): [type: string, key: string] {
   const match = KEY.exec(text.trim());
   if (match?.[1] !== undefined && match[2] !== undefined) return [match[1], match[2]];
-  throw new PalaceError("CONFIG_BAD_VALUE", "that is no ed25519 public key", "copy what `palace bridge setup` printed");
+  throw badValue("that is no ed25519 public key", "copy what `palace bridge setup` printed");
 }
 
 /** Reads the lines with one character for each byte, because other lines may not be UTF-8. */
@@ -84,7 +84,6 @@ export function shellWord(word: string): string {
 
 /** Quotes an option's value: a backslash escapes double quotes and nothing else. Returns one character for each byte, as readLines. */
 function optionText(text: string): string {
-  if (text.includes("\n"))
-    throw new PalaceError("CONFIG_BAD_VALUE", "a path with a line break cannot be authorised", "");
+  if (text.includes("\n")) throw badValue("a path with a line break cannot be authorised", "");
   return Buffer.from(`"${text.replaceAll('"', '\\"')}"`).toString("latin1");
 }

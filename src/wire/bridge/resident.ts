@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { type ChannelServer, serveChannels } from "./channel.ts";
 import { BridgeConnection } from "./ssh-connection.ts";
 import {
@@ -29,8 +29,7 @@ const WATCH_MS = 1_000;
 /** Resolves when the resident has ended, or at once if another one runs. Errors: CONFIG_USAGE if the settings are missing. */
 export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
   const settings = readSettings(paths);
-  if (settings === undefined)
-    throw new PalaceError("CONFIG_USAGE", "no bridge is set up here", "palace bridge setup HOST");
+  if (settings === undefined) throw wrongUsage("no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
   // end-resident.ts reads the pid to find the holder of the lock.

@@ -3,7 +3,7 @@
  * they know the token. So another process on that port learns nothing about the palace.
  */
 import type { Socket } from "node:net";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
@@ -38,12 +38,7 @@ export async function authorize(
   // Imports lazily, because node:crypto takes a tenth of a shim's start.
   const proof = await import("../../protocol/proof.ts");
   const id = proof.tokenId(token);
-  if (id === undefined)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      "MEMPALACE_TOKEN is no token",
-      "copy what `palace bridge token add` printed",
-    );
+  if (id === undefined) throw badValue("MEMPALACE_TOKEN is no token", "copy what `palace bridge token add` printed");
   const clientNonce = proof.makeNonce();
   const serverNonce = await ask(socket, proof.AUTH_PATH, proof.CHALLENGE_HEADER, { Host });
   const context = { path, id, clientNonce, serverNonce };

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;
 
@@ -32,11 +32,7 @@ export function missingBridge(config: Config): PalaceError | undefined {
   const [, user, six, name, port] = SSH_ENDPOINT.exec(endpoint) ?? [];
   const host = six ?? name;
   if (host === undefined || Number(port ?? 0) > PORT_MAX)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
-      `MEMPALACE_BROKER=${endpoint} names no host`,
-      "write ssh://user@host or ssh://user@host:port",
-    );
+    throw badValue(`MEMPALACE_BROKER=${endpoint} names no host`, "write ssh://user@host or ssh://user@host:port");
   const known = hasBridge(config) ? readRecord(join(paths.bridgeDir, "bridge.json")) : {};
   const { target } = known;
   const isHost = host === known["host"] || (typeof target === "string" && host === target.replace(/^[^@]+@/, ""));

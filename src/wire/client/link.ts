@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { type Clock, SYSTEM_CLOCK, type Timer } from "../../base/clock.ts";
-import { PalaceError, type WireErrorData } from "../../base/errors.ts";
+import { PalaceError, unavailable, type WireErrorData } from "../../base/errors.ts";
 import { PEER_IN_FLIGHT_MAX, REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { requestTooLarge, tooLarge } from "../../protocol/oversize.ts";
 import { UNNAMED_AGENT } from "../../protocol/headers.ts";
@@ -361,4 +361,4 @@ export class Link {
   }
 }
 
-const REFUSES = new PalaceError("STORE_UNAVAILABLE", "the broker does not take writes for now", "run `palace doctor`");
+const REFUSES = unavailable("the broker does not take writes for now", "run `palace doctor`");

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unavailable } from "../../base/errors.ts";
 import { PROOF_WING } from "../../protocol/status.ts";
 import { openStdioMcp, type StdioMcp } from "./stdio-mcp.ts";
 
@@ -42,8 +42,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
     for (const argv of readers) {
       await using reader = await open(argv);
       if (!(await canFind(reader, word, PROOF_WING)))
-        throw new PalaceError(
-          "STORE_UNAVAILABLE",
+        throw unavailable(
           `a drawer that one shim wrote was not found through another shim (${argv.join(" ")})`,
           "run `palace doctor`",
         );

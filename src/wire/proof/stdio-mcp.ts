@@ -5,7 +5,7 @@
 import { McpChild, McpRefusal } from "../../base/mcp-child.ts";
 import { parseAs } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, unavailable } from "../../base/errors.ts";
 
 export type ToolResult = Readonly<Record<string, unknown>>;
 
@@ -75,7 +75,7 @@ function fail(message: string): never {
 }
 
 function failure(message: string, hint = "run `palace doctor`"): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", message, hint);
+  return unavailable(message, hint);
 }
 
 function asFailure(error: unknown): PalaceError {

@@ -1,7 +1,7 @@
 /** Parses and dials a broker's address, written `unix:/path` or `http://host:port`. Knows nothing about messages. */
 import { accessSync, constants } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Door } from "../../protocol/spec.ts";
 
@@ -16,8 +16,7 @@ export function parseEndpoint(text: string): Endpoint {
   const match = /^(?:http|tcp):\/\/(\[[^\]]+\]|[^/:]+):(\d+)\/?$/.exec(text);
   if (match?.[1] !== undefined && Number(match[2]) <= PORT_MAX)
     return { kind: "tcp", host: match[1].replace(/^\[|\]$/g, ""), port: Number(match[2]) };
-  throw new PalaceError(
-    "CONFIG_BAD_VALUE",
+  throw badValue(
     `MEMPALACE_BROKER=${text} is not an endpoint`,
     "write unix:/path/to.sock, http://host:port or ssh://user@host",
   );

@@ -7,7 +7,7 @@ import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";
 import { isList, type Metadata } from "../../../memory/port/drawer.ts";
 import { type PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { badValue, PalaceError } from "../../../base/errors.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../format/chroma-file.ts";
 import { readMark, topicOf } from "../../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../format/queue.ts";
@@ -52,7 +52,7 @@ export class Batch {
   upsert(record: PalaceRecord): void {
     this.#requireWidth(record.vector.length);
     const objection = objectionTo(record, false);
-    if (objection !== undefined) throw new PalaceError("CONFIG_BAD_VALUE", `${record.id}: ${objection}`, "");
+    if (objection !== undefined) throw badValue(`${record.id}: ${objection}`, "");
     const { vector } = record;
     const id = record.id.toWellFormed();
     const text = record.text.toWellFormed();
@@ -151,8 +151,7 @@ export class Batch {
       const before = this.#floats.has(key) ? "float_value" : columns.get(key);
       if (!isList(value)) typed.values.push(typedValue(name, value, before));
       else if (this.#hasArrays) typed.lists.push(typedList(name, value, before));
-      else
-        throw new PalaceError("CONFIG_BAD_VALUE", `${id}: its ${key} is a list, which the palace's Chroma lacks`, "");
+      else throw badValue(`${id}: its ${key} is a list, which the palace's Chroma lacks`, "");
     }
     return typed;
   }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { badValue, PalaceError } from "../../../base/errors.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -210,8 +210,7 @@ export function requireSchema(database: ChromaDatabase, file: string): void {
     .pluck()
     .get();
   if ((version ?? 0) < METADB_MIN)
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
+    throw badValue(
       `${file} has the tables of an older Chroma`,
       "open it once with MemPalace 3.3.6 or newer: mempalace status",
     );
