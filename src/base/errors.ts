@@ -128,6 +128,11 @@ export function badValue(why: string, hint: string): PalaceError {
   return new PalaceError("CONFIG_BAD_VALUE", why, hint);
 }
 
+/** Returns the error for a source of documents or conversations that cannot be read. */
+export function unreadable(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("FEEDER_SOURCE_UNREADABLE", why, hint, { cause });
+}
+
 /** Returns the error for a part of the memory that does not answer for now. */
 export function unavailable(why: string, hint: string): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", why, hint);

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, unreadable } from "../../base/errors.ts";
 import { harmless, type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, oneDecimal, pythonFloat, thousands } from "./format.ts";
@@ -93,9 +93,7 @@ function findConfig(given: string | undefined, palaceDir: string): string | unde
 /** Returns every name as written and in lower case: upstream looks up both. Errors: FEEDER_SOURCE_UNREADABLE. */
 function readNames(file: string): NamePair[] {
   const refuse = (why: string, cause?: unknown): PalaceError =>
-    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file}: ${why}`, `write it as {"entities": {"Alice": "ALC"}}`, {
-      cause,
-    });
+    unreadable(`${file}: ${why}`, `write it as {"entities": {"Alice": "ALC"}}`, cause);
   let config: unknown;
   try {
     config = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)));

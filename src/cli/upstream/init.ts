@@ -18,7 +18,7 @@ import {
 } from "../../feeders/setup/known.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unreadable } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
 import { banner, confirmed, say } from "./format.ts";
@@ -104,7 +104,7 @@ names in English only. --auto-mine files the project afterwards.`,
 function projectFolder(dir: string): string {
   const root = resolve(dir);
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) return root;
-  throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `directory not found: ${root}`, "name a project's folder");
+  throw unreadable(`directory not found: ${root}`, "name a project's folder");
 }
 
 function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, files: number, out: Output): void {

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unreadable } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
 import { endWithReader, type Output, printable } from "../terminal/output.ts";
@@ -31,11 +31,10 @@ Shows the last ${LINES_DEFAULT} lines of the broker's log. --json prints its lin
     const box = brokerBox(config);
     const where = box === undefined ? "docker compose logs broker" : `docker logs ${box.container}`;
     if (box !== undefined || isServedByStack(config))
-      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", "Docker has the broker's log", `on the host: ${where}`);
+      throw unreadable("Docker has the broker's log", `on the host: ${where}`);
     const tail = readTail(logFile);
     if (tail === undefined && !hasPalace(config)) throw palaceNotFound(config);
-    if (tail === undefined && !isFollowing)
-      throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `there is no log yet: ${logFile}`, "run `palace start`");
+    if (tail === undefined && !isFollowing) throw unreadable(`there is no log yet: ${logFile}`, "run `palace start`");
     const shown = lines === 0 ? [] : (tail?.text ?? "").split("\n").filter(Boolean).slice(-lines);
     for (const line of shown) printLine(line, out);
     if (isFollowing) await follow(logFile, tail?.end ?? 0, out);

@@ -4,7 +4,7 @@
  */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { unreadable } from "../../base/errors.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
 import { checkName } from "../doc-miner/project.ts";
 import { SKIPPED_FOLDERS } from "../doc-miner/readable.ts";
@@ -85,11 +85,10 @@ function open(path: string): { real: string; stat: Stats } {
     const real = realpathSync(path);
     return { real, stat: lstatSync(real) };
   } catch (error) {
-    throw new PalaceError(
-      "FEEDER_SOURCE_UNREADABLE",
+    throw unreadable(
       `${path} does not exist or cannot be read`,
       "name a folder of transcripts, or one transcript",
-      { cause: error },
+      error,
     );
   }
 }

@@ -22,7 +22,7 @@ import { dirname, join, parse } from "node:path";
 import { compareText } from "../../memory/text/text.ts";
 import { isAlive } from "../../base/alive.ts";
 import { syncFile, syncPath } from "../../base/folders.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unreadable } from "../../base/errors.ts";
 import { type KnownPeople, linesOf, planSplit, type Session, sessionStarts, type SplitPlan } from "./split.ts";
 
 const FILE_BYTES_MAX = 500 * 1024 * 1024;
@@ -46,7 +46,7 @@ export function findTranscripts(
     names = readdirSync(folder).filter((name) => name.endsWith(".txt"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw unreadable(folder, error);
+    throw unread(folder, error);
   }
   return names.sort(compareText).flatMap((name) => {
     const path = join(folder, name);
@@ -179,20 +179,13 @@ function readText(path: string): { text: string; bytes: Buffer; stats: Stats } {
     const bytes = readFileSync(file);
     return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), bytes, stats };
   } catch (error) {
-    throw unreadable(path, error);
+    throw unread(path, error);
   } finally {
     if (file !== undefined) closeSync(file);
   }
 }
 
-function unreadable(path: string, cause: unknown): PalaceError {
+function unread(path: string, cause: unknown): PalaceError {
   const why = (cause as Error).message;
-  return new PalaceError(
-    "FEEDER_SOURCE_UNREADABLE",
-    `${path} cannot be read: ${why}`,
-    "correct that and run it again",
-    {
-      cause,
-    },
-  );
+  return unreadable(`${path} cannot be read: ${why}`, "correct that and run it again", cause);
 }

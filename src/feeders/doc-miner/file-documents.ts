@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unreadable } from "../../base/errors.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { notedRecords, writeNotes } from "../notes.ts";
@@ -185,15 +185,13 @@ function projectOf({ name }: Front, project: Project): Project {
 
 function openProject(dir: string, { name }: Front): string {
   const hint = `give the folder of a project: palace mine ${name} DIR`;
-  const unreadable = (what: string, cause?: unknown): PalaceError =>
-    new PalaceError("FEEDER_SOURCE_UNREADABLE", `${dir} ${what}`, hint, { cause });
   let root: string;
   try {
     root = realpathSync(dir);
   } catch (error) {
-    throw unreadable("does not exist or cannot be read", error);
+    throw unreadable(`${dir} does not exist or cannot be read`, hint, error);
   }
-  if (!statSync(root).isDirectory()) throw unreadable("is not a folder");
+  if (!statSync(root).isDirectory()) throw unreadable(`${dir} is not a folder`, hint);
   return root;
 }
 
@@ -202,8 +200,7 @@ function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, for
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;
   if (hasMost(stage.root, stagedPath(stage, ""), noted)) return;
-  throw new PalaceError(
-    "FEEDER_SOURCE_UNREADABLE",
+  throw unreadable(
     `${dir} holds another project than the one that was filed from it into the wing "${noted.wing}"`,
     `give it a wing of its own: palace mine ${front.name} ${quoted(dir)} --wing NAME; to replace the filed documents: --force`,
   );
@@ -213,8 +210,7 @@ function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, for
 function assertNotVanished(plan: Plan, documents: number, { dir, force, front, wing }: FeedOptions): void {
   if (documents > 0 || plan.gone.length === 0 || force) return;
   const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;
-  throw new PalaceError(
-    "FEEDER_SOURCE_UNREADABLE",
+  throw unreadable(
     `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
     `check that it is mounted; to remove them from the palace: palace mine ${front.name} ${quoted(dir)}${named} --force`,
   );

@@ -5,7 +5,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError, wrongUsage } from "../../base/errors.ts";
+import { unreadable, wrongUsage } from "../../base/errors.ts";
 import type { Caller } from "../send.ts";
 import { contentDate } from "./content-date.ts";
 import { refuseText } from "./no-document.ts";
@@ -111,9 +111,7 @@ function realFile(file: string): string {
     const real = join(realpathSync(dirname(file)), basename(file));
     if (!lstatSync(real).isDirectory()) return real;
   } catch (error) {
-    throw new PalaceError("FEEDER_SOURCE_UNREADABLE", `${file} does not exist or cannot be read`, "check the path", {
-      cause: error,
-    });
+    throw unreadable(`${file} does not exist or cannot be read`, "check the path", error);
   }
   throw wrongUsage(
     `${file} is a folder`,

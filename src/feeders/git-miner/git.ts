@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, unreadable } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
 import type { Env } from "../../config/env.ts";
 import { LOG_FORMAT } from "./parse-log.ts";
@@ -91,11 +91,10 @@ function endOf(child: ChildProcess): Promise<number | null> {
     ([code]) => code as number | null,
     (error: NodeJS.ErrnoException) => {
       const isMissing = error.code === "ENOENT";
-      throw new PalaceError(
-        "FEEDER_SOURCE_UNREADABLE",
+      throw unreadable(
         isMissing ? "git is not installed, or not in PATH" : `git cannot be started: ${error.message}`,
         "install git (apt install git, brew install git), then type the command again",
-        { cause: error },
+        error,
       );
     },
   );
@@ -115,11 +114,10 @@ function folderOf(dir: string): string {
   try {
     return realpathSync(dir);
   } catch (error) {
-    throw new PalaceError(
-      "FEEDER_SOURCE_UNREADABLE",
+    throw unreadable(
       `${dir} does not exist or cannot be read`,
       "give the folder of a git repository: palace mine git FOLDER",
-      { cause: error },
+      error,
     );
   }
 }
@@ -127,13 +125,12 @@ function folderOf(dir: string): string {
 function refused(folder: string, complaint: string): PalaceError {
   const fatal = /^fatal: (.*)$/m.exec(complaint)?.[1] ?? (complaint || "git ended without a message");
   if (/not a git repository/i.test(complaint))
-    return new PalaceError(
-      "FEEDER_SOURCE_UNREADABLE",
+    return unreadable(
       `${folder} is in no git repository`,
       "give the folder of one: palace mine git FOLDER; documents without git: palace mine docs FOLDER",
     );
   const hint = /dubious ownership/.test(complaint)
     ? `if you trust it: git config --global --add safe.directory ${quoted(folder)}`
     : `see what git says: git -C ${quoted(folder)} log -1`;
-  return new PalaceError("FEEDER_SOURCE_UNREADABLE", `git cannot read ${folder}: ${fatal}`, hint);
+  return unreadable(`git cannot read ${folder}: ${fatal}`, hint);
 }

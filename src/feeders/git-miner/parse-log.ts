@@ -1,5 +1,5 @@
 /** Parses the output of `git log -z` from git.ts, one commit at a time. Does no I/O of its own. */
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, unreadable } from "../../base/errors.ts";
 import { decodeText } from "../decode.ts";
 
 export type Commit = {
@@ -99,9 +99,5 @@ async function* fieldsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Field> {
 }
 
 function unknownForm(): PalaceError {
-  return new PalaceError(
-    "FEEDER_SOURCE_UNREADABLE",
-    "git log answered in an unknown format",
-    "report it with the version of git: git --version",
-  );
+  return unreadable("git log answered in an unknown format", "report it with the version of git: git --version");
 }

@@ -1,7 +1,7 @@
 /** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. pi.ts and claude-code.ts use it. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { unreadable } from "../../base/errors.ts";
 import { TRANSCRIPT_SIZE_MAX_BYTES } from "../convo-miner/read.ts";
 import { type Fields, textOf } from "../fields.ts";
 import { jsonLines } from "../lines.ts";
@@ -26,11 +26,10 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
       try {
         names = readdirSync(root, { recursive: true, encoding: "utf8" });
       } catch (error) {
-        throw new PalaceError(
-          "FEEDER_SOURCE_UNREADABLE",
+        throw unreadable(
           `there are no sessions of ${what} in ${root}`,
           "name their folder: palace mine sessions --dir DIR",
-          { cause: error },
+          error,
         );
       }
       const found = names

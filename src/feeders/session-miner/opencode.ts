@@ -6,7 +6,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Database as SqliteDatabase } from "better-sqlite3";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unreadable } from "../../base/errors.ts";
 import { FIRST, headsOf, missing, SECOND, sessionOf, type Tables } from "./opencode-tables.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
@@ -156,8 +156,4 @@ function typed(error: unknown, file: string): PalaceError {
     "check the file, or name another: palace mine sessions --db FILE",
     error,
   );
-}
-
-function unreadable(message: string, hint: string, cause?: unknown): PalaceError {
-  return new PalaceError("FEEDER_SOURCE_UNREADABLE", message, hint, { cause });
 }

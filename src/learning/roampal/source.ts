@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { readRecord } from "../../base/parse-json.ts";
-import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
+import { PalaceError, unavailable, unreadable, wrongUsage } from "../../base/errors.ts";
 import { CARRIED_GRAPHS, type CarriedMemory } from "../../protocol/outcome.ts";
 import {
   type ChromaCollection,
@@ -68,7 +68,7 @@ export class RoampalFolder {
         this.#collections = this.#find();
       } catch (error) {
         this.#database.close();
-        throw unreadable(dir, error);
+        throw unread(dir, error);
       }
       this.#ghosts = readGhosts(dir);
     } catch (error) {
@@ -209,11 +209,10 @@ function readGhosts(dir: string): Set<string> {
 }
 
 function uncopied(dir: string, error: unknown): PalaceError {
-  return new PalaceError(
-    "FEEDER_SOURCE_UNREADABLE",
+  return unreadable(
     `${dir} cannot be copied to ${tmpdir()}: ${(error as Error).message}`,
     "check read access to the first folder and free space in the second; TMPDIR selects another one",
-    { cause: error },
+    error,
   );
 }
 
@@ -224,7 +223,7 @@ function noRoampal(dir: string, why = ""): PalaceError {
   );
 }
 
-function unreadable(dir: string, error: unknown): PalaceError {
+function unread(dir: string, error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
   return new PalaceError(
     "STORE_CORRUPT",
