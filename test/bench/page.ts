@@ -17,7 +17,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 import { Corpus } from "./corpus.ts";
 import { CHUNKS, fillLedger, FIRST_AT_MS } from "./fill-ledger.ts";
 import { atMost, median, type Row } from "./measure.ts";
-import { allQuiet } from "./settled.ts";
+import { allQuiet, atRest } from "./settled.ts";
 
 const DRAWERS = Number(process.env["PAGE_DRAWERS"] ?? 200_000);
 const OUTCOMES = Math.floor(DRAWERS * 0.8);
@@ -154,14 +154,6 @@ function cpuMsOf({ pid }: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Resolves when the work that follows a start is finished: the process used less than 1 % of a core for five seconds. */
-async function atRest(broker: ChildProcess): Promise<void> {
-  for (let before = -Infinity; cpuMsOf(broker) - before >= 50;) {
-    before = cpuMsOf(broker);
-    await delay(5_000);
-  }
-}
-
 type Load = { name: string; work: (endMs: number) => Promise<number> };
 
 async function cost({ palace, broker, browser, client }: Parts): Promise<Row[]> {
@@ -190,7 +182,7 @@ async function cost({ palace, broker, browser, client }: Parts): Promise<Row[]> 
       },
     },
   ];
-  await atRest(broker);
+  await atRest(() => cpuMsOf(broker));
   const rows: Row[] = [];
   for (const load of loads) {
     for (const view of load.name === "idle" ? ["#/"] : ["#/", PLACE, "#/turns"]) {

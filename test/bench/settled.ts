@@ -29,3 +29,11 @@ export async function allIndexed(ledgerFile: string): Promise<void> {
   while (waiting.get() !== 0) await delay(50);
   ledger.close();
 }
+
+/** Resolves when a process rests: in five seconds it used less than 1 % of a core. `usedMs`: returns its processor time, ms. */
+export async function atRest(usedMs: () => number): Promise<void> {
+  for (let before = -Infinity; usedMs() - before >= 50;) {
+    before = usedMs();
+    await delay(5_000);
+  }
+}
