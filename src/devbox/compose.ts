@@ -130,7 +130,7 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   const name = ["EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS"].find(isSet) ?? "docker-compose.yml";
   throw new PalaceError(
     "CONFIG_BAD_VALUE",
-    `${name} names ${certificates}, which is no file; nothing was changed`,
+    `${name} names ${certificates}, which is not a file; nothing was changed`,
     `EXTRA_CA_CERTS=/path/to/certificates.pem palace devbox up; without a proxy: unset ${name} (also in ${join(root, ".env")})`,
   );
 }

@@ -47,7 +47,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
       "palace backup restore FILE",
     );
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new PalaceError("CONFIG_USAGE", `${file} is no file`, "name a backup: palace backup restore FILE");
+    throw new PalaceError("CONFIG_USAGE", `${file} is not a file`, "name a backup: palace backup restore FILE");
   let secret: Promise<string | undefined> | undefined;
   const once = { ...asked, passphrase: () => (secret ??= asked.passphrase()) };
   const tokens = withTokens ? ["--with-tokens"] : [];

@@ -11,7 +11,7 @@ export function readTime(value: string, name: string, now: number): number {
   if (!Number.isNaN(time)) return time;
   throw new PalaceError(
     "CONFIG_USAGE",
-    `--${name} ${value} is no time`,
+    `--${name} ${value} is not a time`,
     `write --${name} 2h, or --${name} 2026-11-22T14:30`,
   );
 }

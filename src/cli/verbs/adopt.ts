@@ -46,7 +46,7 @@ beside them and compared, row by row, before anything is written there. If you i
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());
       if (survey === undefined)
-        throw new PalaceError("CONFIG_USAGE", `${palaceDir} holds no drawers yet`, "palace start");
+        throw new PalaceError("CONFIG_USAGE", `${palaceDir} contains no drawers yet`, "palace start");
       return out.answer({ palace: palaceDir, dryRun: true, ...survey }, out.spelled(describeSurvey(palaceDir, survey)));
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));

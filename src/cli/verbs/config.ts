@@ -202,7 +202,7 @@ function known(name: string, action: string): SettingKey {
   if (Object.hasOwn(VARIABLES, variable))
     throw new PalaceError(
       "CONFIG_USAGE",
-      `${key} is no key of settings.json: set it in each process's environment`,
+      `${key} is not a key of settings.json: set it in each process's environment`,
       `export ${variable}=…`,
     );
   const near = nearestWord(key, SETTING_KEYS);

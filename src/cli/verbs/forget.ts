@@ -51,7 +51,7 @@ export const verb = defineVerb({
       });
     }
     if (!out.isJson) tellPreview(preview, out);
-    const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes);
+    const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} permanently?`, values.yes);
     if (!isSure) return 0;
     const stopTelling = tellOfInterrupt(out);
     const done = await client.call("memory.forget", selector);

@@ -201,7 +201,7 @@ function assertNotVanished(plan: Plan, documents: number, { dir, force, front, w
   const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;
   throw new PalaceError(
     "FEEDER_SOURCE_UNREADABLE",
-    `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
+    `${dir} contains no documents now, but ${plan.gone.length} were filed from it`,
     `check that it is mounted; to remove them from the palace: palace mine ${front.name} ${quoted(dir)}${named} --force`,
   );
 }

@@ -34,7 +34,7 @@ export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: 
   const first = await reader.take(BLOCK_BYTES);
   const size = sizeIn(first);
   if (!(size <= MANIFEST_MAX_BYTES) || !first.equals(tarHeader(MANIFEST, size)))
-    throw damaged("it is no backup of ours");
+    throw damaged("it is not a palace backup");
   const bytes = Buffer.from(await reader.take(size));
   await reader.expect(Buffer.alloc(padding(size)));
   const manifest = parseManifest(bytes);

@@ -47,7 +47,7 @@ function isOurs(line: string, key: string): boolean {
 function parseKey(text: string): [type: string, key: string] {
   const match = KEY.exec(text.trim());
   if (match?.[1] !== undefined && match[2] !== undefined) return [match[1], match[2]];
-  throw new PalaceError("CONFIG_BAD_VALUE", "that is no ed25519 public key", "copy what `palace bridge setup` printed");
+  throw new PalaceError("CONFIG_BAD_VALUE", "not an ed25519 public key", "copy what `palace bridge setup` printed");
 }
 
 function readLines(file: string): string[] {

@@ -41,7 +41,7 @@ export async function authorize(
   if (id === undefined)
     throw new PalaceError(
       "CONFIG_BAD_VALUE",
-      "MEMPALACE_TOKEN is no token",
+      "MEMPALACE_TOKEN is not a token",
       "copy what `palace bridge token add` printed",
     );
   const clientNonce = proof.makeNonce();
