@@ -49,7 +49,7 @@ function splitCommand(text: string): string[] {
     try {
       value = JSON.parse(text);
     } catch {
-      throw bad("the text after command: begins with [ but is no JSON array");
+      throw bad("the text after command: begins with [ but is not a JSON array");
     }
     if (Array.isArray(value) && value.every((one) => typeof one === "string" && !one.includes("\0")))
       return value as string[];

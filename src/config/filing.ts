@@ -59,7 +59,7 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
 function readCut(file: UpstreamFile, ignored: string[]): Cut {
   const asked = (key: string, usual: number, least: number): number => {
     const value = file[key] === undefined ? usual : wholeNumber(file[key], least);
-    if (value === undefined) ignored.push(`${key} is no whole number of at least ${least}: it is ${usual}`);
+    if (value === undefined) ignored.push(`${key} is not a whole number of at least ${least}: it is ${usual}`);
     return value ?? usual;
   };
   const [size, overlap, sizeMin] = [
@@ -91,7 +91,7 @@ function transcriptMin({ min_chunk_size: given }: UpstreamFile, { size }: Cut): 
 function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    ignored.push("hall_keywords is no object of word lists: halls are MemPalace's own");
+    ignored.push("hall_keywords is not an object of word lists: halls are MemPalace's own");
     return undefined;
   }
   let left = HALL_KEYWORDS_MAX;
@@ -113,12 +113,12 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
   const told = readVariable(env, name);
   const value = told === undefined ? undefined : wholeNumber(told, 1);
   if (told !== undefined && value === undefined)
-    ignored.push(`${name} is no whole number of at least 1: it is not used`);
+    ignored.push(`${name} is not a whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
   // Unlike for sizes, Python here counts True as 1, and raises numbers below 1 to 1.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
-  if (number === undefined) ignored.push(`${key} is no whole number: it is not used`);
+  if (number === undefined) ignored.push(`${key} is not a whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);
 }
 

@@ -23,7 +23,7 @@ export function readUpstreamFile(settingsDir: string): UpstreamFile {
       .toString("utf8")
       .replace(/^\uFEFF/, "");
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return empty("it holds no JSON object");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return empty("it has no JSON object");
     return { values: value as Record<string, unknown> };
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT" ? { values: {} } : empty((error as Error).message);

@@ -70,7 +70,7 @@ export function readSettingsFile(home: string, env: Env): FileSettings {
     if (stat === undefined) return empty;
     // Reading a pipe of that name would hang.
     if (!stat.isFile() || stat.size > SIZE_MAX)
-      return { ...empty, isThere: true, faults: [fileFault(path, "is no settings file")] };
+      return { ...empty, isThere: true, faults: [fileFault(path, "is not a settings file")] };
     text = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -87,10 +87,10 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   try {
     content = parseJsonc(text);
   } catch (error) {
-    return { values, faults: [fileFault(path, `is no JSON: ${(error as Error).message}`)] };
+    return { values, faults: [fileFault(path, `is not JSON: ${(error as Error).message}`)] };
   }
   if (typeof content !== "object" || content === null || Array.isArray(content))
-    return { values, faults: [fileFault(path, "holds no JSON object")] };
+    return { values, faults: [fileFault(path, "does not contain a JSON object")] };
   for (const [key, given] of Object.entries(content)) {
     if (isSettingKey(key)) {
       const value = parseValue(SETTINGS[key].kind, given, home);

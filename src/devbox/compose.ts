@@ -124,7 +124,7 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   const isSet = (name: string): boolean => (env[name] ?? dotEnv[name] ?? "") !== "";
   const name = ["EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS"].find(isSet) ?? "docker-compose.yml";
   throw badValue(
-    `${name} names ${certificates}, which is no file; nothing was changed`,
+    `${name} names ${certificates}, which is not a file; nothing was changed`,
     `EXTRA_CA_CERTS=/path/to/certificates.pem palace devbox up; without a proxy: unset ${name} (also in ${join(root, ".env")})`,
   );
 }

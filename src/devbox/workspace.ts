@@ -58,7 +58,7 @@ function assertFolder(folder: string, hint: string): void {
     );
   }
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw badValue(`the workspace ${folder} is no folder here; nothing was changed`, hint);
+  throw badValue(`the workspace ${folder} is not a folder here; nothing was changed`, hint);
 }
 
 function expand(path: string): string {

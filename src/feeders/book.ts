@@ -34,9 +34,7 @@ function plain(path: string): string {
     if (error instanceof PalaceError) throw error;
     throw unread(
       path,
-      error instanceof TypeError
-        ? "is no text in UTF-8"
-        : (FAULTS[codeOf(error)] ?? `cannot be read (${codeOf(error)})`),
+      error instanceof TypeError ? "is not UTF-8 text" : (FAULTS[codeOf(error)] ?? `cannot be read (${codeOf(error)})`),
     );
   }
 }

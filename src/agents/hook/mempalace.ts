@@ -129,10 +129,10 @@ function isTranscript(path: string): boolean {
 /** Returns the fault of the document; empty if the document is correct. A session may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
-  if (input === undefined) return `what came on stdin is no JSON document (${text.length} characters)`;
+  if (input === undefined) return `stdin is not a JSON document (${text.length} characters)`;
   const { transcript } = input;
   if (transcript === "" || isTranscript(transcript)) return "";
-  return `transcript_path is no transcript, a .jsonl or .json file: ${JSON.stringify(transcript).slice(0, PATH_SHOWN_MAX)}`;
+  return `transcript_path is not a transcript (a .jsonl or .json file): ${JSON.stringify(transcript).slice(0, PATH_SHOWN_MAX)}`;
 }
 
 function isFolder(path: string): boolean {

@@ -83,7 +83,7 @@ export async function runHook(what: string, scene: Scene, values: Values): Promi
 async function claudeCode(scene: Timed): Promise<string> {
   const input = readInput(await readJsonObject(process.stdin));
   if (input === undefined) {
-    scene.log("claude-code: what came on stdin is no JSON object");
+    scene.log("claude-code: stdin is not a JSON object");
     return "";
   }
   const { event, session, prompt, isSubagent, isGoneOn } = input;

@@ -19,7 +19,7 @@ export class Draft {
     this.#bom = content.startsWith(BOM) ? BOM : "";
     this.#text = content.slice(this.#bom.length);
     const root = this.root();
-    if (root !== undefined && root.type !== "object") throw this.error(root.offset, "is no object");
+    if (root !== undefined && root.type !== "object") throw this.error(root.offset, "is not an object");
   }
 
   /** Text of the file after all edits. */
@@ -38,7 +38,7 @@ export class Draft {
       throw cause;
     }
     const [first] = errors;
-    if (first !== undefined) throw this.error(first.offset, `is no JSON (${printParseErrorCode(first.error)})`);
+    if (first !== undefined) throw this.error(first.offset, `is not JSON (${printParseErrorCode(first.error)})`);
     return root;
   }
 

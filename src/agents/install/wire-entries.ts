@@ -43,7 +43,7 @@ function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
     const inner = valueOf(entries, key);
     const missing = keys.slice(depth + 1).reduceRight<Json>((one, name) => ({ [name]: one }), value);
     if (inner === undefined) return draft.insert(entries, key, missing);
-    if (inner.type !== "object") throw draft.error(inner.offset, `: ${pathOf(keys, depth + 1)} is no object`);
+    if (inner.type !== "object") throw draft.error(inner.offset, `: ${pathOf(keys, depth + 1)} is not an object`);
     entries = inner;
   }
   const name = keys.at(-1) ?? "";
@@ -80,10 +80,10 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   const group = { hooks: [hook] };
   const hooks = valueOf(root, "hooks");
   if (hooks === undefined) return draft.insert(root, "hooks", { [event]: [group] });
-  if (hooks.type !== "object") throw draft.error(hooks.offset, ": hooks is no object");
+  if (hooks.type !== "object") throw draft.error(hooks.offset, ": hooks is not an object");
   const groups = valueOf(hooks, event);
   if (groups === undefined) return draft.insert(hooks, event, [group]);
-  if (groups.type !== "array") throw draft.error(groups.offset, `: hooks.${event} is no list`);
+  if (groups.type !== "array") throw draft.error(groups.offset, `: hooks.${event} is not a list`);
   if (ourHook(draft, event, hook) === undefined) return draft.insert(groups, undefined, group);
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
@@ -93,11 +93,11 @@ function allowRule(draft: Draft, rule: string): void {
   const root = draft.root();
   const permissions = valueOf(root, "permissions");
   if (permissions === undefined) return draft.insert(root, "permissions", { allow: [rule] });
-  if (permissions.type !== "object") throw draft.error(permissions.offset, ": permissions is no object");
+  if (permissions.type !== "object") throw draft.error(permissions.offset, ": permissions is not an object");
   if (["allow", "ask", "deny"].some((list) => rulesOf(permissions, list, rule).length > 0)) return;
   const allowed = valueOf(permissions, "allow");
   if (allowed === undefined) return draft.insert(permissions, "allow", [rule]);
-  if (allowed.type !== "array") throw draft.error(allowed.offset, ": permissions.allow is no list");
+  if (allowed.type !== "array") throw draft.error(allowed.offset, ": permissions.allow is not a list");
   draft.insert(allowed, undefined, rule);
 }
 

@@ -32,7 +32,7 @@ export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promis
     }
     const judgment = readJudgment(answer.text, owed);
     if (judgment !== undefined) return judgment;
-    problem = "its reply is no judgment";
+    problem = "its reply is not a judgment";
   }
   throw new Error(`${settings.url}: ${problem}`);
 }

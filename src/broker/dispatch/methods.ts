@@ -129,7 +129,7 @@ class Cancelled extends Error {}
 
 function cancel(underWay: Map<RequestId, AbortController> | undefined, params: unknown): void {
   const id = isRecord(params) ? requestId(params["requestId"]) : null;
-  if (id !== null) underWay?.get(id)?.abort(new Cancelled("taken back by the client"));
+  if (id !== null) underWay?.get(id)?.abort(new Cancelled("cancelled by the client"));
 }
 
 function tooLate(method: string, timeoutMs: number): PalaceError {

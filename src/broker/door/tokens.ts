@@ -39,7 +39,7 @@ export function readTokens(file: string): TokenRecord[] {
   }
   const { schema, tokens } = parseRecord(text);
   if (schema === 1 && Array.isArray(tokens) && tokens.every(isRecord)) return tokens;
-  throw new PalaceError("STORE_CORRUPT", `${file} is no token file`, `move it away and add the tokens again`);
+  throw new PalaceError("STORE_CORRUPT", `${file} is not a token file`, `move it away and add the tokens again`);
 }
 
 /** Adds a token and returns it; it is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or invalid. */

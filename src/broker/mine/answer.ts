@@ -28,7 +28,7 @@ export function running({ mode, dryRun }: MineRequest, steps: readonly Step[]): 
   return {
     ...{ success: true, mode, dry_run: dryRun, status: "running", done: last?.done ?? 0, total: last?.total ?? 0 },
     ...clipped(`${steps.map(lineOf).join("\n")}\n`),
-    hint: "the mine goes on in the background; the same call again waits for its end and has the result",
+    hint: "the mine continues in the background; repeat the same call to wait for its end and get the result",
   };
 }
 

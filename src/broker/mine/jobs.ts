@@ -99,7 +99,7 @@ export class MineJobs {
     const takenBack = (): void => {
       resolve(undefined);
       // Other callers may wait for the same mine.
-      if (mine.waiting === 1) job.stop("taken back by the client");
+      if (mine.waiting === 1) job.stop("cancelled by the client");
     };
     signal.addEventListener("abort", takenBack, { once: true });
     mine.waiting += 1;

@@ -76,7 +76,7 @@ function registry(folder: string): Record<string, unknown> {
   } catch {
     // Invalid JSON is refused below.
   }
-  throw new Refused(503, `${file} is no whole JSON object: look at it, or repeat the request if Roampal is writing it`);
+  throw new Refused(503, `${file} is not whole JSON: look at it, or repeat the request if Roampal is writing it`);
 }
 
 /** Reads a file; undefined if it is missing. Errors: Refused, 503. */

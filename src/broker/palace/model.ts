@@ -180,5 +180,5 @@ export class Model {
 
 /** Returns the beginning of a message, which says that the user's model folder has no model; "" if the user named no folder. */
 function emptyPlace({ dir }: ModelConfig): string {
-  return dir === undefined ? "" : `model-dir ${dir} holds no model (tokenizer.json, onnx/model.onnx); `;
+  return dir === undefined ? "" : `model-dir ${dir} contains no model (tokenizer.json, onnx/model.onnx); `;
 }

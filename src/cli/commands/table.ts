@@ -44,7 +44,7 @@ export const COMMANDS = {
   },
   forget: {
     group: "memory",
-    does: "erase memories for good: by id, by source, by text",
+    does: "erase memories permanently: by id, by source, by text",
     example: "palace forget --match - --dry-run",
   },
   mine: {
@@ -153,7 +153,7 @@ export const COMMANDS = {
       jobs: "long work of the broker: list, cancel",
       stats: "what the memory did for your agents, in numbers",
       spool: "writes that wait for a broker: list, show, replay",
-      ui: "a page in your browser: see, search, change, take back",
+      ui: "a page in your browser: see, search, change, undo",
     },
   },
   doctor: { group: "care", does: "check everything, and say what to do", example: "palace doctor --fix" },
@@ -246,7 +246,7 @@ export const ALSO = {
   model: "get: add the model MiniLM to the search",
   stats: "what the memory did for your agents, in numbers",
   restart: "stop the broker and start it again",
-  ui: "a page in your browser: see, search, change, take back",
+  ui: "a page in your browser: see, search, change, undo",
 } as const;
 
 /** Every word that may follow `palace`. */

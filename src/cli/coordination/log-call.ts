@@ -61,7 +61,7 @@ export async function callLog(
   const args = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as JsonObject;
   const agent = config.agentName ?? `palace ${tool}`;
   const answer = await callOrSpool({ config, agent, name: TOOL_PREFIX + tool, args, key: newKey() });
-  if (!isRecord(answer)) throw new Refused("the answer is no object");
+  if (!isRecord(answer)) throw new Refused("the answer is not an object");
   if (typeof answer["error"] === "string") throw new Refused(answer["error"]);
   return answer;
 }

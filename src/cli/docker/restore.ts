@@ -42,7 +42,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
   if (file === STDIN)
     throw wrongUsage("for a broker in a container the backup must be a file", "palace backup restore FILE");
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw wrongUsage(`${file} is no file`, "name a backup: palace backup restore FILE");
+    throw wrongUsage(`${file} is not a file`, "name a backup: palace backup restore FILE");
   let secret: Promise<string | undefined> | undefined;
   const once = { ...asked, passphrase: () => (secret ??= asked.passphrase()) };
   const tokens = withTokens ? ["--with-tokens"] : [];

@@ -9,5 +9,5 @@ export function readTime(value: string, name: string, now: number): number {
   if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] ?? ""] ?? 0);
   const time = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(`${value}T00:00`) : Date.parse(value);
   if (!Number.isNaN(time)) return time;
-  throw wrongUsage(`--${name} ${value} is no time`, `write --${name} 2h, or --${name} 2026-11-22T14:30`);
+  throw wrongUsage(`--${name} ${value} is not a time`, `write --${name} 2h, or --${name} 2026-11-22T14:30`);
 }

@@ -26,7 +26,7 @@ is JSON with codes for names, {"entities": {"Alice": "ALC"}}; the default is ent
     const names = file === undefined ? [] : readNames(file);
     if (isWithoutPalace(config, out)) return EXIT_FAILED;
     if (file !== undefined) say(`  Loaded entity config: ${file}`);
-    else if (values.config !== undefined) out.notice(`  ${values.config} is no file; no name has a code of its own`);
+    else if (values.config !== undefined) out.notice(`  ${values.config} is not a file; no name has its own code`);
     const client = await connect("mempalace compress");
     const status = (await client.callTool("mempalace_status", {})) as { error?: string };
     if (status.error !== undefined) {
@@ -100,13 +100,13 @@ function readNames(file: string): NamePair[] {
   } catch (error) {
     throw refuse((error as Error).message, error);
   }
-  if (typeof config !== "object" || config === null || Array.isArray(config)) throw refuse("it is no JSON object");
+  if (typeof config !== "object" || config === null || Array.isArray(config)) throw refuse("it is not a JSON object");
   const entities = (config as { entities?: unknown }).entities ?? {};
   if (typeof entities !== "object" || entities === null || Array.isArray(entities))
-    throw refuse("entities is no object");
+    throw refuse("entities is not an object");
   const codes = new Map<string, string>();
   for (const [name, code] of Object.entries(entities)) {
-    if (typeof code !== "string") throw refuse(`the code of ${name} is no text`);
+    if (typeof code !== "string") throw refuse(`the code of ${name} is not a text`);
     codes.set(name, code).set(name.toLowerCase(), code);
   }
   return [...codes];

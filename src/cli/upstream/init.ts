@@ -159,13 +159,13 @@ async function settleEntities(
   if (yes === true) say(out, `\n  Auto-accepting ${people.length} people, ${projects.length} projects, 0 topics.`);
   if (people.length + projects.length === 0) return undefined;
   const file = writeProjectEntities(root, found);
-  if (file === undefined) out.notice(`  ! Not writing entities: ${join(root, "entities.json")} is no JSON object`);
+  if (file === undefined) out.notice(`  ! Not writing entities: ${join(root, "entities.json")} is not a JSON object`);
   else say(out, `  Entities saved: ${file}`);
   const registry = config.paths.knownEntitiesFile;
   const added = addKnownEntities(registry, found, wing);
-  if (added === undefined) out.notice(`  ! Not writing ${registry}: it is no JSON object and could not be put aside`);
+  if (added === undefined) out.notice(`  ! Not writing ${registry}: not a JSON object, and could not be put aside`);
   else {
-    if (added.keptAs !== undefined) out.notice(`  ! ${registry} was no JSON object; kept as ${added.keptAs}`);
+    if (added.keptAs !== undefined) out.notice(`  ! ${registry} was not a JSON object; kept as ${added.keptAs}`);
     say(out, `  Registry updated: ${registry}`);
   }
   return found;

@@ -88,7 +88,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   init: { does: "wire agents to the memory", before: [], load: () => Promise.resolve(init) },
   start: { does: "open the door for programs, at port 27182", before: [], load: () => Promise.resolve(start) },
   stop: palace("stop the broker; it stays stopped until `palace start`", () => import("../verbs/stop.ts")),
-  status: palace("show what is running and what it holds", () => import("../verbs/status.ts")),
+  status: palace("show the running broker and its contents", () => import("../verbs/status.ts")),
   stats: outcome("how many memories each collection holds", "stats"),
   doctor: palace("check everything, and say what to do", () => import("../verbs/doctor.ts")),
   score: outcome("ID worked|failed|partial: your own judgment of a memory", "score"),

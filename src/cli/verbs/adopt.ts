@@ -44,7 +44,7 @@ beside them and compared, row by row, before anything is written there. If you i
     assertPalace(palaceDir);
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());
-      if (survey === undefined) throw wrongUsage(`${palaceDir} holds no drawers yet`, "palace start");
+      if (survey === undefined) throw wrongUsage(`${palaceDir} contains no drawers yet`, "palace start");
       return out.answer({ palace: palaceDir, dryRun: true, ...survey }, out.spelled(describeSurvey(palaceDir, survey)));
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));

@@ -16,7 +16,7 @@ Lists the coding agents of this machine, each with its state:
   conflict   wired, but another entry replaces ours or runs beside it, or ours is switched off: the lines below say what to type
   drifted    our entries are incomplete or were changed: palace install repairs them
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
-  not wired  nothing of ours is there
+  not wired  the agent has no entries of ours
 
 Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
 

@@ -199,7 +199,10 @@ function known(name: string, action: string): SettingKey {
   if (secret !== undefined) throw wrongUsage(`${key} is a secret, and settings.json is not for secrets`, secret);
   const variable = `MEMPALACE_${key.toUpperCase().replaceAll("-", "_")}`;
   if (Object.hasOwn(VARIABLES, variable))
-    throw wrongUsage(`${key} is no key of settings.json: set it in each process's environment`, `export ${variable}=…`);
+    throw wrongUsage(
+      `${key} is not a key of settings.json: set it in each process's environment`,
+      `export ${variable}=…`,
+    );
   const near = nearestWord(key, SETTING_KEYS);
   throw wrongUsage(
     `there is no setting ${name}`,

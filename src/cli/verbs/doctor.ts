@@ -11,7 +11,7 @@ export const verb = defineVerb({
   usage: `palace doctor [--fix [--dry-run]] [--no-start]
 
 Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
-tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings are no failure.
+tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings do not count.
 
   --fix        first fix what is safe to fix, and list it: missing folders of ours, sockets and notes of a dead broker, a
                broker that should run, spooled writes, agents wired by an older version, a backup that is due.

@@ -15,7 +15,7 @@ export const verb = defineVerb({
   usage: `palace edit ID [--wing W] [--room R]
 
 Opens a drawer's text in $EDITOR and stores what you save; without a terminal it reads the new text from stdin. An unchanged text
-writes nothing. It prints the command that takes the change back. ID is a drawer's id, its beginning, or its short id.
+writes nothing. It prints the command that undoes the change. ID is a drawer's id, its beginning, or its short id.
 
   --wing W, --room R   move the drawer there instead; its text stays`,
   options: options("wing= room="),
@@ -79,7 +79,7 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
   out.text(`Changed ${id}.`);
   if (source !== "")
     out.notice(`it was filed from ${shownSource(config, source)}: mining the changed file replaces this edit`);
-  out.notice(out.spelled(`to take it back: ${undo}`));
+  out.notice(out.spelled(`to undo this: ${undo}`));
   return 0;
 }
 

@@ -54,7 +54,8 @@ export const verb = defineVerb({
       return none?.exitCode ?? 0;
     }
     if (!out.isJson) tellPreview(preview, out);
-    if (!(await confirm(`Erase ${plural(preview.total, "drawer row")} for good?`, values.yes))) return 0;
+    const isSure = await confirm(`Erase ${plural(preview.total, "drawer row")} permanently?`, values.yes);
+    if (!isSure) return 0;
     const stopTelling = tellOfInterrupt(out);
     const done = await client.call("memory.forget", selector);
     const erased = await untilErased(client);

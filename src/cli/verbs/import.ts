@@ -89,7 +89,7 @@ function describe(joined: Joined): string {
     [refused.length > 0, `refused: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
     [others.length > 0, `not imported: ${others.join(", ")}`],
     [!complete, "interrupted; the same command continues it"],
-    [undo !== null, `to take all of it back: palace history undo --client "${undo?.client}" --since ${undo?.since}`],
+    [undo !== null, `to undo all of it: palace history undo --client "${undo?.client}" --since ${undo?.since}`],
   ];
   const title = `${from} (${SOURCES[kind]}):`;
   return [title, ...lines.flatMap(([isShown, line]) => (isShown ? [`  ${line}`] : []))].join("\n");

@@ -34,7 +34,7 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
   score  your own judgment. It replaces the agents' judgments, but never lowers a score it agrees with; your own judgments add up.
          A memory whose score falls too low is removed, and the command that restores it is printed
-  forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it for good
+  forget removes a memory, and prints the command that restores it. \`palace forget ID\` erases it permanently
   ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
   books  lists the books with their titles, files and chunks
   remove removes a book, and prints the command that restores it
@@ -231,7 +231,7 @@ async function list({ client, first: collection, values, out }: Asked): Promise<
 
 async function score({ client, first: id, second: outcome, out }: Asked): Promise<number> {
   if (!TELLINGS.includes(outcome))
-    throw wrongUsage(`${outcome} is no outcome`, `palace outcome score ${id} ${TELLINGS.join("|")}`);
+    throw wrongUsage(`${outcome} is not an outcome`, `palace outcome score ${id} ${TELLINGS.join("|")}`);
   await told(client, id);
   const args = { outcome: "unknown", memory_scores: { [id]: outcome } };
   const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });

@@ -11,7 +11,7 @@ const EXIT_PARTIAL = 8;
 export const verb = defineVerb({
   usage: `palace rm ID... [--dry-run] [--yes]
 
-Deletes drawers after asking, and prints the command that takes it back. ID is a drawer's id, its beginning, or its short id.
+Deletes drawers after asking, and prints the command that undoes this. ID is a drawer's id, its beginning, or its short id.
 The text stays in the journal and in backups; \`palace forget ID\` erases it everywhere.
 
   --dry-run   say what would be deleted
@@ -47,7 +47,7 @@ The text stays in the journal and in backups; \`palace forget ID\` erases it eve
     const undo = undoCommand(agent, sinceMs);
     out.answer({ deleted, undo: out.spelled(undo) }, () => {
       out.text(`Deleted ${plural(deleted.length, "drawer")}.`);
-      if (deleted.length > 0) out.notice(out.spelled(`to take it back: ${undo}`));
+      if (deleted.length > 0) out.notice(out.spelled(`to undo this: ${undo}`));
     });
     return deleted.length === ids.length ? 0 : EXIT_PARTIAL;
   },

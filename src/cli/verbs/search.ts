@@ -116,7 +116,7 @@ const TOO_OLD = new PalaceError(
 /** Checks the scope. Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
-    throw wrongUsage("this folder is no project", "go to the project's folder, or use --wing W");
+    throw wrongUsage("this folder is not a project", "go to a project's folder, or use --wing W");
 }
 
 /** Returns a note that the search preferred the folder's project or used no other; empty if no project affected the search. */

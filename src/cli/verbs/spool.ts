@@ -15,7 +15,7 @@ palace status spool replay NAME [ARGUMENTS]
 palace status spool replay refused
 
 Agents spool their writes on this machine while no broker answers, and deliver them in order, once, when one does.
-list shows waiting writes, and writes that a broker refused for good. replay delivers now, and starts a broker if one may run here.
+list shows waiting writes, and writes that a broker refused permanently. replay delivers now, and starts a broker if one may run here.
 show prints a refused write. replay NAME sends it again, with the JSON object ARGUMENTS if given
 (- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`;
 
@@ -78,8 +78,8 @@ function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
   throw badValue(
-    `${spool.folder}/refused/${name} is no spooled write`,
-    "look at the file, and file again by hand what it holds",
+    `${spool.folder}/refused/${name} is not a spooled write`,
+    "read the file, and file its contents again by hand",
   );
 }
 

@@ -8,10 +8,10 @@ import { defineVerb, options, readCount, usageError } from "../define-verb.ts";
 
 const USAGE = `palace history undo --client NAME --since TIME [--until TIME] [--seq N] [--dry-run] [--yes]
 
-Takes back what the agent of that name wrote (the time when a write arrived counts, not the time that the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
+Undoes what the agent of that name wrote (the time when a write arrived counts, not the time that the agent gave it). Removes drawers, facts and links that it added, and restores those that it deleted or changed.
 Keeps and lists what others have changed since. Without --until, writes dated in the future by a wrong clock count too. TIME is 2026-11-22, 2026-11-22T14:30 or 30m, 2h, 3d ago. An undo is
-a write of "palace undo", which can be taken back in the same way. Writes of the last 30 days can be undone.
---seq N takes back only the write that \`palace history --json\` lists with that seq, even if others arrived in the same millisecond.`;
+a write of "palace undo", which you can undo in the same way. Writes of the last 30 days can be undone.
+--seq N undoes only the write that \`palace history --json\` lists with that seq, even if others arrived in the same millisecond.`;
 
 /** Names of the kinds of writes for people. (An undo removes drawers of a mined file, never the file.) */
 const KINDS: Readonly<Record<string, string>> = {
@@ -50,17 +50,17 @@ export const verb = defineVerb({
     // Keeps writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {
-      tell(plan, out, "Would take back");
+      tell(plan, out, "Would undo");
       return 0;
     }
-    if (!out.isJson) tell(plan, out, "To take back");
+    if (!out.isJson) tell(plan, out, "To undo");
     const count = plan.removed + plan.restored + plan.reverted;
     if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
     const done = count === 0 ? plan : await client.call("memory.undo", request);
     if (out.isJson) out.document(done);
     else
       out.text(
-        `Taken back: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
+        `Undone: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
       );
     return done.refused > 0 ? EXIT_CODES.PALACE : 0;
   },

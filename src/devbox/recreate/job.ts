@@ -49,7 +49,7 @@ export function readJob(state: string): Job | undefined {
   if (isRecord(value) && value["schema"] === 1 && STEPS.some((step) => step === value["step"])) return value as Job;
   throw new PalaceError(
     "STORE_CORRUPT",
-    `${join(state, FILE)} is no valid record of a recreate; nothing was changed`,
+    `${join(state, FILE)} is not a valid record of a recreate; nothing was changed`,
     "look at palace devbox status; to abandon that recreate, move the file away",
   );
 }

@@ -121,7 +121,7 @@ function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused:
   if (reading.lost !== undefined) run.watch.notice(lostNotice(file.name, reading.lost));
   const all = reading.conversations.map((one) => ({ ...one, hash: sha256(strip(one.text)) }));
   const filled = all.filter(({ text }) => strip(text) !== "");
-  if (filled.length === 0) return refuse("holds no text");
+  if (filled.length === 0) return refuse("contains no text");
   const fresh = filled.filter(({ hash }) => (run.known.get(hash) ?? file.sourceFile) === file.sourceFile);
   if (fresh.length === 0) return refuse(`the same conversation as ${run.known.get(filled[0]?.hash ?? "") ?? ""}`);
   const hashes = fresh.map(({ hash }) => hash);

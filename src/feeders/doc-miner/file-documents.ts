@@ -211,7 +211,7 @@ function assertNotVanished(plan: Plan, documents: number, { dir, force, front, w
   if (documents > 0 || plan.gone.length === 0 || force) return;
   const named = wing === undefined ? "" : ` --wing ${quoted(wing)}`;
   throw unreadable(
-    `${dir} holds no documents now, but ${plan.gone.length} were filed from it`,
+    `${dir} contains no documents now, but ${plan.gone.length} were filed from it`,
     `check that it is mounted; to remove them from the palace: palace mine ${front.name} ${quoted(dir)}${named} --force`,
   );
 }

@@ -80,7 +80,7 @@ async function parse(path: string, text: string): Promise<Record<string, unknown
   }
   if (settings === null || settings === undefined) return {};
   if (typeof settings !== "object" || Array.isArray(settings))
-    throw badFile(basename(path), "it holds no settings", "see `wing:` and `rooms:` in the documentation");
+    throw badFile(basename(path), "it contains no settings", "see `wing:` and `rooms:` in the documentation");
   return settings as Record<string, unknown>;
 }
 

@@ -31,5 +31,5 @@ export async function relationsOf(archive: Archive, part: string): Promise<Map<s
 export async function mainPart(archive: Archive): Promise<string> {
   for (const { type, target } of (await relationsOf(archive, "")).values())
     if (type === "officeDocument") return target;
-  throw new Unconverted("extraction_error", "is no office document, whatever its name says");
+  throw new Unconverted("extraction_error", "is not an office document, despite its name");
 }

@@ -15,7 +15,7 @@ type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 export function readRtf(bytes: Buffer, max: number): string {
   const source = decode(bytes);
   if (!source.trimStart().startsWith("{\\rtf"))
-    throw new Unconverted("extraction_error", "is no RTF, whatever its name says");
+    throw new Unconverted("extraction_error", "is not RTF, despite its name");
   return new RtfReader(source, new Text(max)).read();
 }
 

@@ -113,7 +113,7 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofFirst = missing(database, FIRST);
   if (ofFirst.length === 0) return;
   throw unreadable(
-    `${file} is no opencode database: it has no table ${ofFirst.join(", ")}`,
+    `${file} is not an opencode database: it has no table ${ofFirst.join(", ")}`,
     "opencode 1.2 or newer keeps its sessions in opencode.db; name it: palace mine sessions --db FILE",
   );
 }

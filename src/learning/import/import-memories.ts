@@ -146,7 +146,7 @@ function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>)
   if (/\p{Cc}/u.test(id)) return "its id has control characters";
   if (!isCollection(collection)) return `there is no collection ${cut(collection)}`;
   if (text.includes("\0")) return "its text has a null byte";
-  return text.trim() === "" ? "it holds no text" : undefined;
+  return text.trim() === "" ? "it contains no text" : undefined;
 }
 
 function readParams({ memories, isDry }: Record<string, unknown>): { memories: unknown[]; isDry: boolean } {
@@ -162,7 +162,7 @@ function oddityOf(value: unknown): string | undefined {
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))
     return "it has no id, collection, text and metadata";
   const odd = Object.keys(metadata).find((key) => ![metadata[key]].flat().every(isScalar));
-  return odd === undefined ? undefined : `its field ${cut(odd)} is no text, no number, and not true or false`;
+  return odd === undefined ? undefined : `its field ${cut(odd)} is not a text, a number, true or false`;
 }
 
 function idOf(value: unknown): string {

@@ -29,7 +29,7 @@ export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
   const content = wellFormed(textOf(params, "content").replaceAll("\0", ""));
-  if (content.trim() === "") throw badParams("content holds no text");
+  if (content.trim() === "") throw badParams("content contains no text");
   if (Buffer.byteLength(content) > BOOK_MAX_BYTES) throw badParams(`content exceeds ${BOOK_MAX_BYTES} bytes`);
   const cut = cutOf(params);
   const held = tx.drawersOfSource(sourceOfBook(title));

@@ -24,7 +24,7 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
       const stat = statSync(join(dir, file), { throwIfNoEntry: false });
       if (stat === undefined) continue;
       // Reading a pipe or a device would never end.
-      if (!stat.isFile()) yield { ...graph, why: "it is no file" };
+      if (!stat.isFile()) yield { ...graph, why: "it is not a file" };
       else if (stat.size > GRAPH_FILE_MAX_BYTES)
         yield { ...graph, why: `it has more than ${GRAPH_FILE_MAX_BYTES / 1024 ** 2} MiB` };
       else yield read(join(dir, file), graph);
@@ -83,7 +83,7 @@ function* objectOf(sections: ReadonlyMap<string, string | ReadonlyMap<string, st
 function read(path: string, graph: GraphFile): GraphFile {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
   const value = parse(text);
-  if (!isRecord(value) || isNumber(value)) return { ...graph, why: "it is no JSON object" };
+  if (!isRecord(value) || isNumber(value)) return { ...graph, why: "it is not a JSON object" };
   collect([graph.file], value, LEVELS, graph);
   return graph;
 }

@@ -181,7 +181,7 @@ function copyDatabase(dir: string, to: string): void {
       rmSync(`${chromaFile(to)}${part}`, { force: true });
       if (!existsSync(file)) continue;
       // Reading a pipe or a device would never end.
-      if (!statSync(file).isFile()) throw noRoampal(dir, `: ${file} is no file`);
+      if (!statSync(file).isFile()) throw noRoampal(dir, `: ${file} is not a file`);
       try {
         copyFileSync(file, `${chromaFile(to)}${part}`, constants.COPYFILE_FICLONE);
       } catch (error) {

@@ -71,7 +71,7 @@ export function assertEvents(file: string): void {
   }
   throw new PalaceError(
     "STORE_CORRUPT",
-    isFile ? "the file of the agents' events is damaged" : "it is no file",
+    isFile ? "the file of the agents' events is damaged" : "it is not a file",
     "palace backup restore FILE puts a backup in its place; to begin with no events, stop the broker and move the file away",
   );
 }

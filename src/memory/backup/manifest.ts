@@ -60,9 +60,9 @@ export function parseManifest(bytes: Buffer): Manifest {
   try {
     value = JSON.parse(bytes.toString("utf8"));
   } catch (cause) {
-    throw damaged("its manifest is no JSON", cause);
+    throw damaged("its manifest is not JSON", cause);
   }
-  if (!isRecord(value) || value["kind"] !== "palace-devbox backup") throw damaged("it is no backup of ours");
+  if (!isRecord(value) || value["kind"] !== "palace-devbox backup") throw damaged("it is not a palace backup");
   if (typeof value["schema"] === "number" && value["schema"] > SCHEMA)
     throw new PalaceError(
       "PROTOCOL_VERSION_MISMATCH",

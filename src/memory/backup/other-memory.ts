@@ -49,7 +49,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   const palace = there.isDirectory() && home === undefined ? palaceOf(path) : undefined;
   const main = home === undefined ? palace && join(palace, CHROMA) : join(home, LEDGER);
   if (there.isDirectory() && main === undefined)
-    throw unusable(path, "holds no memory: there is no ledger.sqlite3 and no chroma.sqlite3 in it");
+    throw unusable(path, "contains no memory: it has no ledger.sqlite3 and no chroma.sqlite3");
   if (main !== undefined && options.ownFiles.some((own) => existsSync(own) && realpathSync(main) === realpathSync(own)))
     throw wrongUsage(`${path} is the running memory itself`, "name another memory: palace import FILE|DIR");
   removeDrafts(options.cacheDir, PREFIX);

@@ -47,7 +47,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
     try {
       // Opening a pipe would wait for a writer.
-      if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is no file", "");
+      if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is not a file", "");
       await copy(from, to);
     } catch (error) {
       if (!UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""))) throw error;

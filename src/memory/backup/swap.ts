@@ -79,10 +79,10 @@ export function pendingRestore(home: string): PendingRestore | undefined {
     value = JSON.parse(readFileSync(join(home, RESTORE_MARKER), "utf8"));
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    if (error instanceof SyntaxError) throw refused("is no valid list of moves", error);
+    if (error instanceof SyntaxError) throw refused("is not a valid list of moves", error);
     throw error;
   }
-  if (!isPending(value)) throw refused("is no valid list of moves");
+  if (!isPending(value)) throw refused("is not a valid list of moves");
   return value;
 }
 

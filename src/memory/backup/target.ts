@@ -29,7 +29,7 @@ export function assertTarget(
   if (there.isDirectory()) throw refuse("is a folder");
   if (!replace) throw refuse("exists already");
   if (!there.isFile() || (there.size > 0 && !beginsLikeOurs(file)))
-    throw refuse("is no backup of ours, and is not overwritten");
+    throw refuse("is not a palace backup, and is not overwritten");
 }
 
 /** Returns true if the file begins like a backup. Every other age file looks like an encrypted backup, too. */

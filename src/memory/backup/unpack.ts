@@ -5,7 +5,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { type PalaceError, wrongUsage } from "../../base/errors.ts";
 import {
   type BackedUpFile,
   damaged,
@@ -58,9 +58,9 @@ export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: 
 
 function notOurs(first: Buffer): PalaceError {
   const [, program] = Object.entries(COMPRESSED).find(([magic]) => first.toString("hex").startsWith(magic)) ?? [];
-  if (program === undefined) return damaged("it is no backup of ours");
+  if (program === undefined) return damaged("it is not a palace backup");
   const hint = `decompress it first: ${program} -dc FILE > backup.tar`;
-  return new PalaceError("CONFIG_USAGE", `the backup is compressed with ${program}`, hint);
+  return wrongUsage(`the backup is compressed with ${program}`, hint);
 }
 
 async function writeFile(

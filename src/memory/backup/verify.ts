@@ -62,7 +62,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
 function openBackup(file: string): { input: Readable; bytesMax: number } {
   if (file === STDIN) return { input: process.stdin, bytesMax: Number.MAX_SAFE_INTEGER };
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there?.isFile() !== true) throw wrongUsage(`${file} is no file`, "give the path of a backup");
+  if (there?.isFile() !== true) throw wrongUsage(`${file} is not a file`, "give the path of a backup");
   return { input: createReadStream(file, { highWaterMark: 1024 * 1024 }), bytesMax: there.size };
 }
 

@@ -94,7 +94,7 @@ export function assertPalace(palaceDir: string): void {
       "name the folder that `mempalace status` shows as its palace",
     );
   const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat?.isFile() !== true) throw none("is no file");
+  if (stat?.isFile() !== true) throw none("is not a file");
   if (stat.size === 0) throw none("is an empty file");
   // Reading a closed file in WAL mode would create files. The driver checks this palace when it writes.
   if (isClosedWal(palaceDir)) return;

@@ -147,7 +147,7 @@ class Eraser {
       await ledger.done(last);
       await this.#cut();
       faultPoint("erase.after-done");
-      log.info("what was forgotten is erased", { upTo: last, ids: ids.length });
+      log.info("forgotten rows are erased", { upTo: last, ids: ids.length });
     } else if (problems.join() !== this.#problems.join())
       log.warn("some text is not erased yet", { why: problems.join("; ") });
     this.#problems = problems;

@@ -123,7 +123,7 @@ export class LinkFile {
   #unreadable(cause: unknown): PalaceError {
     return new PalaceError(
       "STORE_CORRUPT",
-      `${this.file} holds no list of ${this.kinds[0]}s; it was left as it is`,
+      `${this.file} does not contain a list of ${this.kinds[0]}s; it was left as it is`,
       "correct it or move it away; the broker writes it again from the ledger",
       { cause },
     );

@@ -43,7 +43,7 @@ function read(file: string): string | undefined {
   }
   const id = idIn(text);
   if (typeof id === "string" && REPLICA_ID.test(id)) return id;
-  throw new PalaceError("STORE_CORRUPT", `${file} holds no replica id`, "restore it from a backup, or delete it");
+  throw new PalaceError("STORE_CORRUPT", `${file} has no replica id`, "restore it from a backup, or delete it");
 }
 
 function idIn(text: string): unknown {

@@ -260,7 +260,7 @@ function unusable(dir: string, why: string): PalaceError {
 
 function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   const refuse = (why: string): PalaceError => unusable(dir, why);
-  if (dir.includes("\0")) throw refuse("is no path");
+  if (dir.includes("\0")) throw refuse("is not a path");
   for (const own of [home, palaceDir]) {
     const within = relative(realOf(own), realOf(dir));
     if (within === "" || (!/^\.\.(?:\/|$)/.test(within) && !isAbsolute(within)))

@@ -26,7 +26,7 @@ export function lookAt(
       head: readHead(palace),
       collections: readCollections(palace),
     }));
-    if (found === undefined) return { state: "off", detail: `${palaceDir} holds no palace` };
+    if (found === undefined) return { state: "off", detail: `${palaceDir} contains no palace` };
     const isAside = driver === undefined || isLockedOut(driver, options);
     if (!isAside && driver.collectionId === undefined) return "unopened";
     const drawers = found.collections.find(({ name }) => name === collection);

@@ -59,14 +59,14 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
     { string: "entity", array: "timeline", integer: "count total limit offset" },
   ],
   kg_stats: [
-    "Numbers of facts",
+    "Count facts",
     READS,
     { integer: "entities triples current_facts expired_facts", array: "relationship_types" },
   ],
   traverse: ["Walk between rooms", READS, "list"],
   find_tunnels: ["Find shared rooms", READS, "list"],
   graph_stats: [
-    "Numbers of rooms and tunnels",
+    "Count rooms and tunnels",
     READS,
     {
       integer:
@@ -180,7 +180,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
   event_list: ["List events", READS, EVENTS],
   event_wait: ["Wait for an event", READS, EVENTS],
   event_ack: ["Answer an event", ADDS, EVENT],
-  artifact_put: ["Keep an artifact", ADDS, { boolean: "success", object: "artifact" }],
+  artifact_put: ["Store an artifact", ADDS, { boolean: "success", object: "artifact" }],
   artifact_get: ["Read an artifact", READS, { object: "artifact" }],
   mesh_peers: [
     "Copies of the palace",
@@ -194,11 +194,11 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
   patch_submit: ["Hand over a patch", ADDS, { boolean: "success", object: "artifact event" }],
   // These tools answer in sentences.
   search_memory: ["Search the memory", READS],
-  add_to_memory_bank: ["Keep a fact", ADDS],
+  add_to_memory_bank: ["Store a fact", ADDS],
   update_memory: ["Correct a fact", CHANGES],
-  delete_memory: ["Take out a fact", CHANGES_ONCE],
-  get_context_insights: ["Known about a topic", READS],
-  record_response: ["Keep a takeaway", ADDS],
+  delete_memory: ["Remove a fact", CHANGES_ONCE],
+  get_context_insights: ["Read about a topic", READS],
+  record_response: ["Store a takeaway", ADDS],
   score_memories: ["Score memories", ADDS],
 };
 

@@ -91,7 +91,7 @@ export const integer = (description: string, bounds: Bounds = {}): PropertySchem
 /** Returns the parameters of a list with pages. */
 export const page = (things: string, usual: number, maximum: number): Properties => ({
   limit: integer(`${things} on the page (default ${usual})`, { minimum: 1, maximum }),
-  offset: integer(`${things} to pass over (default 0)`, { minimum: 0 }),
+  offset: integer(`${things} to skip (default 0)`, { minimum: 0 }),
 });
 export const WING = text("Wing: a person or project");
 export const ROOM = text("Room: a topic inside the wing");

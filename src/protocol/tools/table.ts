@@ -12,21 +12,21 @@ import { ANNOUNCED, type Columns, READ, tool, type ToolRow, WING } from "./row.t
 const TABLE = {
   status: tool(
     { ...ANNOUNCED, light: { place: 1, shown: [] } },
-    "What the memory holds: totals, wings and rooms, and how to use it. Call this first.",
+    "Read the memory's totals, wings and rooms, and how to use it. Call this first.",
     {},
   ),
-  list_wings: tool(ANNOUNCED, "All wings with their drawer counts.", {}),
-  list_rooms: tool(ANNOUNCED, "Rooms with drawer counts, of one wing or of all.", { wing: WING }),
-  get_taxonomy: tool(ANNOUNCED, "Wing, room and drawer count as one tree.", {}),
-  get_aaak_spec: tool(ANNOUNCED, "The AAAK shorthand that diaries may be written in.", {}),
+  list_wings: tool(ANNOUNCED, "List all wings with their drawer counts.", {}),
+  list_rooms: tool(ANNOUNCED, "List rooms with drawer counts, of one wing or of all.", { wing: WING }),
+  get_taxonomy: tool(ANNOUNCED, "Read wings, rooms and drawer counts as one tree.", {}),
+  get_aaak_spec: tool(ANNOUNCED, "Read the AAAK shorthand that diaries may use.", {}),
   ...GRAPH_TOOLS,
   ...DRAWER_TOOLS,
   hook_settings: tool({ ...READ, role: "agent to change" }, "Show or change how the hooks save.", {
     silent_save: { type: "boolean", description: "Save without interrupting the agent" },
     desktop_toast: { type: "boolean", description: "Show a desktop notice after a save" },
   }),
-  memories_filed_away: tool({ ...READ, role: "agent" }, "Report what the last silent checkpoint saved, once.", {}),
-  reconnect: tool(READ, "Reopen the palace's indexes and report how they stand.", {}),
+  memories_filed_away: tool({ ...READ, role: "agent" }, "Report once what the last silent checkpoint saved.", {}),
+  reconnect: tool(READ, "Reopen the palace's indexes and report their state.", {}),
   ...LOG_TOOLS,
   ...OUTCOME_TOOLS,
 };

@@ -47,7 +47,7 @@ function isOurs(line: string, key: string): boolean {
 function parseKey(text: string): [type: string, key: string] {
   const match = KEY.exec(text.trim());
   if (match?.[1] !== undefined && match[2] !== undefined) return [match[1], match[2]];
-  throw badValue("that is no ed25519 public key", "copy what `palace bridge setup` printed");
+  throw badValue("not an ed25519 public key", "copy what `palace bridge setup` printed");
 }
 
 /** Reads the lines with one character for each byte, because other lines may not be UTF-8. */

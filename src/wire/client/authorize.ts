@@ -38,7 +38,7 @@ export async function authorize(
   // Imports lazily, because node:crypto takes a tenth of a shim's start.
   const proof = await import("../../protocol/proof.ts");
   const id = proof.tokenId(token);
-  if (id === undefined) throw badValue("MEMPALACE_TOKEN is no token", "copy what `palace bridge token add` printed");
+  if (id === undefined) throw badValue("MEMPALACE_TOKEN is not a token", "copy what `palace bridge token add` printed");
   const clientNonce = proof.makeNonce();
   const serverNonce = await ask(socket, proof.AUTH_PATH, proof.CHALLENGE_HEADER, { Host });
   const context = { path, id, clientNonce, serverNonce };

@@ -112,7 +112,7 @@ export class Spool {
     return this.#names().flatMap((name) => {
       const entry = readEntry(join(this.folder, name));
       if (entry === "gone") return [];
-      if (entry === undefined) this.refuse(name, "it is no spooled write");
+      if (entry === undefined) this.refuse(name, "it is not a spooled write");
       else if (Date.now() - (entry.againAtMs ?? entry.atMs) > SPOOL_AGE_MAX_MS)
         this.refuse(name, "it is too old: the broker could not recognise a repeated write");
       else return [{ ...entry, name }];

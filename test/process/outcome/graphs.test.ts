@@ -147,7 +147,7 @@ test("a graph that cannot be read is named, and all memories and other graphs ar
   const large = "x".repeat(8 * 1024 ** 2);
   write(data, KNOWLEDGE_FILE, `{"routing_patterns":{"deep":${deep},"large":"${large}","good":1},"a":${"[".repeat(9)}`);
   write(data, "content_graph.json", "[]");
-  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, unread: [{}, { why: "it is no JSON object" }] });
+  expect(await bring(palace, data.dir)).toMatchObject({ added: 0, unread: [{}, { why: "it is not a JSON object" }] });
   write(data, KNOWLEDGE_FILE, `{"routing_patterns":{"deep":${deep},"large":"${large}","good":1}}`);
   write(data, "content_graph.json", `{"a":"${"x".repeat(64 * 1024 ** 2)}"}`);
   expect(await bring(palace, data.dir)).toEqual({

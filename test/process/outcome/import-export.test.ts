@@ -245,7 +245,7 @@ test("each unusual memory of a folder is imported unchanged, or named in the rep
   expect(first).toMatchObject({
     ...{ added: 6, overdue: 1, repeated: 1, kept: [], gone: [] },
     refused: [
-      { id: "history_0000cccc", why: "it holds no text" },
+      { id: "history_0000cccc", why: "it contains no text" },
       { id: String(taken), why: "its id belongs to a drawer in w/r" },
       { id: long, why: "its id has not 1 to 200 characters" },
     ],

@@ -84,7 +84,7 @@ test("a memory that cannot be imported is named, and the others are imported", a
         id: "history_0000000d",
         why: "it has more than 8 MiB, its text counted once more for each field that repeats it",
       },
-      { id: ID, why: "its field mood is no text, no number, and not true or false" },
+      { id: ID, why: "its field mood is not a text, a number, true or false" },
       { id: "history_\u001b[2J", why: "its id has control characters" },
       { id: "history_\0", why: "its id has control characters" },
       { id: "history_0000000c", why: "its text has a null byte" },
@@ -111,7 +111,7 @@ test("an import names files that it cannot read, and never waits for them", asyn
   using data = createRoampalData();
   const database = join(data.dir, "chromadb/chroma.sqlite3");
   const attempt = () => palace.run("palace", ["outcome", "import", data.dir]);
-  const none = { code: 2, stderr: expect.stringContaining(`${database} is no file`) as unknown };
+  const none = { code: 2, stderr: expect.stringContaining(`${database} is not a file`) as unknown };
   execFileSync("mkfifo", [database]);
   expect(await attempt()).toMatchObject(none);
   rmSync(database);

@@ -375,7 +375,7 @@ test("a book is ingested, found, listed, removed as a whole, and can be ingested
   writeFileSync(join(palace.home, "x.bin"), Buffer.from([0xff, 0xfe, 0x00]));
   expect(await run("ingest", join(palace.home, "x.bin"))).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("no text in UTF-8") as string,
+    stderr: expect.stringContaining("is not UTF-8 text") as string,
   });
   await palace.run("palace", ["stop"]);
 });

@@ -104,7 +104,7 @@ test("`palace search` prefers the project of its folder, and says so", async () 
   );
   expect(await search("/", "--scope", "strict")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("this folder is no project"),
+    stderr: expect.stringContaining("this folder is not a project"),
   });
   expect((await search(shop, "--scope", "mine")).stderr).toContain("--scope takes prefer, strict, all, not mine");
 });

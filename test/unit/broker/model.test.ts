@@ -12,7 +12,7 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "model-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each([
-  ["names the folder that the user has set", true, /^model-dir .*mine holds no model .*; no model on this machine/],
+  ["names the folder that the user has set", true, /^model-dir .*mine contains no model .*; no model on this machine/],
   ["names no folder if the user has set no folder", false, /^no model on this machine/],
 ])("without a model on the machine an offline broker %s", async (_what, isSet, detail) => {
   const [dir, cacheDir] = [isSet ? join(folder, "mine") : undefined, join(folder, "cache")];

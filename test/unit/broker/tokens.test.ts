@@ -46,7 +46,7 @@ test("with a damaged token file the broker admits nobody and leaves the file unc
   expect(book.find(record.id)).toBeDefined();
   writeFileSync(file, "{ not json");
   expect(book.find(record.id)).toBeUndefined();
-  expect(() => addToken(file, { name: "b", role: "agent" })).toThrow(/is no token file/);
+  expect(() => addToken(file, { name: "b", role: "agent" })).toThrow(/is not a token file/);
   expect(() => readTokens(file)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
 });
 

@@ -94,7 +94,7 @@ test("up refuses a missing certificate file and names the variable", () => {
   expect(at({ NODE_EXTRA_CA_CERTS: "/nowhere/ca.pem" })).toThrow(
     expect.objectContaining({
       code: "CONFIG_BAD_VALUE",
-      message: expect.stringMatching(/^NODE_EXTRA_CA_CERTS names \/nowhere\/ca\.pem, which is no file/),
+      message: expect.stringMatching(/^NODE_EXTRA_CA_CERTS names \/nowhere\/ca\.pem, which is not a file/),
       hint: expect.stringContaining("unset NODE_EXTRA_CA_CERTS"),
     }),
   );
@@ -126,7 +126,7 @@ test("the state file of a recreate is read as it was written, and a damaged stat
     writeJob(state, job);
     expect(readJob(state)).toEqual(job);
     writeFileSync(join(state, "recreate.json"), "{");
-    expect(() => readJob(state)).toThrow("no valid record of a recreate; nothing was changed");
+    expect(() => readJob(state)).toThrow("not a valid record of a recreate; nothing was changed");
   } finally {
     rmSync(state, { recursive: true, force: true });
   }

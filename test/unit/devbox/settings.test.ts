@@ -31,7 +31,7 @@ const choose = (wanted: Partial<Parameters<typeof chooseWorkspace>[0]>): ReturnT
 
 test("up uses the last workspace again and refuses a missing workspace", () => {
   const last = join(root, "work");
-  expect(() => choose({ last })).toThrow("is no folder here; nothing was changed");
+  expect(() => choose({ last })).toThrow("is not a folder here; nothing was changed");
   mkdirSync(last);
   expect(choose({ last })).toEqual({ folder: last, isKept: true });
   expect(choose({ last, option: "." })).toEqual({ folder: root, isKept: true });

@@ -150,8 +150,8 @@ test("for an unknown version of opencode, install uses the form of its settings 
 test("install refuses an mcp or mcp.servers that is not an object", () => {
   useOpencode("2.2.6");
   for (const [text, name] of [
-    ['{ "mcp": 1 }', "mcp is no object"],
-    ['{ "mcp": { "servers": [] } }', "mcp.servers is no object"],
+    ['{ "mcp": 1 }', "mcp is not an object"],
+    ['{ "mcp": { "servers": [] } }', "mcp.servers is not an object"],
   ] as const) {
     put(FILE, text);
     expect(() => install("opencode", parts, false)).toThrow(name);

@@ -22,8 +22,8 @@ test("a coordination log that is missing or a folder is reported as no file, and
       return [code, message];
     }
   };
-  expect(said("logstream.sqlite3")).toEqual(["STORE_CORRUPT", "it is no file"]);
-  expect(said("none")).toEqual(["STORE_CORRUPT", "it is no file"]);
+  expect(said("logstream.sqlite3")).toEqual(["STORE_CORRUPT", "it is not a file"]);
+  expect(said("none")).toEqual(["STORE_CORRUPT", "it is not a file"]);
   writeFileSync(join(folder, "text"), "not a database, but long enough to have a head of one: ".repeat(20));
   expect(said("text")).toEqual(["STORE_CORRUPT", "the file of the agents' events is damaged"]);
 });

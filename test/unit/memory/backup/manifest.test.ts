@@ -66,11 +66,11 @@ test.each<[string, unknown]>([
   ["a list", []],
   ["nothing", null],
 ])("%s is refused, because this program did not write it", (_what, value) => {
-  expect(() => parse(() => value)).toThrow(refusal("it is no backup of ours"));
+  expect(() => parse(() => value)).toThrow(refusal("it is not a palace backup"));
 });
 
 test("invalid JSON and a manifest of a newer version get different errors", () => {
-  expect(() => parseManifest(Buffer.from("{"))).toThrow(refusal("its manifest is no JSON"));
+  expect(() => parseManifest(Buffer.from("{"))).toThrow(refusal("its manifest is not JSON"));
   expect(() => parse((manifest) => ({ ...manifest, schema: 2, version: "9.9" }))).toThrow(
     expect.objectContaining({
       code: "PROTOCOL_VERSION_MISMATCH",

@@ -51,7 +51,7 @@ test("with --force a backup replaces an older backup or an empty file, but not a
     expect(() => assertTarget({ file, replace: false }, own)).toThrow(/exists already/);
   }
   symlinkSync(file, join(root, "link.tar"));
-  expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/no backup of ours/);
+  expect(() => assertTarget({ file: join(root, "link.tar"), replace: true }, own)).toThrow(/not a palace backup/);
 });
 
 test("a backup onto somebody else's file fails before it starts and leaves the file unchanged", async () => {

@@ -194,7 +194,7 @@ test("a coordination log keeps its replica id, and a damaged replica.json is ref
   expect(replicaId(palaceDir)).toBe("rep_0123456789ab");
   for (const damaged of ["", "{}", '{"replica_id": "x"}']) {
     writeFileSync(file, damaged);
-    expect(() => replicaId(palaceDir)).toThrow("holds no replica id");
+    expect(() => replicaId(palaceDir)).toThrow("has no replica id");
     expect(readFileSync(file, "utf8")).toBe(damaged);
   }
 });

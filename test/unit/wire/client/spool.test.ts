@@ -250,12 +250,12 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   });
   expect(asked).toEqual(["c5"]);
   expect(spool.refused().map(({ name, why }) => [name, why])).toEqual([
-    ["a.json", "it is no spooled write"],
-    ["b.json", "it is no spooled write"],
+    ["a.json", "it is not a spooled write"],
+    ["b.json", "it is not a spooled write"],
     ["c.json", "it contains no write"],
     ["d.json", "it contains no write"],
     ["e.json", "it is too old: the broker could not recognise a repeated write"],
-    ["f.json", "it is no spooled write"],
+    ["f.json", "it is not a spooled write"],
     ["g.json", "it contains no write"],
   ]);
 });
