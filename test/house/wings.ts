@@ -3,17 +3,17 @@
 /** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_471,
-  protocol: 2_968,
+  protocol: 2_970,
   config: 1_608,
   wire: 4_281,
   memory: 20_242,
   agents: 5_280,
   mempalace: 8_961,
-  feeders: 9_152,
+  feeders: 9_150,
   devbox: 2_556,
   learning: 5_155,
   broker: 10_356,
-  cli: 13_453,
+  cli: 13_457,
   ui: 2_966,
 };
 
