@@ -35,7 +35,7 @@ const EQUIVALENT: readonly (readonly [RegExp, string])[] = [
     /_(MS|BYTES|MAX|SIZE|DAYS|LINES|TTL)\b.* = |[tT]imeout|\bdelay\(|setTimeout|setInterval|\.unref\(/u,
     "a limit's or a time's exact value",
   ],
-  [/(?:PalaceError|wrongUsage|badValue|unavailable)\(|^\s*[`"].*[`"],?$/u, "words of an error or a hint"],
+  [/(?:PalaceError|wrongUsage|badValue|unavailable|unreadable)\(|^\s*[`"].*[`"],?$/u, "words of an error or a hint"],
 ];
 const SWAPS: Readonly<Record<string, string>> = {
   ...{ "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==", "!==": "===", "&&": "||", "||": "&&" },

@@ -135,9 +135,13 @@ function nearestCall(typed: string, words: readonly string[], means: (word: stri
   return near === undefined ? undefined : means(near);
 }
 
-/** Returns what a call does that deletes or replaces memories, and undefined for any other call. */
+/** Calls that delete or replace memories, settings of agents, or tokens. */
+const HARMFUL =
+  /^palace (?:rm|forget|history undo|(?:backup|devbox) restore|devbox down|(?:install|bridge|outcome) remove|outcome forget|(?:bridge token|gate) revoke|repair migrate)\b/;
+
+/** Returns what such a call does, and undefined for any other call. */
 function harmOf(call: string): string | undefined {
-  if (!/^palace (?:rm|forget|history undo|backup restore|install remove|repair migrate)\b/.test(call)) return undefined;
+  if (!HARMFUL.test(call)) return undefined;
   const [, verb = "", sub = ""] = call.split(" ");
   const command = findCommand(verb);
   return command?.subs?.[sub] ?? command?.does;

@@ -115,20 +115,20 @@ function Forget({ drawer, onClose }: Props) {
   const erase = async () => {
     const { drawers, erasure } = await call("memory.forget", { ids });
     const left = erasure === 0 ? "" : ` ${plural(erasure, "trace")} in files will be gone in a moment.`;
-    announce({ says: `Erased ${plural(drawers, "drawer")} for good.${left}` });
+    announce({ says: `Erased ${plural(drawers, "drawer")} permanently.${left}` });
     onClose();
     location.hash = href("place", { wing: drawer.wing, room: drawer.room });
   };
   const found = others.value?.filter((one) => one.drawer_id !== drawer.drawer_id) ?? [];
   return (
-    <Dialog title="Erase it for good?" onClose={onClose}>
+    <Dialog title="Erase it permanently?" onClose={onClose}>
       <Failure error={plan.error ?? others.error} />
       {plan.value === undefined ? (
         <p class="quiet">Looking what goes with it …</p>
       ) : (
         <p>
-          Erases {what(plan.value)} from the memory, its journal and its files.{" "}
-          <strong>This cannot be taken back.</strong> Backups that exist already keep the text.
+          Erases {what(plan.value)} from the memory, its journal and its files. <strong>You cannot undo this.</strong>{" "}
+          Backups that exist already keep the text.
         </p>
       )}
       {found.length === 0 ? null : (
@@ -144,7 +144,7 @@ function Forget({ drawer, onClose }: Props) {
           </ul>
         </>
       )}
-      <Buttons run={erase} does="Erase for good" kind="danger" onClose={onClose} />
+      <Buttons run={erase} does="Erase permanently" kind="danger" onClose={onClose} />
     </Dialog>
   );
 }

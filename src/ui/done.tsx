@@ -37,7 +37,7 @@ export function LastDone() {
     if (done?.undo === undefined) return;
     const { removed, restored, reverted, refused } = await call("memory.undo", { agent: OURS, ...done.undo });
     const left = refused === 0 ? "" : `; ${plural(refused, "change")} of others since then stayed`;
-    announce({ says: `Taken back: ${plural(removed + restored + reverted, "change")}${left}.` });
+    announce({ says: `Undone: ${plural(removed + restored + reverted, "change")}${left}.` });
   };
   return (
     <div class="done" role="status">

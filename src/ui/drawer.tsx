@@ -81,7 +81,7 @@ const NAMES: Readonly<Record<Change, string>> = {
   edit: "Edit",
   move: "Move",
   delete: "Delete",
-  forget: "Erase for good",
+  forget: "Erase permanently",
 };
 
 function Missing({ isLoading }: { isLoading: boolean }) {

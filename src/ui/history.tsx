@@ -53,7 +53,7 @@ export function History({ agent, changed }: { agent: string | undefined; changed
               </small>
             </div>
             <button type="button" onClick={() => setUndoing(entry)}>
-              Take back
+              Undo
             </button>
           </li>
         ))}
@@ -95,7 +95,7 @@ function Undo({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
     const latestMs = Math.max(Date.now(), plan.value?.latest_ms ?? 0);
     const done = await call("memory.undo", asked(latestMs));
     const left = done.refused === 0 ? "" : `; ${plural(done.refused, "change")} of others since then stayed`;
-    announce({ says: `Taken back: ${plural(done.removed + done.restored + done.reverted, "change")}${left}.` });
+    announce({ says: `Undone: ${plural(done.removed + done.restored + done.reverted, "change")}${left}.` });
     onClose();
   };
   const items = plan.value?.items ?? [];
@@ -124,7 +124,7 @@ function Undo({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
         ))}
       </ul>
       {items.length > SHOWN_MAX ? <p class="quiet">and {items.length - SHOWN_MAX} more</p> : null}
-      <Buttons run={undo} does="Take back" onClose={onClose} />
+      <Buttons run={undo} does="Undo" onClose={onClose} />
     </Dialog>
   );
 }

@@ -195,14 +195,15 @@ async function untilErased(client: Client): Promise<ErasureReport> {
 
 function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector): { removed: Trace[]; left: Trace[] } {
   try {
-    // A wake-up text quotes drawers in parts that a search may not find. So all are removed; a new session makes its own.
-    rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
-    return removeTraces(
+    const traces = removeTraces(
       findTraces(config, preview),
       preview.traces.concat(preview.ids ?? []),
       // With --match, we remove every staged copy that contains the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
+    // A wake-up text quotes drawers in parts that a search may not find. So all are removed; a new session makes its own.
+    rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
+    return traces;
   } catch (cause) {
     throw new PalaceError(
       "STORE_READ_ONLY",

@@ -24,7 +24,7 @@ import { leaveToOthers } from "./nested.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./survey.ts";
-import { claimStage, findStage, hasMost, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
+import { claimStage, findStage, hasHalf, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
@@ -199,7 +199,7 @@ function openProject(dir: string, { name }: Front): string {
 function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;
-  if (hasMost(stage.root, stagedPath(stage, ""), noted)) return;
+  if (hasHalf(stage.root, stagedPath(stage, ""), noted)) return;
   throw unreadable(
     `${dir} holds another project than the one that was filed from it into the wing "${noted.wing}"`,
     `give it a wing of its own: palace mine ${front.name} ${quoted(dir)} --wing NAME; to replace the filed documents: --force`,

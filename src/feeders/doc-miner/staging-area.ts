@@ -201,17 +201,17 @@ function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions):
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);
   const notes = readNotes<Manifest>(join(home, MANIFESTS, wing, manifestName(owner, palace)), "files");
-  return notes === undefined || hasMost(root, join(home, wing), notes);
+  return notes === undefined || hasHalf(root, join(home, wing), notes);
 }
 
 /**
- * Returns true if the folder has most of the filed documents with the bytes of their staged copies, or if none was filed. Otherwise it is
+ * Returns true if at most one document was filed, or half of them are in the folder with the bytes of their staged copies. Otherwise it is
  * another project, which must not replace and remove them.
  */
-export function hasMost(root: string, copies: string, { files }: Manifest): boolean {
+export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
   const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));
-  return filed.length === 0 || same.length * 2 > filed.length;
+  return filed.length < 2 || same.length * 2 >= filed.length;
 }
 
 function isSameFile(one: string, other: string): boolean {

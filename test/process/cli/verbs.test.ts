@@ -85,7 +85,7 @@ test("a mistyped subverb gets the nearest one as a suggestion, and nothing runs"
     expect([code, stdout], line).toEqual([2, ""]);
     expect(stderr, line).toMatch(new RegExp(`\\n {2}did you mean \`\\S*palace ${meant}.*\\?`));
   }
-  for (const line of ["status quux", "bridge token quux", "config get quux"])
+  for (const line of ["status quux", "bridge token quux", "config get quux", "devbox restart", "bridge remote"])
     expect((await palace.run("palace", line.split(" "))).stderr, line).not.toContain("did you mean");
 });
 

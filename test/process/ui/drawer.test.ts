@@ -101,7 +101,7 @@ test("an owner edits, moves, deletes and undoes by clicks, and the ledger has ea
   const gone = await palace.run("palace", ["show", id]);
   expect(gone.code).not.toBe(0);
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Taken back: 1 change.").waitFor();
+  await page.getByText("Undone: 1 change.").waitFor();
   expect((await shown()).wing).toBe("shop");
 
   const { entries } = await json<{ entries: { agent: string; door: string; method: string }[] }>(palace, "history");
@@ -122,7 +122,7 @@ test("Undo uses the broker's clock, and a dialog does not act on another drawer 
   await page.getByRole("dialog").getByLabel("Text").fill("We deploy the shop on Mondays.");
   await press(page, "Save");
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Taken back: 1 change.").waitFor();
+  await page.getByText("Undone: 1 change.").waitFor();
 
   await visit(page, `#/drawer?id=${key}`, "The spare key hangs behind the door.");
   await page.getByRole("button", { name: "Edit" }).click();
@@ -144,15 +144,15 @@ test("older writes in the page's history stay while another client writes", asyn
   expect(await page.locator(".history li").count()).toBe(62);
 });
 
-test("erasing a note for good says which other places contain the text, and erases only this drawer", async () => {
+test("erasing a note permanently says which other places contain the text, and erases only this drawer", async () => {
   await using palace = await filled("Copied: The spare key hangs behind the door. Keep it there.");
   const [, id = "", copy = ""] = palace.ids;
   const page = await openPage(browser, palace);
   await visit(page, `#/drawer?id=${id}`, "The spare key hangs behind the door.");
-  await page.getByRole("button", { name: "Erase for good" }).click();
+  await page.getByRole("button", { name: "Erase permanently" }).click();
   await page.getByText("The text is also in 1 other drawer").waitFor();
-  await press(page, "Erase for good");
-  await page.getByText("Erased 1 drawer for good.").waitFor();
+  await press(page, "Erase permanently");
+  await page.getByText("Erased 1 drawer permanently.").waitFor();
   expect((await palace.run("palace", ["show", id])).code).not.toBe(0);
   expect((await json<{ content: string }>(palace, "show", copy)).content).toContain("Keep it there.");
   expect(page.complaints).toEqual([]);
@@ -164,10 +164,10 @@ test("the page's history undoes one write of another client, after a preview", a
   await visit(page, "#/history", "History");
   const { entries } = await json<{ entries: object[] }>(palace, "history");
   await expect.poll(() => page.locator(".history li").count()).toBe(entries.length);
-  await page.locator(".history li", { hasText: "spare key" }).getByRole("button", { name: "Take back" }).click();
+  await page.locator(".history li", { hasText: "spare key" }).getByRole("button", { name: "Undo" }).click();
   await page.getByText("1 addition to remove").waitFor();
-  await press(page, "Take back");
-  await page.getByText("Taken back: 1 change.").waitFor();
+  await press(page, "Undo");
+  await page.getByText("Undone: 1 change.").waitFor();
   const after = await json<{ entries: { method: string; arguments: object }[] }>(palace, "history");
   expect(after.entries[0]).toMatchObject({ method: "memory.undo", arguments: { seq: expect.any(Number) as number } });
   expect((await palace.run("palace", ["show", palace.ids[1] ?? ""])).code).not.toBe(0);
@@ -257,7 +257,7 @@ test("the owner's score of a memory replaces an agent's score by a click, and an
   expect(after.outcomes.at(-1)).toMatchObject({ outcome: "worked", by: "user" });
   await expect.poll(() => score.innerText()).toBe("score 0.70 after 1 use");
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Taken back: 1 change.").waitFor();
+  await page.getByText("Undone: 1 change.").waitFor();
   expect((await why()).score).toBe(before.score);
   expect(page.complaints).toEqual([]);
 });
@@ -276,7 +276,7 @@ test("axe finds no serious accessibility fault in search, a drawer, its dialogs 
     expect(await seriousFindings(page), "history").toEqual([]);
     await visit(page, `#/drawer?id=${id}`, "We deploy the shop on Fridays.");
     expect(await seriousFindings(page), "drawer").toEqual([]);
-    for (const name of ["Edit", "Move", "Delete", "Erase for good"]) {
+    for (const name of ["Edit", "Move", "Delete", "Erase permanently"]) {
       await page.getByRole("button", { name }).click();
       expect(await seriousFindings(page), name).toEqual([]);
       await page.keyboard.press("Escape");

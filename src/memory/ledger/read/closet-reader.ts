@@ -3,7 +3,7 @@ import type { SearchCloset } from "../../port/closet.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PendingText } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { CLOSETS } from "../outbox-kinds.ts";
+import { CLOSETS, removedKey } from "../outbox-kinds.ts";
 import { toFloats } from "../record.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 
@@ -41,9 +41,10 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** Returns true if there are closets, or deleted closets that the public palace still has. */
+  /** Returns true if there are closets, or deleted closets that the public palace, or an earlier one, still has. */
   isAny(): boolean {
-    const any = "SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)";
+    const any = `SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)
+      OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(CLOSETS, "''")})`;
     return this.#database.prepare<[], number>(any).pluck().get() === 1;
   }
 
