@@ -88,8 +88,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * For each id of a record that this palace refuses: the change and the reason. These records are skipped but stay in the list and in the
-   * lag. They are sent again when the drawer or the target changes, after a removal, and after a restart.
+   * Changes that this palace refuses, with the reason, by the record's id. These records are skipped but stay in the list and in the lag.
+   * They are sent again when the drawer or the target changes, after a removal, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();

@@ -89,7 +89,7 @@ export type UndoReport = {
    * or from older brokers.
    */
   latest_ms?: number;
-  /** All agents that wrote in that time, the most frequent first. */
+  /** All agents that wrote from `sinceMs` to `untilMs`, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;

@@ -185,7 +185,7 @@ export type StatusReport = {
     state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
     /** Number of drawers whose newest state is not in the public palace yet. */
     lag: number;
-    /** Age of the oldest such drawer, ms. */
+    /** Age of the oldest drawer in `lag`, ms. */
     lagMs: number;
     detail: string;
   };

@@ -89,7 +89,7 @@ const LF = Buffer.from("\n");
 
 function forward(link: Link, bytes: Buffer, write: (line: string) => void, trace: ShimTrace | undefined): void {
   const decoded = decodeFrame(bytes);
-  // The shim itself refuses such a line, because there may be no broker.
+  // The shim itself refuses an unreadable line, because there may be no broker.
   if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(bytes, decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);

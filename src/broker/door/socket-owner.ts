@@ -12,7 +12,7 @@ const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 
-/** Returns true if the system has such a table. */
+/** Returns true if the system has the table of TCP sockets. */
 export function canTellOwners(): boolean {
   return existsSync("/proc/net/tcp");
 }

@@ -63,7 +63,7 @@ export class Doors {
     return this.published.length === 1 && this.#outcome === undefined;
   }
 
-  /** Returns undefined if that door was not asked for. */
+  /** Returns the report of the door at Roampal's port; undefined if nobody asked for that door. */
   outcomeDoor(): OutcomeDoorReport | undefined {
     return this.#outcome?.report();
   }

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 
-/** Command that starts a miner, without the miner's arguments, and the environment. */
+/** Command and environment that start a miner. `args`: arguments before the miner's own. */
 export type MinerCommand = { command: string; args: readonly string[]; env: NodeJS.ProcessEnv };
 
 export type JobEnd = {

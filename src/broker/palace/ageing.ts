@@ -23,7 +23,7 @@ export type AgeingOptions = {
 
 /** Name in the journal, for `palace history undo --client`. */
 const AGENT = "palace ageing";
-/** Number of a peer; no connection has the number 0. */
+/** The ageing's own number among the peers; no connection has the number 0. */
 const PEER = 0;
 /** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 2_000;

@@ -46,9 +46,9 @@ export type Run = Omit<FeedDeps, "caller"> & {
   notes: Notes;
   /** The palace's filing records, by `sourceFile` of the transcript. */
   records: ReadonlyMap<string, FilingRecord>;
-  /** For each session's id the sources, in any wing, that are transcripts of the session. */
+  /** Sources, in any wing, that are transcripts of a session, by the session's id. */
   sessions: ReadonlyMap<string, readonly string[]>;
-  /** For the SHA-256 of each conversation the source that contains it. */
+  /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;
   /** Exchanges of each source. */
   exchanges: Map<string, Exchanges>;

@@ -141,7 +141,7 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer for such a short text.
+    // The broker makes no drawer for a text that is too short.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);

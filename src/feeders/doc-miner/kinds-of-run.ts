@@ -17,7 +17,7 @@ export type Front = {
   refuseText: (name: string, text: string) => string | undefined;
   /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True if a run removes documents whose files vanished from the palace. In upstream, only `sync` does that. */
+  /** True if a run removes from the palace the documents whose files vanished. In upstream, only `sync` does that. */
   removes: boolean;
 };
 

@@ -196,7 +196,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder had the same name elsewhere and no longer exists, and its documents are here: it was moved. */
+/** Returns true if the owner's folder was moved here: it had the same name, no longer exists, and its documents are here. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);

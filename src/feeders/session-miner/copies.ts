@@ -16,7 +16,7 @@ type Place = {
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Returns for the id of each copied turn the session that has the turn. `own` is the session's own id in the notes. */
+/** Returns the sessions that have the copied turns, by the turn's id. `own` is the session's own id in the notes. */
 export function copiesIn(
   { turns }: Session,
   own: string,

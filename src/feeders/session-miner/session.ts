@@ -34,7 +34,7 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
-  /** For the id of each turn that is a copy: the earlier session that it was copied from. */
+  /** Earlier session that a turn was copied from, by the id of the copy. */
   copies?: ReadonlyMap<string, string>;
 };
 

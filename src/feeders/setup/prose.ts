@@ -139,7 +139,7 @@ function judge(name: string, count: number, text: string, lines: readonly string
   ]);
 }
 
-/** Scores a name as upstream does: only the first few signals determine the kinds of signals. */
+/** Scores a name as upstream does: every signal gives points, but only the first few are shown and give the kinds. */
 function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   const quoted = anyCase(name);
   const times = (source: string): number =>

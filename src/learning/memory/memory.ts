@@ -52,7 +52,7 @@ export function isMemoryId(id: string): boolean {
   return MOVABLE_ID.test(id) || BOOK_ID.test(id);
 }
 
-/** Returns the id that the memory has in that collection. */
+/** Returns the id that the memory has in `collection`. */
 export function idIn(collection: Collection, id: string): string {
   const digits = MOVABLE_ID.exec(id)?.[1];
   return digits === undefined ? id : `${collection}_${digits}`;

@@ -28,7 +28,7 @@ const OWED_MS = 30 * 60_000;
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Findings for a score: for each drawer the question with which the agent had found it. */
+/** Findings for a score: the question with which the agent had found a drawer, by the drawer's id. */
 export type Searched = Readonly<Record<string, Question>>;
 
 /** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */

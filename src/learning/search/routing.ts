@@ -17,7 +17,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns for each known concept of the question which collection helped best, from outcomes of memories shown for such questions. */
+/** Returns a route for each known concept of the question, from outcomes of memories that were shown for questions with the concept. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);
@@ -55,7 +55,7 @@ function confidenceOf({ successes, failures, partials }: Tally): number {
   return Math.min((successes + failures + partials) / SURE_USES, 1);
 }
 
-/** Returns a concept's route after an outcome of a memory in that collection, shown for a question with the concept. */
+/** Returns a concept's route after one more outcome: of a memory in `collection`, shown for a question with the concept. */
 export function afterRouted(before: Route | undefined, collection: Collection, outcome: Telling): Route {
   const old = before?.tallies[collection] ?? { successes: 0, failures: 0, partials: 0, total: 0 };
   const tallies = { ...before?.tallies, [collection]: counted(old, outcome) };

@@ -103,7 +103,7 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Returns true if the user's message differs from that of the last exchange. */
+/** Returns true if the user's message differs from the message of the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);

@@ -10,7 +10,7 @@ const PAGE_ROWS = 200;
 
 type Stored = { row: number; id: string; text: string; metadata: string };
 
-/** For each kind, yields each item once, in the order in which the other memory filed it. */
+/** Functions that yield each item of a kind once, in the order in which the other memory filed it. */
 export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
   drawer: drawers,
   closet: closets,

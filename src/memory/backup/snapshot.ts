@@ -27,7 +27,7 @@ export type SnapshotSource = {
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Number of pages that copies a whole file in one step. A copy in several steps starts again after each write, perhaps for ever. */
+/** Pages per step, more than any file has: the copy has one step. Several steps start again after each write, perhaps for ever. */
 const ALL_PAGES = 2 ** 30;
 
 /**

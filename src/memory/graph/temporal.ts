@@ -59,7 +59,7 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
 }
 
 /**
- * Returns true if the fact has ended by that moment; `today` is the current day. A fact that was ended with today's date has ended. A query
+ * Returns true if the fact has ended by `moment`; `today` is the current day. A fact that was ended with today's date has ended. A query
  * for a moment of today still finds it, because a date as an end means its last second.
  */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {

@@ -54,8 +54,8 @@ export type UndoItem =
 export type PlannedUndo = UndoItem & { text?: string };
 
 /**
- * Changes of an agent to be undone. `writes`: number of the agent's writes that arrived in that time. `tooOld`: number of these writes
- * whose before-images are deleted.
+ * Changes of an agent to be undone. `writes`: number of the agent's writes in the `UndoWindow`. `tooOld`: number of these writes whose
+ * before-images are deleted.
  */
 export type UndoPlan<Item = UndoItem> = {
   items: Item[];
@@ -66,11 +66,11 @@ export type UndoPlan<Item = UndoItem> = {
   earliestMs: number | null;
   /** Latest arrival of these writes; if there are none, the arrival of the agent's newest write, ms. */
   latestMs: number | null;
-  /** Names of all agents that wrote in that time. */
+  /** Names of all agents that wrote in the `UndoWindow`. */
   agents: string[];
 };
 
-/** Writes to undo: the writes of `agent` that arrived in that time. `seq`: journal row of the only write to undo. */
+/** Writes to undo: the writes of `agent` that arrived from `sinceMs` to `untilMs`. `seq`: journal row of the only write to undo. */
 export type UndoWindow = { agent: string; sinceMs: number; untilMs: number; seq: number | null };
 
 /** Plans an undo, and does it. Concurrency and errors: as LedgerTx. */

@@ -55,11 +55,11 @@ export interface LedgerTx {
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
   readonly imported: ImportedTx;
-  /** Returns the ids whose drawers a write of that agent has changed, as far back as writes can be undone. */
+  /** Returns the ids whose drawers a write of `agent` has changed, as far back as writes can be undone. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
-  /** Returns the ids whose drawers a write of that method, by any agent, has changed. */
+  /** Returns the ids whose drawers a write of `method`, by any agent, has changed. */
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
-  /** Returns the ids whose drawers were last changed by a write of that method. `among`: counts only writes of these methods. */
+  /** Returns the ids whose drawers were last changed by a write of `method`. `among`: counts only writes of these methods. */
   lastChangedByMethod(method: string, ids: readonly string[], among?: readonly string[]): Set<string>;
   /** Returns the number of drawers in a room. The ledger keeps this count. */
   drawersIn(wing: string, room: string): number;
@@ -117,7 +117,7 @@ export interface LedgerReader {
   wholePlaces(): { wing: string; room: string; drawers: number }[];
   /** Returns the ids of at most `limit` whole drawers, whose id or hash begins with `part`. */
   idsByPart(part: string, limit: number): string[];
-  /** Returns such ids of deleted drawers whose old texts the journal still has. */
+  /** Does the same as `idsByPart` for deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];
   /** Returns the number of rows by wing and room. The ledger keeps these counts, so the call is fast at any size. */
   places(): { wing: string; room: string; drawers: number }[];
@@ -138,11 +138,11 @@ export interface LedgerReader {
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Returns by drawer the number of outcomes with a known question. */
   toldOf(ids: readonly string[]): Map<string, Told>;
-  /** Counts the stored outcomes that were given since that time. */
+  /** Counts the stored outcomes that were given since `atMs`. */
   toldSince(atMs: number): Promise<Told>;
   /** Counts drawers by the day on which they were filed, oldest first. The day '' counts drawers with an unknown day. */
   growth(): { day: string; drawers: number }[];
-  /** Counts the newest outcomes of a collection's memories that were shown in conversations of that kind. */
+  /** Counts the newest outcomes of a collection's memories that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;
   /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` in total but at least one entry. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];

@@ -108,13 +108,13 @@ export interface ConversationTx {
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
   /**
-   * Makes the drawers shown before that turn count as not shown, so that they may be shown again. `shownAt` still returns them for their
+   * Makes the drawers shown before `turn` count as not shown, so that they may be shown again. `shownAt` still returns them for their
    * own turn.
    */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];
-  /** Returns the conversations that wait for scores and continued since that time, the newest first. */
+  /** Returns the conversations that wait for scores and continued since `sinceMs`, the newest first. */
   asked(sinceMs: number): Conversation[];
-  /** Removes the conversations that have not continued since that time. */
+  /** Removes the conversations that have not continued since `atMs`. */
   dropBefore(atMs: number): void;
 }

@@ -23,7 +23,7 @@ export type Chosen = {
   stale: StaleFact[];
   /** Near-duplicates that are not shown, best first. */
   duplicates: Drawer[];
-  /** Slices of the same exchange that are not shown, best first. */
+  /** Slices of the drawer's exchange that are not shown, best first. */
   exchange: Drawer[];
   /** Id of a newer drawer that gives another value for the same thing. */
   supersededBy?: string;

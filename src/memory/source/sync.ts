@@ -115,7 +115,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // For each folder, the sources in it that exist.
+  // Sources that exist, by their folder.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;

@@ -25,7 +25,7 @@ export function isMarkdown(sourceFile: string): boolean {
   return MARKDOWN.test(sourceFile);
 }
 
-/** Returns for each slice of a document, in order, the headings above the slice: one per line, the outermost first. */
+/** Returns the headings above each slice of a document, in order: one heading per line, the outermost first. */
 export function headingsAbove(sourceFile: string, slices: readonly string[]): string[] {
   if (!isMarkdown(sourceFile)) return [];
   const { text, starts } = joinSlices(slices);

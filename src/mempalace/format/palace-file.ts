@@ -236,7 +236,7 @@ export function readTail(
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
-  /** For each id the number of the queue's row with the newest vector; null if the id was deleted after the index was written. */
+  /** Number of the queue's row with an id's newest vector, by the id; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
   /** Why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;

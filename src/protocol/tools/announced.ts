@@ -21,9 +21,9 @@ const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: 
 });
 const READS = hints(true, false, true);
 const ADDS = hints(false, false, false);
-/** Adds something; repeating the call has no further effect. */
+/** Hints for a tool that adds something. Repeating the call has no further effect. */
 const ADDS_ONCE = hints(false, false, true);
-/** Removes or replaces something in the memory. */
+/** Hints for a tool that removes or replaces something in the memory. */
 const CHANGES = hints(false, true, false);
 const CHANGES_ONCE = hints(false, true, true);
 

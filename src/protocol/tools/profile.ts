@@ -44,7 +44,7 @@ function announced(tool: ListedTool, revision: McpVersion): ListedTool {
     ...(revision >= "2025-06-18" && { title }),
     description,
     inputSchema,
-    // Only a client of this revision gets every answer as a value, so only this client gets the value's schema.
+    // Only a client of this revision gets `structuredContent`, so only this client gets the schema for it.
     ...(revision === MODERN_MCP_VERSION && output !== undefined && { outputSchema: outputSchema(output) }),
     annotations,
   };

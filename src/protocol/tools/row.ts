@@ -61,7 +61,7 @@ export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** For a tool that a part of the broker executes; its answer is about the machine, not the memory. */
+/** Usual columns of a tool that a part of the broker executes. Its answer is about the machine, not the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 

@@ -48,7 +48,7 @@ export type ConnectionOwner = {
   isAwaiting: () => boolean;
 };
 
-/** Connection of one owner. Messages can be sent only in some of its states. */
+/** Connection of one owner. It can send messages only while it has a stream. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;

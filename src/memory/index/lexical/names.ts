@@ -62,7 +62,7 @@ function pathKey(path: string): string {
 /** The names of one ledger. Used by one thread. */
 export class NameIndex {
   readonly #statements;
-  /** For each stem, the positions in `#names` of the names that contain it. */
+  /** Positions in `#names` of the names that contain a stem, by the stem. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();

@@ -71,7 +71,7 @@ export class SqliteJournalReader {
     return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
   }
 
-  /** Returns true if every row below `seq` arrived before the moment. */
+  /** Returns true if every row below `seq` arrived before `sinceMs`. */
   #isOlder(seq: number, sinceMs: number): boolean {
     const below = this.#database
       .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")

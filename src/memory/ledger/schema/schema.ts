@@ -63,7 +63,7 @@ CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
 END;
 `;
 
-/** For each version, the statements that migrate a ledger to the next version. They run in the transaction that raises `user_version`. */
+/** Statements that migrate a ledger to the next version, by its present version. They run in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   // In version 1 a trigger indexed the words of a new drawer; now the writer does. Indexing them twice would corrupt the index.
   1: `

@@ -1,5 +1,5 @@
 /**
- * Implements ConversationTx over SQLite: conversations and the drawers that were shown in them, inside one write. Lives on the writer
+ * Implements ConversationTx over SQLite: conversations and the drawers that were shown in them, inside one write. Runs on the writer
  * thread.
  */
 import type { Conversation, ConversationTx } from "../../port/outcome.ts";

@@ -189,7 +189,7 @@ export class Batch {
       .get(this.#collection.metadataSegment, id, seq) as number;
   }
 
-  /** Returns for each key the column with its present value. */
+  /** Returns the column with the present value of each key. */
   #columns(row: number): Map<string, Column> {
     const tables = ["embedding_metadata", ...(this.#hasArrays ? ["embedding_metadata_array"] : [])];
     return new Map(
