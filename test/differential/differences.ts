@@ -349,6 +349,6 @@ export const MISSING_FILES: readonly { file: string; what: string; why: string }
     why:
       "neither version reads it, and it does not say whether the write was made; our journal records who wrote what, and when, in " +
       "the transaction of the write itself, for `MEMPALACE_AUDIT_DAYS`, and `palace history undo` uses it. `palace forget` would have " +
-      "to search a second copy",
+      "to search this second copy, too",
   },
 ];

@@ -36,7 +36,7 @@ test("a score stays between 0 and 1, each outcome counts once, and the last ten 
   expect(afterOutcome(newStanding(0.1), { outcome: "failed", atMs: NOW_MS, reason: "no", weight: 1 }).score).toBe(0);
 });
 
-test("an outcome with half the weight changes score and successes by half", () => {
+test("an outcome with half the weight changes score and successes half as much", () => {
   const half = afterOutcome(newStanding(0.5), { outcome: "worked", atMs: NOW_MS, reason: null, weight: 0.5 });
   expect(half).toMatchObject({ score: 0.6, uses: 1, successes: 0.5 });
 });

@@ -162,7 +162,7 @@ test("a changed or deleted drawer leaves no other spellings of its words in the 
   expect(await palace.texts("接口", { mode: "lexical" })).toEqual([]);
 });
 
-test("a rewritten ledger has no word of a deleted drawer in any spelling, and repair makes the spellings again", () => {
+test("a rewritten ledger has no word of a deleted drawer in any spelling; `palace repair` adds the other spellings again", () => {
   const writer = new LedgerWriter(file, applyWrite, { formsOf });
   try {
     add(writer, ["Größenwahn", NOTE]);
