@@ -6,14 +6,14 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_970,
   config: 1_608,
   wire: 4_281,
-  memory: 20_242,
+  memory: 20_243,
   agents: 5_280,
   mempalace: 8_961,
   feeders: 9_150,
   devbox: 2_556,
   learning: 5_155,
   broker: 10_356,
-  cli: 13_457,
+  cli: 13_458,
   ui: 2_966,
 };
 
