@@ -12,6 +12,10 @@ import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
 import { hasFlag, runVerb, type Verb } from "../cli/define-verb.ts";
 
+/** Calls that delete or replace memories, settings of agents, or tokens. */
+const HARMFUL =
+  /^palace (?:rm|forget|history undo|(?:backup|devbox) restore|devbox down|(?:install|bridge|outcome) remove|outcome forget|(?:bridge token|gate) revoke|repair migrate)\b/;
+
 await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), process.env);
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -135,11 +139,7 @@ function nearestCall(typed: string, words: readonly string[], means: (word: stri
   return near === undefined ? undefined : means(near);
 }
 
-/** Calls that delete or replace memories, settings of agents, or tokens. */
-const HARMFUL =
-  /^palace (?:rm|forget|history undo|(?:backup|devbox) restore|devbox down|(?:install|bridge|outcome) remove|outcome forget|(?:bridge token|gate) revoke|repair migrate)\b/;
-
-/** Returns what such a call does, and undefined for any other call. */
+/** Returns what a harmful call does, and undefined for any other call. */
 function harmOf(call: string): string | undefined {
   if (!HARMFUL.test(call)) return undefined;
   const [, verb = "", sub = ""] = call.split(" ");

@@ -68,24 +68,18 @@ test("a mistyped subverb gets the nearest one as a suggestion, and nothing runs"
     ["backup verfy", "backup verify"],
     ["backup restor", "backup restore` \\(replace the palace with a backup\\)"],
     ["token lst", "bridge token list"],
-    ["bridge token lst", "bridge token list"],
-    ["bridge statsu", "bridge status"],
-    ["status lgos", "status logs"],
     ["status spool lst", "status spool list"],
-    ["config lst", "config list"],
-    ["outcome lst", "outcome list"],
     ["events lst", "events list"],
     ["events task creat", "events task create"],
-    ["mine dcos", "mine docs"],
     ["history udno", "history undo"],
-    ["devbox shel", "devbox shell"],
   ];
-  for (const [line, meant] of suggested) {
-    const { code, stdout, stderr } = await palace.run("palace", line.split(" "), { cwd: palace.home });
+  const runs = suggested.map(([line]) => palace.run("palace", line.split(" "), { cwd: palace.home }));
+  for (const [at, { code, stdout, stderr }] of (await Promise.all(runs)).entries()) {
+    const [line = "", meant = ""] = suggested[at] ?? [];
     expect([code, stdout], line).toEqual([2, ""]);
     expect(stderr, line).toMatch(new RegExp(`\\n {2}did you mean \`\\S*palace ${meant}.*\\?`));
   }
-  for (const line of ["status quux", "bridge token quux", "config get quux", "devbox restart", "bridge remote"])
+  for (const line of ["status quux", "config get quux", "devbox restart"])
     expect((await palace.run("palace", line.split(" "))).stderr, line).not.toContain("did you mean");
 });
 
