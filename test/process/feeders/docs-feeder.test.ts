@@ -1,33 +1,11 @@
 /** Tests `mempalace-docs` against a real broker. It files each document once, loses none, and writes no drawer of an unchanged project. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { FeedReport } from "../../../src/feeders/doc-miner/run.ts";
+import { createProject, feed, PARAGRAPH, put } from "../../helpers/documents.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
-
-const PARAGRAPH = "The broker is the only process that writes the palace; everybody else asks it through a door. ";
-
-function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), content);
-}
-
-/** Creates a project folder in the palace's own temporary home. */
-function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
-  const root = join(palace.home, "src", name);
-  for (const path of files) put(root, path);
-  return root;
-}
-
-type Report = FeedReport & { wouldFile?: string[]; error?: { code: string; hint: string } };
-
-async function feed(palace: TestPalace, args: string[], env = {}): Promise<Report & { code: number | null }> {
-  const { code, stdout, stderr } = await palace.run("mempalace-docs", [...args, "--json"], { env });
-  expect(stdout, stderr).not.toBe("");
-  return { code, ...(JSON.parse(stdout) as Report) };
-}
 
 /** Returns the number of drawers in the palace for each `source_file`. */
 async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, number>> {

@@ -1,31 +1,9 @@
 /** Tests `mempalace-docs` when a folder holds another project than before: no document of the first project is removed or replaced. */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FeedReport } from "../../../src/feeders/doc-miner/run.ts";
+import { createProject, feed, PARAGRAPH, put } from "../../helpers/documents.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
-
-const PARAGRAPH = "The broker is the only process that writes the palace; everybody else asks it through a door. ";
-
-function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), content);
-}
-
-/** Creates a project folder in the palace's own temporary home. */
-function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
-  const root = join(palace.home, "src", name);
-  for (const path of files) put(root, path);
-  return root;
-}
-
-type Report = FeedReport & { error?: { code: string; hint: string } };
-
-async function feed(palace: TestPalace, args: string[]): Promise<Report & { code: number | null }> {
-  const { code, stdout, stderr } = await palace.run("mempalace-docs", [...args, "--json"]);
-  expect(stdout, stderr).not.toBe("");
-  return { code, ...(JSON.parse(stdout) as Report) };
-}
 
 /** Returns the number of documents in the palace. */
 async function documentsIn(palace: TestPalace, wing: string): Promise<number> {
