@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
-import { CLOSETS, DRAWERS } from "../ledger/outbox-kinds.ts";
+import { CLOSETS, DRAWERS, removedPrefix } from "../ledger/outbox-kinds.ts";
 import { OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { type Draft, makeDraft } from "./draft.ts";
@@ -44,7 +44,7 @@ export function listAllAgain(folder: string): void {
       const forget = ledger.prepare("DELETE FROM meta WHERE key = ?");
       for (const key of PUBLIC_MARKS) forget.run(key);
       for (const listed of [DRAWERS, CLOSETS]) {
-        ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE 'removed:${listed.table}:%'`);
+        ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE '${removedPrefix(listed)}%'`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
       // The links' files may be outside the folders that a restore replaces. A link that they lack would then count as deleted.

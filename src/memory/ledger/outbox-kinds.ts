@@ -30,8 +30,8 @@ export const CLOSETS: OutboxKind = {
   target: "closet_target",
 };
 
-/**
- * Returns the key in `meta` of a removed row that an earlier palace may still have. `id`: SQL. The key without an id has the ids of the
- * earlier palaces' collections, each after a `#`.
- */
-export const removedKey = ({ table }: Pick<OutboxKind, "table">, id: string): string => `'removed:${table}:' || ${id}`;
+/** Returns the beginning of the keys in `meta` that name removed rows. This key itself has the ids of the earlier palaces' collections. */
+export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
+
+/** Returns, as SQL, the key in `meta` of a removed row that an earlier palace may still have. `id`: SQL. */
+export const removedKey = (kind: Pick<OutboxKind, "table">, id: string): string => `'${removedPrefix(kind)}' || ${id}`;

@@ -3,7 +3,7 @@
  * and adds them again. Runs on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
-import { type OutboxKind, removedKey } from "../outbox-kinds.ts";
+import { type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
 
 /** Number of rows that `retarget` lists in one transaction. Other writes wait for one transaction, a few milliseconds. */
 const LISTED_MAX = 2_000;
@@ -28,7 +28,7 @@ export class OutboxList {
     const { table, sendable, joined, target } = kind;
     this.#target = target;
     const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${sendable}`;
-    const [prefix, end] = [`removed:${table}:`, `removed:${table};`];
+    const prefix = removedPrefix(kind);
     this.#statements = {
       done: database.prepare(`DELETE FROM ${table} WHERE id = ? AND seq = ?`),
       noteEarlier: database.prepare(
@@ -41,7 +41,7 @@ export class OutboxList {
       ),
       listRemovals: database.prepare(
         `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT o.id, CAST(unixepoch('subsec') * 1000 AS INTEGER)
-           FROM (SELECT substr(key, ${prefix.length + 1}) AS id FROM meta WHERE key > '${prefix}' AND key < '${end}') o ${joined}
+           FROM (SELECT substr(key, ${prefix.length + 1}) AS id FROM meta WHERE key > '${prefix}' AND key < '${prefix}\u{10FFFF}') o ${joined}
            WHERE c.id IS NULL AND EXISTS (SELECT 1 FROM meta WHERE key = '${prefix}' AND instr(value, ?) > 0)`,
       ),
       listAll: database.prepare(`${list} ORDER BY c.row`),
