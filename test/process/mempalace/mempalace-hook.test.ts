@@ -163,7 +163,7 @@ test(
 );
 
 test(
-  "a session in a folder whose name is no wing's name gets its checkpoint and is mined",
+  "a session in a folder such as `c++`, which is not a valid name of a wing, gets its checkpoint and is mined",
   { timeout: TIMEOUT_MS },
   async () => {
     await using palace = createTestPalace();
