@@ -3,7 +3,7 @@
  * on every host. For contract, process and kill tests.
  */
 import { engineMissing } from "../../scripts/engine.ts";
-import { buildImage, containerOf, NamedContainer } from "./docker-box.ts";
+import { buildImage, containerOf, NamedContainer, pause } from "./docker-box.ts";
 import { freePort } from "./free-port.ts";
 
 const READY_TIMEOUT_MS = 120_000;
@@ -42,7 +42,7 @@ export async function startChroma(): Promise<ChromaServer> {
       await container.start();
       await ready(url);
     },
-    pause: () => container.pause(),
+    pause: () => pause(started.getId()),
     resume: () => container.unpause(),
     createDatabase: async () => {
       const name = `test_${crypto.randomUUID().slice(0, 8)}`;

@@ -2,6 +2,7 @@
  * Makes containers through testcontainers. docker-run.ts knows them by their names and removes them after a killed run, because the image
  * of testcontainers' own reaper cannot be pulled everywhere. An agent's stdio uses the `docker` command, as users wire it.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
 import { execa } from "execa";
 import { GenericContainer, getContainerRuntimeClient, Network, type StartedNetwork, Wait } from "testcontainers";
@@ -11,7 +12,8 @@ import { ROOT } from "./palace.ts";
 
 const CALL_TIMEOUT_MS = 120_000;
 const STARTUP_MAX_MS = 300_000;
-const PAUSE_TRIES = 10;
+const PAUSE_MAX_MS = 30_000;
+const PAUSE_WAIT_MS = 200;
 
 export type Mount = { source: string; target: string; mode?: "ro" };
 
@@ -81,16 +83,18 @@ export async function execIn(container: string, command: readonly string[], opti
 }
 
 /**
- * Pauses a container. On a busy machine Docker fails if a container starts processes all the time ("unable to freeze"), so this tries ten
- * times.
+ * Pauses a container. On a busy machine Docker fails while the container starts processes or waits for its disk ("unable to freeze"), so this
+ * tries again for half a minute.
  */
 export async function pause(name: string): Promise<void> {
   const container = await containerOf(name);
-  for (let left = PAUSE_TRIES; ; left--)
+  const deadline = Date.now() + PAUSE_MAX_MS;
+  for (;;)
     try {
       return void (await container.pause());
     } catch (error) {
-      if (left <= 1 || !String(error).includes("unable to freeze")) throw error;
+      if (Date.now() > deadline || !String(error).includes("unable to freeze")) throw error;
+      await delay(PAUSE_WAIT_MS);
     }
 }
 
