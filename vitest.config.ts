@@ -17,6 +17,13 @@ const project = (name: string, include: string[], timeoutMs: number, isolate = t
   },
 });
 
+/** Matches errors of Docker's own runtime, which sometimes cannot start or pause a container on a busy machine. Only such a test runs again. */
+const ENGINE_FAULT = /OCI runtime|unable to freeze|failed to create (?:shim )?task/;
+
+const withEngine = ({ test }: ReturnType<typeof project>) => ({
+  test: { ...test, retry: { count: 2, delay: 1_000, condition: ENGINE_FAULT } },
+});
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -37,8 +44,8 @@ export default defineConfig({
       // Regressions that start a broker need the time of a process test.
       project("process", ["test/{process,regressions/process}/**/*.test.ts"], 300_000, SHARED),
       project("seeded", ["test/{simulation,differential,fuzz}/**/*.test.ts"], 300_000),
-      project("containers", ["test/{topology,stack}/**/*.test.ts"], 900_000),
-      project("agents", ["test/agents/**/*.test.ts"], 900_000),
+      withEngine(project("containers", ["test/{topology,stack}/**/*.test.ts"], 900_000)),
+      withEngine(project("agents", ["test/agents/**/*.test.ts"], 900_000)),
       project("install", ["test/install/**/*.test.ts"], 900_000),
       project("soak", ["test/soak/**/*.test.ts"], 300_000),
     ],
