@@ -57,8 +57,8 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory that helped with
- * another question would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
+ * Exponent of a memory's likeness in `worth`. If likeness and outcomes were added, as in `rank`, a memory that helped with another question
+ * would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 

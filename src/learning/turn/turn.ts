@@ -22,7 +22,7 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Metadata fields with a memory's place, owner and standing. */
+/** Metadata fields that a program may not set, because they give a memory's place, owner and standing. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
