@@ -85,7 +85,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** Returns true if size and time are as noted and the palace still has the noted source. Does not read the file. */
+/** Returns true if the file has the size and time in the notes, and the palace still has the source as noted. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);

@@ -43,7 +43,7 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** Returns true if size and time are as noted and the palace still has the noted document. It does not read the file. */
+/** Returns true if the file has the size and time in its note, and the palace still has the document as noted. Does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
