@@ -43,7 +43,7 @@ export type Plan = {
   blocked: PalaceError | undefined;
 };
 
-/** `lines`: the command that prints the lines to write by hand. */
+/** Facts that a plan needs about an agent. `lines`: the command that prints the lines to write by hand. */
 type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 

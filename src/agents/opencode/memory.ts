@@ -1,6 +1,6 @@
 /**
- * Adds the memory to opencode's sessions: the wake-up text and the texts of memory with outcomes for a prompt. Also files the sessions.
- * Both generations of the plugin report their events here.
+ * Adds the memory to opencode's sessions: the wake-up text and, for each prompt, the memories ranked by outcomes and the question for
+ * scores. Also files the sessions. Both generations of the plugin report their events here.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
