@@ -1,4 +1,4 @@
-/** All git worktrees of a project share one name, and each document is filed once. The real git makes the worktrees. */
+/** Tests that all git worktrees of a project share one name, and that each document is filed once. The real git makes the worktrees. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
