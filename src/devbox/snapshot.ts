@@ -153,7 +153,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   const written = finished(part);
   sum.once("error", (error) => part.destroy(error));
   written.catch((error: Error) => sum.destroy(error));
-  // Waits for the end of the program even on a full disk. The old stack could not start beside it.
+  // Waits for the end of the program even on a full disk, because the old stack could not start while the program runs.
   const { code, said } = await runOneOff(engine, project, { ...program, stdout: sum });
   await written;
   if (code !== 0) throw copyFailed(file, said);

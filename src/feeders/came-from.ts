@@ -30,7 +30,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   };
 }
 
-/** Shows a source as users know it: the file's path within its project, or the path that they would type here. */
+/** Shows a source as users know it: the file's path within its project, or the path that they would type in the current folder. */
 export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }

@@ -111,7 +111,7 @@ function killHard(pid: number): void {
   }
 }
 
-/** Asserts that every acknowledged drawer exists once, no deleted one exists, and the ledger's tables agree. */
+/** Asserts that every acknowledged drawer exists once, that no deleted drawer exists, and that the ledger's tables agree. */
 export async function assertWhole(
   palace: TestPalace,
   present: ReadonlySet<string>,

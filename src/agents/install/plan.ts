@@ -39,7 +39,7 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** Error that explains why nothing can be written: a file is read-only. */
+  /** Error about a read-only file, because of which the plan cannot be carried out. */
   blocked: PalaceError | undefined;
 };
 

@@ -24,7 +24,7 @@ export type Hooks = {
   dispose(): Promise<void>;
 };
 
-/** Matches the request for a title, which uses the same hook. */
+/** Matches the system prompt of a request for a title. opencode calls the same hook for such a request. */
 const TITLE = /\btitle generator\b/i;
 
 export function firstHooks({ client }: Input, env: Env): Hooks {

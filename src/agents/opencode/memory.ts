@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. It is filed with its parent session. */
+  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. The parent session includes it. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);

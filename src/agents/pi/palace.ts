@@ -67,7 +67,7 @@ export default function palace(pi: Pi): void {
 
   on("session_start", async ({ reason }, ctx) => {
     const id = ctx.sessionManager.getSessionId();
-    // pi 1.5 sends this event twice for a session that it starts itself.
+    // Ignores a repeated event: pi 1.5 sends this event twice for a session that it starts itself.
     if (id !== session) {
       session = id;
       due = settings.wakeUp && isFresh(reason, ctx) ? owe(id) : undefined;

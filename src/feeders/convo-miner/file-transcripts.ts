@@ -123,7 +123,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation, by the conversation's SHA-256. People export a conversation again under another name. */
+/** Returns the source of each filed conversation by its SHA-256, because people export a conversation under several names. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

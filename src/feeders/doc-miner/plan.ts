@@ -61,7 +61,7 @@ export function isFiled(
 
 /**
  * Returns this project's filing records by path. A document that was filed from another home directory (host and container) keeps its
- * source_file. The part of its staged path below the staging area identifies it.
+ * source_file. It is identified by the part of its staged path below the staging area.
  */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);

@@ -21,7 +21,7 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. A null in its place means that filing began and may not have ended. */
+/** Record of one document. A null in place of a record means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
   /** Kind of the refusal of an office document. */
@@ -155,7 +155,7 @@ export function unstageDocument(stage: Stage, path: string): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // The name may now be a folder with other documents.
+    // Keeps a folder of that name, because it has other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;

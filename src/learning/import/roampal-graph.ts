@@ -28,7 +28,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries. A newer import replaces an entry; no other code changes one. */
+/** Stores imported entries. A newer import replaces an entry; no other code changes the entries. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {

@@ -101,7 +101,7 @@ function nthId(collection: Collection, seed: string, nth: number): string {
   return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
 }
 
-/** Returns an unused id. The first candidate may be taken, because ids have only eight digits, which are unique over all collections. */
+/** Returns an unused id. The first candidate may be taken: an id has only eight digits, and no two memories may share them. */
 function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);

@@ -1,4 +1,4 @@
-/** Rules for an agent's facts: which content is allowed, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
+/** Rules for an agent's facts: which content is allowed, and which fact a text names. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
 import { parseJson } from "../../base/parse-json.ts";
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
@@ -38,8 +38,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact, if
- * its cosine is at least `enough`. `near`: facts by meaning, nearest first. The caller has already looked for a fact with this id or text.
+ * Returns the id of the fact that a text refers to: the nearest fact that contains the text or is contained in it, else the nearest fact,
+ * if its cosine is at least `enough`. `near`: facts by meaning, nearest first. The caller has already looked for an equal id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();

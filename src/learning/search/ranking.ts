@@ -29,7 +29,7 @@ export function learnedScore({ collection, standing, weight }: Rankable): number
   return (1 - share) * score + share * bound;
 }
 
-/** Returns the successes. Rows of other programs may have uses without successes; their score is then the rate. */
+/** Returns the number of successes. For rows of other programs that have uses but no successes, the score counts as the success rate. */
 function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }

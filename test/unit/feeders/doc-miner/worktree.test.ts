@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree has its project's name, even after its deletion", async () => {
+test("a worktree has its project's name, even after the worktree is deleted", async () => {
   const shop = join(root, "my-shop");
   expect(projectFolder(join(shop, ".claude/worktrees/fix-cart"))).toBe(shop);
   expect(projectFolder(join(shop, ".claude/worktrees/gone/docs"))).toBe(shop);
