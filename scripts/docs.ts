@@ -152,7 +152,7 @@ You may also edit the file by hand. It is a JSON object; comments and trailing c
 - Tokens, passphrases and API keys do not belong in this file. \`palace config set\` refuses them and says what to use instead.
 - The file is not part of a backup, and \`palace backup restore\` does not touch it: it names folders and doors of one machine. Copy it by hand if another machine should have the same settings.`;
 
-const VARIABLES_INTRO = `These belong to one process, one machine or one agent, or they are secrets.`;
+const VARIABLES_INTRO = `These variables belong to one process, one machine or one agent, or they are secrets.`;
 
 const COMPOSE_SECTION = `## In the compose stack
 
@@ -176,10 +176,10 @@ function differencesPage(): string {
 
 function toolsPage(): string {
   const surfaces = {
-    palace: ["Tools of the palace", "They have MemPalace's names, parameters and answers."],
+    palace: ["Tools of the palace", "These tools have MemPalace's names, parameters and answers."],
     outcome: [
       "Tools of memory that learns",
-      "They have Roampal's names. `palace config set outcomes on` turns them on.",
+      "These tools have Roampal's names. `palace config set outcomes on` turns them on.",
     ],
   } as const satisfies Record<Tool["surface"], readonly [string, string]>;
   const sections = Object.entries(surfaces).map(([surface, [title, intro]]) => {
@@ -214,7 +214,7 @@ function offersSection(): string {
     `${description}. ${given.map((one) => `\`${one.name}\`: ${one.description}`).join("; ")}`,
   ]);
   const intro =
-    `Clients of MCP ${MODERN_MCP_VERSION} find these as well. They also get every answer of the palace's tools as a value ` +
+    `Clients of MCP ${MODERN_MCP_VERSION} find these resources and prompts as well. They also get every answer of the palace's tools as a value ` +
     `(\`structuredContent\`) that fits the tool's \`outputSchema\`. Clients of older revisions (${MCP_VERSIONS.toReversed().join(", ")}) ` +
     "get the same tools and answers; since 2025-03-26 with hints about what a tool does, since 2025-06-18 with titles.";
   return `## Resources and prompts\n\n${intro}\n\n${table(["Name", "Kind", "Is"], [...resources, ...prompts])}`;

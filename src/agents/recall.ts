@@ -13,7 +13,7 @@ export async function recallText(client: Client, prompt: string, maxBytes: numbe
   const query = searchedPart(prompt.trim());
   if (asksNothing(query)) return "";
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });
-  // Without a model, a hit has no similarity.
+  // A hit without a similarity was found only by words. For such a search, words such as `who` and `was` ask nothing.
   const isAsked = (hit: Record<string, unknown>): boolean => !asksNothing(query, typeof hit["similarity"] !== "number");
   const found: unknown = isRecord(answer) ? answer["results"] : undefined;
   const hits = Array.isArray(found)

@@ -203,8 +203,8 @@ export async function runCompose(
 }
 
 /**
- * Repeats a command that failed on a terminal, without the terminal, to read its message. Only for commands that may run twice. Returns
- * undefined if the second run succeeds, "" if it takes too long.
+ * Repeats a command that failed on a terminal, now without the terminal, to read its error message. Only for commands that may run twice.
+ * Returns undefined if the second run succeeds, "" if it takes too long.
  */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
@@ -216,7 +216,7 @@ export async function askAgain(place: Place, args: readonly string[], watch: Wat
   });
 }
 
-/** Returns the last step of a build, or the last container, in the output. */
+/** Returns the last step of a build, or the last container, that the output names. */
 export function atWhat(said: string): string {
   const steps = said.match(/^#\d+ \[.+$|^ ?(?:Container|Network|Volume) \S+ +\S+/gm);
   return (steps?.at(-1) ?? "working")

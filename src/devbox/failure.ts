@@ -6,10 +6,10 @@ import { composeCommand, type Place } from "./compose.ts";
 /** Maximum number of characters of an error that the user sees. */
 const SHOWN_MAX = 300;
 
-/** Message about a failed container. Compose separates the parts of a container's name by `-`, older versions by `_`. */
+/** Matches the message about a failed container. Compose separates the parts of a container's name by `-`, older versions by `_`. */
 const FAILED_BOX = /container \S+?[-_](chroma|broker|devbox|devbox-bridged)[-_]\d+ (?:is unhealthy|exited)/;
 
-/** Line of dashes in BuildKit's output. */
+/** Matches a line of dashes in BuildKit's output. */
 const RULE = /^-+$/;
 
 type Known = readonly [pattern: RegExp, hint: (place: Place) => string];

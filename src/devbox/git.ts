@@ -42,7 +42,7 @@ export async function hostIdentity(env: Env, workspace: string): Promise<Identit
   return name === "" && email === "" ? undefined : { name, email };
 }
 
-/** Gives the devbox the host's identity, once for each home. Keeps an identity that the person has set there. */
+/** Gives the devbox the host's identity, once for each home. Keeps an identity that the person has set in the devbox. */
 export async function giveIdentity(
   engine: Engine,
   project: string,
@@ -80,7 +80,7 @@ export function gitFolderOf(workspace: string): GitFolder | undefined {
   return { source, target: dirname(dirname(resolve(WORKSPACE, link))) };
 }
 
-/** Returns why git cannot work in the devbox, or undefined if it can. */
+/** Returns why git cannot work in the devbox, or undefined if git can work. */
 export function gitObstacle(workspace: string): string | undefined {
   const folder = gitFolderOf(workspace);
   if (folder !== undefined && `${folder.source}${folder.target}`.includes(":"))
@@ -88,7 +88,7 @@ export function gitObstacle(workspace: string): string | undefined {
   const link = linkOf(workspace);
   const own = link === undefined ? undefined : realPath(resolve(workspace, link));
   if (folder !== undefined || own === undefined || isInside(workspace, own)) return undefined;
-  // Git would look for a submodule's work tree beside its folder, not in /workspace.
+  // For a submodule, git would look for the work tree beside its git folder, not in /workspace.
   return /^\s*worktree\s*=/m.test(readText(join(own, "config")) ?? "")
     ? "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace"
     : `git will not work in the devbox: ${own} is not a worktree's folder that git made for this workspace, so it is not mounted; git -C ${quoted(workspace)} worktree repair may help`;

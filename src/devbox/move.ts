@@ -48,8 +48,8 @@ sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
 /**
- * Finds the project whose memory is to be moved here, if any. Errors: CONFIG_USAGE in these cases: this folder's memory has another project
- * name and the user has not chosen; the named project has no volumes or belongs to another folder; this project has its own volumes.
+ * Finds the project whose memory to copy into this folder's project. Errors: CONFIG_USAGE if this folder's memory has another project name
+ * and the user has not chosen; if the named project has no volumes or another folder; if this project has its own volumes.
  */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
@@ -159,7 +159,7 @@ async function openBefore({ engine, engineId, state, place }: Here, project: str
   return { stack, place: there, note };
 }
 
-/** Returns true if the new stack may have run: a copy only creates containers. Missing containers prove nothing. */
+/** Returns true if the new stack may have run. A copy only creates its containers and starts none; missing containers prove nothing. */
 async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   const boxes = await boxesOf(engine, stack.project);
   if (boxes.length === 0) return true;

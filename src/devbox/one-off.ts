@@ -61,12 +61,12 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     stdout.on("drain", () => stream.resume());
     const broken = new Promise<never>((_, failed) => stdout.once("error", failed));
     const ended = finished(stream, { writable: false });
-    // If the connection to Docker or the output is lost now, the start or the wait below reports it.
+    // Prevents an unhandled rejection if the connection to Docker or the output is lost now: the start or the wait below reports the error.
     for (const lost of [broken, ended]) lost.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
     const waited = Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
-    // If the output cannot be written, the program ends here, because it may hold the memory's lock.
+    // If the output cannot be written, stops waiting. The container is then removed, because its program may hold the memory's lock.
     const [{ StatusCode }] = await Promise.race([waited, broken]);
     stdout.end();
     return { code: StatusCode, said: said.trim() };

@@ -1,6 +1,6 @@
 /**
- * Copy of the stack's volumes on the host, made while no process writes. `palace.tar` is a backup from `palace backup`, and is verified
- * here. `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
+ * Copies the stack's volumes to the host, while no process writes. `palace.tar` is a backup from `palace backup`, verified at once.
+ * `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -153,7 +153,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   const written = finished(part);
   sum.once("error", (error) => part.destroy(error));
   written.catch((error: Error) => sum.destroy(error));
-  // Waits for the end of the program even on a full disk. The old stack could not start beside it.
+  // Waits for the end of the program even on a full disk, because the old stack could not start while the program runs.
   const { code, said } = await runOneOff(engine, project, { ...program, stdout: sum });
   await written;
   if (code !== 0) throw copyFailed(file, said);

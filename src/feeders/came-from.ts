@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** `searched`: files and folders whose bytes are searched. `listed`: files whose bytes do not contain their text in readable form. */
+/** Files that may contain an erased text. `searched`: their bytes are searched. `listed`: the search may miss the text in them. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
@@ -20,7 +20,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   const { opencodeDatabase, claudeCodeDir, piDir } = config.sessions;
   // A source without an absolute path is a name, not a file in the working directory.
   const files = sources.flatMap((source) => [source, ...originalsOf(source, placeOf(config))]).filter(isAbsolute);
-  // The text of these files is compressed or encoded.
+  // Office documents contain their text compressed or encoded, so a search of their bytes does not find it.
   const office = files.filter((file) => FORMATS_READ.has(extname(file).toLowerCase()));
   // A search of the bytes misses a text that spans several database pages, so the databases are listed too.
   const databases = sources.some((source) => OF_OPENCODE.test(source)) ? [opencodeDatabase] : [];
@@ -30,7 +30,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   };
 }
 
-/** Shows a source as users know it: the file's path within its project, or the path that they would type here. */
+/** Shows a source as users know it: the file's path within its project, or the path that they would type in the current folder. */
 export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }

@@ -15,7 +15,7 @@ export function decodeText(bytes: Buffer): Decoded {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const found = decoded((hasMark ? bytes.subarray(3) : bytes).toString("utf8"));
   if (found.lost === 0 || hasMark || bytes.includes(0)) return found;
-  // In damaged UTF-8 most characters above ASCII are still valid.
+  // Keeps the UTF-8 text if at least half of the characters above ASCII are valid: then it is damaged UTF-8, not another encoding.
   const whole = (found.text.match(/[^\x00-\x7f\ufffd]/g) ?? []).length;
   if (whole >= found.lost || OF_OTHERS.test(bytes.toString("latin1"))) return found;
   return { text: new TextDecoder("windows-1252").decode(bytes), lost: 0 };

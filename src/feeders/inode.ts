@@ -1,6 +1,6 @@
 /**
- * Returns the identity of the folder that a source was read from, as upstream 3.11 notes it. `sync` compares this identity before it
- * removes anything. All feeders use it.
+ * Finds the identity of the folder that a source was read from, as upstream 3.11 notes it. `sync` compares this identity before it removes
+ * anything. All feeders use it.
  */
 import { statSync } from "node:fs";
 

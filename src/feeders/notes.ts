@@ -53,7 +53,7 @@ export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: st
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** Returns true if size and time are as noted. */
+/** Returns true if the source still has the size and time in its note. */
 export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }

@@ -79,7 +79,7 @@ export async function fileEach<File>(
 
 type Failures = Pick<RunReport, "skipped" | "failed">;
 
-/** Counts a source that the broker refuses; the others may still be filed. Throws the given error if it is not only about this source. */
+/** Counts a source that the broker refuses; other sources may still be filed. Throws an error that is not only about this source. */
 export function countRefused(
   report: Failures,
   file: string,

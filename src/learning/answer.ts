@@ -37,7 +37,7 @@ function refusal(error: unknown): OutcomeAnswer {
   throw error;
 }
 
-/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if the text meant no fact. */
+/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if no stored fact matched the given text. */
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>

@@ -154,7 +154,7 @@ export async function listen(onNews: (news: News | undefined) => void): Promise<
   );
 }
 
-/** Reads news until the session is over, and connects again if the connection ends. EventSource could not send the session. */
+/** Reads news until the session is over, and connects again after a lost connection. EventSource cannot send the session's header. */
 async function readNews(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {

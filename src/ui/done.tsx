@@ -14,7 +14,7 @@ const EVENT = "palace-done";
 /** Does a write and announces it. `canUndo`: true if the write can be undone and the role allows that. */
 export async function doneWith<T>(says: string, canUndo: boolean, write: () => Promise<T>): Promise<T> {
   const result = await write();
-  // The broker's clock dates the writes. It may differ from the browser's.
+  // Takes the time of the newest write from the broker, because the broker's clock dates the writes and may differ from the browser's.
   const newest = canUndo ? await call("memory.audit", { agent: OURS, limit: 1 }).catch(() => undefined) : undefined;
   const { at_ms: at, seq } = newest?.entries[0] ?? {};
   announce({ says, ...(at !== undefined && seq !== undefined && { undo: { sinceMs: at, untilMs: at, seq } }) });

@@ -17,7 +17,7 @@ const NEAR = 7;
 const WRITES_LOOKED_AT = 500;
 const CODE = /\.(?:[cm]?[jt]sx?|py|rs|go|c|h|cc|cpp|java|rb|sh|sql|json|ya?ml|toml|css|html)$/i;
 const CHANGES: readonly Change[] = ["edit", "move", "delete", "forget"];
-/** Metadata fields that have a separate line or are useless to a person. */
+/** Metadata fields that the view does not list, because they have a separate line or are useless to a person. */
 const TOLD = [
   "wing",
   "room",

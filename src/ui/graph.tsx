@@ -147,7 +147,7 @@ function edgesOf(facts: readonly Fact[], places: ReadonlyMap<string, Place>): Ed
     seen.add(text);
     const key = JSON.stringify([one, other].sort());
     const [first] = places.values();
-    // A line begins at the entity in the middle, so that the line's word is near the neighbour.
+    // Each line begins at the entity in the middle, so that the label of the line is near the neighbour.
     const ends = to === first ? { from: to, to: from } : { from, to };
     const edge = edges.get(key) ?? { key, ...ends, facts: [] };
     edge.facts.push(fact);

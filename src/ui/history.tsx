@@ -16,7 +16,7 @@ const DIGEST = /, sha256 [0-9a-f]{64}/g;
 export function History({ agent, changed }: { agent: string | undefined; changed: number }) {
   const filter = agent === undefined ? {} : { agent };
   const [older, setOlder] = useState<AuditEntry[]>([]);
-  // While older writes are shown, new writes do not move them.
+  // Keeps the newest writes as they are while older writes are shown, so that new writes do not move the list.
   const still = useRef(changed);
   if (older.length === 0) still.current = changed;
   const newest = useLoaded(() => call("memory.audit", { ...filter, limit: PAGE }), [agent], still.current);
@@ -91,7 +91,7 @@ function Undo({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const asked = (untilMs: number) => ({ agent, sinceMs, ...(isAll ? { untilMs } : { untilMs: sinceMs, seq }) });
   const plan = useLoaded(() => call("memory.undoPreview", asked(Number.MAX_SAFE_INTEGER)), [seq, isAll]);
   const undo = async () => {
-    // Sets a limit now, so that later writes stay.
+    // Fixes the time limit before the undo, so that the undo spares writes that come later.
     const latestMs = Math.max(Date.now(), plan.value?.latest_ms ?? 0);
     const done = await call("memory.undo", asked(latestMs));
     const left = done.refused === 0 ? "" : `; ${plural(done.refused, "change")} of others since then stayed`;

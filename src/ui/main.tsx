@@ -63,7 +63,7 @@ function View({ view, params, news, session }: ViewProps) {
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
-  // The key closes the dialogs of one drawer before the page shows another one, and forgets the hits of the last question.
+  // A new key makes a new view: the dialogs of the previous drawer close, and the hits of the previous question disappear.
   const key = params.toString();
   if (view === "drawer") return <DrawerView key={key} id={param("id") ?? ""} role={session.role} changed={changed} />;
   if (view === "search") return <Search key={key} query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
@@ -103,7 +103,7 @@ function Top({ view, isLive, role, onAdd }: TopProps) {
   );
 }
 
-/** Jumps within the page. A link cannot do this, because the part of the address after # names the view. */
+/** Moves the focus to the page's content. A link cannot do this, because the part of the address after # names the view. */
 function toContent(event: Event): void {
   event.preventDefault();
   document.getElementById("content")?.focus();

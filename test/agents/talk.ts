@@ -1,6 +1,6 @@
 /**
- * Holds a conversation with a real agent that has memory with outcomes, in any place. It reads the text that the model sees, the stored
- * exchanges and the questions of the memory.
+ * Holds a conversation with a real agent that has the memory that learns from outcomes, in any place. It reads the text that the model
+ * sees, the stored exchanges and the questions of the memory.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";

@@ -46,7 +46,7 @@ function moment(document: number): string {
   return new Date(FIRST_AT_MS + document * STEP_MS).toISOString().slice(0, 19);
 }
 
-/** Moments of a start. The first search loads the indexes. */
+/** Points of a broker's start that are timed. The first search loads the indexes. */
 const STARTED: readonly [string, (client: Client) => Promise<boolean>][] = [
   [
     "open (start to ready)",

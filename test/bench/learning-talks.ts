@@ -76,7 +76,7 @@ async function search(client: Client, query: string): Promise<{ id: string; text
   }));
 }
 
-/** Calls a tool of memory with outcomes and returns its text. */
+/** Calls a tool of the memory that learns from outcomes, and returns its text. */
 export async function sentence(client: Client, name: string, args: object): Promise<string> {
   return ((await client.callTool(name, args as never)) as { text: string }).text;
 }

@@ -133,7 +133,7 @@ function watchLoop(file: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** Returns the longest pause of the broker's main thread since then, in time and in processor time. */
+/** Returns the longest pause of the broker's main thread since `sinceMs`, in time and in processor time. */
 function longestGap(file: string, sinceMs: number): { wallMs: number; cpuMs: number } {
   const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   const gaps = lines.map((line) => JSON.parse(line) as Gap).filter(({ atMs }) => atMs >= sinceMs);

@@ -98,7 +98,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // With a few hundred drawers both sides spend most of the time on starting.
+      // Sets a bar only for the full size, because with a few hundred drawers both sides spend most of the time on starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),

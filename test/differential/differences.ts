@@ -214,7 +214,7 @@ export const DIFFERENCES: readonly Difference[] = [
     versions: BOTH,
     tools: ["search"],
     what: "with `explain`, `neighbors`, `now` or `scope`, which only we know, a hit has `explain` and `neighbors`, and an answer has `reranked`",
-    why: "additive: they change nothing that both have",
+    why: "additive: they do not change the fields that both have",
     mend: (theirs, ours, { own }) =>
       own === undefined ? undefined : [theirs, withoutKeys(ours, ["explain", "neighbors", "reranked"])],
   },

@@ -57,7 +57,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
       await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
       await box[Symbol.asyncDispose]();
       await host[Symbol.asyncDispose]();
-      // A late gate would start the host's broker again within this time.
+      // Waits for a gate that would end late and start the host's broker again.
       await delay(1_500);
       const late = processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"));
       await sshd[Symbol.asyncDispose]();

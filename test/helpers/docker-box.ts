@@ -20,7 +20,7 @@ export type Mount = { source: string; target: string; mode?: "ro" };
 /** Returns a client of the Docker daemon that `docker` uses, for requests that testcontainers does not offer. */
 export async function engine(): Promise<Dockerode> {
   const host = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
-  // testcontainers reads the variable, but not Docker's contexts.
+  // Sets the variable that testcontainers reads, because testcontainers does not read Docker's contexts.
   process.env["DOCKER_HOST"] ||= (await execa("docker", host)).stdout;
   await sweepLeftovers();
   return (await getContainerRuntimeClient()).container.dockerode;

@@ -34,7 +34,7 @@ type Holding = { part: Part; process: string; pid: string; from: number; to: num
 const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
 const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
 const holdings = new Map<string, Holding>();
-/** Grows with each handle that is found. Only the order matters. */
+/** Counter of found handles, which orders the moments at which they were found. */
 let moment = 0;
 
 /** Lists the files to watch. The next look finds later files. */

@@ -1,4 +1,4 @@
-/** Asks a real broker over the HTTP API of memory with outcomes, through its socket or the door at a port. */
+/** Asks a real broker over the HTTP API of the memory that learns from outcomes, through the broker's socket or the door at a port. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";

@@ -58,17 +58,17 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // This process looks paths up with this environment, too.
+    // The test's own process looks paths up with this environment, too.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
-    // Node keeps compiled programs there. ./scripts/test names the folder.
+    // Node keeps compiled programs in this folder, which ./scripts/test names.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     // scripts/mutate.ts asks which lines a test's processes run.
     NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
-    // A stack that runs on this machine does not belong to the test.
+    // Hides a Docker stack that runs on this machine, because it does not belong to the test.
     DOCKER_HOST: "unix:///none",
     ...options.env,
   };

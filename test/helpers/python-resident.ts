@@ -1,7 +1,7 @@
 /**
  * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The import costs seconds, a
  * fork milliseconds. A forked process has no open palace, so it reads everything from disk like a newly started Python. It also ends like
- * one, by leaving the interpreter. The other half is python-resident.py. Imported by python-mempalace.ts and python-chroma.ts.
+ * one, by leaving the interpreter. python-resident.py is the Python program. Imported by python-mempalace.ts and python-chroma.ts.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";

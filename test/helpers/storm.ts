@@ -56,7 +56,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
       if (index % 5 === 2) await change(id, { room: `moved${number}` });
       if (index % 7 === 3) await remove(id);
       else kept.push(id);
-      // An older drawer was sent to the public palace too.
+      // Changes an older drawer, because the public palace already has it.
       const [oldest, older] = kept;
       if (index % 9 === 8 && older !== undefined) await change(older, { content: `${name}, in place of another` });
       if (index % 11 === 10 && oldest !== undefined) await remove(kept.shift() ?? oldest);
@@ -111,7 +111,7 @@ function killHard(pid: number): void {
   }
 }
 
-/** Asserts that every acknowledged drawer exists once, no deleted one exists, and the ledger's tables agree. */
+/** Asserts that every acknowledged drawer exists once, that no deleted drawer exists, and that the ledger's tables agree. */
 export async function assertWhole(
   palace: TestPalace,
   present: ReadonlySet<string>,

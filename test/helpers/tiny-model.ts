@@ -60,7 +60,7 @@ function describeTokenizer(vocabulary: readonly string[]): object {
   const special = (token: string): object => ({ SpecialToken: { id: token, type_id: 0 } });
   return {
     version: "1.0",
-    // The real file has these settings, and both must be ignored.
+    // The real file has `truncation` and `padding`, and our tokenizer must ignore both.
     truncation: { direction: "Right", max_length: 128, strategy: "LongestFirst", stride: 0 },
     padding: { strategy: { Fixed: 128 }, direction: "Right", pad_id: 0, pad_type_id: 0, pad_token: "[PAD]" },
     added_tokens: SPECIALS.map((content) => ({

@@ -1,6 +1,6 @@
 /**
- * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. A transcript that
- * is well-formed here is well-formed for upstream's Python, too. The fuzz tests damage it afterwards.
+ * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. Transcripts that are
+ * well-formed for us are well-formed for upstream's Python, too. The fuzz tests damage it afterwards.
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "./random.ts";
@@ -157,7 +157,7 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
     JSON.stringify(
       Array.from({ length: chooser.between(1, 3) }, () => ({
         uuid: "x",
-        // Upstream leaves out a conversation of one message.
+        // Makes no conversation of one message, because upstream leaves it out.
         chat_messages: Array.from({ length: chooser.pick([0, 2, 3, 4, 5, 6]) }, () => {
           const text = `so ${prose(chooser)}`;
           const said = chooser.pick([{ text }, { content: [{ type: "text", text }] }]);

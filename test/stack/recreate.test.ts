@@ -1,7 +1,7 @@
 /**
  * Tests the everyday actions on a stack in each state it may have. Afterwards every acknowledged drawer, file of the home, session and line
- * of history still exists. No step had to be done by hand, and the three real agents find the earlier drawers. The cases run one after
- * another on one stack, so each case also finds the state that the earlier cases left.
+ * of history must still exist, without a step by hand, and the three real agents find the earlier drawers. The cases run one after another
+ * on one stack, so each case also finds the state that the earlier cases left.
  */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -214,7 +214,7 @@ describe.skipIf(reason)("the compose stack", () => {
       expect(answer).toContain(MEMORY.mark);
   });
 
-  test("at least one action interrupted work of the compose stack", () => {
+  test("at least one action interrupts work of the compose stack", () => {
     expect(cutOff).toBeGreaterThan(0);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A container sees a palace through a foreign mount (FUSE, which virtual machines use for shared folders). A lock taken there is not the
- * host's lock, so a process in the container must not open the palace. Uses real bindfs and a real container.
+ * Tests that a container never opens a palace that it sees through a foreign mount (FUSE, which virtual machines use for shared folders),
+ * because a lock taken in the container is not the host's lock. Uses real bindfs and a real container.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ const cannotBridge = sshdMissing ?? openFilesMissing;
 if (missing === undefined && cannotBridge !== undefined)
   console.warn(`foreign mount, bridged left out: ${cannotBridge}`);
 
-/** Opens a container that sees the palace's folder through bindfs, and removes both when it is disposed of. */
+/** Opens a container that sees the palace's folder through bindfs. Disposing of it removes the container and the mount. */
 async function openShared({ config: { paths } }: TestPalace, name: string): Promise<AsyncDisposable & { box: Box }> {
   const shared = mkdtempSync(join(tmpdir(), "palace-shared-"));
   // The container's user owns everything in the mount, so only our check keeps this user out, not file permissions.
@@ -53,7 +53,7 @@ async function openShared({ config: { paths } }: TestPalace, name: string): Prom
 describe.skipIf(missing)("a palace behind a shared folder", () => {
   beforeAll(buildImage);
 
-  test("a container never opens a palace behind a shared folder; writes are spooled, and the host's memory stays whole", async () => {
+  test("a container never opens a palace behind a shared folder, but spools writes, and the host's memory stays whole", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     const client = await palace.client();

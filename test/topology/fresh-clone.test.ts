@@ -26,7 +26,7 @@ const project = dockerName("newcomer");
 const MODEL_PORT = 18_080;
 const MODEL_URL = `http://127.0.0.1:${MODEL_PORT}`;
 
-/** test/topology/devbox.test.ts types this command in a pty. */
+/** Commands that need a terminal. test/topology/devbox.test.ts types them in a pty. */
 const NEEDS_TERMINAL = ["palace devbox shell"];
 
 describe.skipIf(missing)("a fresh clone with Docker, behind a proxy that inspects TLS", () => {

@@ -1,6 +1,7 @@
 /**
- * Docker kills a container while an agent in it spools a write, at two steps. The spool is on a volume, and the next container delivers it.
- * Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over TCP.
+ * Tests the spool of a container that Docker kills, at two steps, while an agent in it spools a write. The spool is on a volume, and the
+ * next container delivers it. Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over
+ * TCP.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +54,7 @@ async function write(shim: StdioMcp, name: string, index: number): Promise<strin
 }
 
 describe.skipIf(reason)("a container that spools writes on a volume", () => {
-  test("a container is killed while it spools a write on a volume: the next container delivers every acknowledged write exactly once", async () => {
+  test("the next container delivers every acknowledged write exactly once after a container is killed while it spools a write on a volume", async () => {
     const port = await freePort(resolveListenHost("docker"));
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://docker:${port}` } });
     const { stdout } = await palace.run("palace", ["token", "add", "box", "--json"]);

@@ -1,6 +1,6 @@
 /**
- * The broker runs on this machine, and agents in a container reach it over TCP with an address and a token. The container has the built
- * package and no palace. The agent's command line is the same as anywhere.
+ * Tests agents in a container that reach this machine's broker over TCP with an address and a token. The container has the built package
+ * and no palace. The agent's command line is the same as anywhere.
  */
 import { existsSync } from "node:fs";
 import { connect } from "node:net";

@@ -14,8 +14,8 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
 /**
- * Text that has no word of the question. By its static vector it is farther from the question than all other texts. The tiny model sees the
- * same pairs of letters in both.
+ * Text that has no word of the question. By its static vector it is farther from the question than all other texts. By the tiny model it is
+ * the nearest, because text and question consist of the same pairs of letters.
  */
 const TEXT = "corentinla mondisvera";
 const QUESTION = "colareinnt moisrandve";

@@ -68,7 +68,7 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/** Texts that the memory with outcomes adds to a prompt: the question about the last exchange, and the memories. Each may be empty. */
+/** Texts of the memory for a prompt: the question about the outcome of the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
 /** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, except for a summary. */

@@ -22,7 +22,7 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // A process that outlives its hook leaves its slot file behind. A process of MemPalace may last even longer.
+  // Removes old slot files of processes that have ended. A process that outlives its hook does not remove its slot file itself.
   removeOld(slots, HELD_MAX_MS, ".pid", (file) => isAlive(pidIn(file)));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = takePidFile(slot);
@@ -37,7 +37,7 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
-    // A process that did not start has no pid, so its slot does not block later calls.
+    // Writes pid 0 for a process that did not start, so that its slot does not block later calls.
     child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();

@@ -140,8 +140,8 @@ function turnOf({ session, cwd }: HookInput): Turn {
 }
 
 /**
- * Asks for the texts beside a prompt: the texts of memory with outcomes, and with `canRecall` the drawers that match. Returns undefined if
- * both are off or the palace does not exist.
+ * Asks for the texts beside a prompt: the memories ranked by outcomes with the question for scores, and with `canRecall` the drawers that
+ * match. Returns undefined if both are off or the palace does not exist.
  */
 async function tell(
   scene: Timed,

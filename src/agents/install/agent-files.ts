@@ -48,7 +48,7 @@ export function configFile(agent: AgentName, places: AgentPlaces): string {
   return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
 }
 
-/** Returns the existing file; if both exist, the file that opencode reads last. */
+/** Returns the existing settings file; if both files exist, the file that opencode reads last. */
 function opencodeFile({ opencodeDir }: AgentPlaces): string {
   const withComments = join(opencodeDir, "opencode.jsonc");
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
@@ -74,7 +74,7 @@ function hasSecondForm(path: string): boolean {
     const isServer = valueOf(servers, "type")?.type === "string";
     return (servers?.type === "object" && !isServer) || valueOf(root, "plugins")?.type === "array";
   } catch {
-    // The plan reports an unreadable file.
+    // Skips an unreadable file. The plan reports it.
     return false;
   }
 }

@@ -90,14 +90,14 @@ function removeBackups({ target, next }: Change): void {
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // The agent has written the file since, so we keep it.
+  // Keeps a file that the agent has written since.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);
     else if (current === undefined) rmSync(target, { force: true });
     else putFile(target, current);
   } catch {
-    // The error that caused the rollback is more useful.
+    // Does not throw this error, because the error that caused the rollback is more useful.
   }
 }
 

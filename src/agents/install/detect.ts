@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
 
-/** `version` is undefined if only running the program would show it. */
+/** An agent on this machine. `version` is undefined if only running the program would show it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS = { "claude-code": "claude", opencode: "opencode", pi: "pi" } as const;

@@ -39,11 +39,11 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** Error that explains why nothing can be written: a file is read-only. */
+  /** Error about a read-only file, because of which the plan cannot be carried out. */
   blocked: PalaceError | undefined;
 };
 
-/** `lines`: the command that prints the lines to write by hand. */
+/** Facts that a plan needs about an agent. `lines`: the command that prints the lines to write by hand. */
 type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 

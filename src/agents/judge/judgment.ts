@@ -17,10 +17,10 @@ export const INSTRUCTIONS = [
   "",
   'Reply with one JSON object and nothing else: {"outcome": "…", "memory_scores": {"ID": "…"}}.',
   "Each value is one of:",
-  "worked: the user takes the answer, or goes on to something else; the note was relied on, and right",
-  "partial: the user takes it with reservations; the note helped a little",
-  "failed: the user contradicts it or asks the same again; the note was relied on, and misled",
-  "unknown: nothing tells; the note is about something else, or was not used, or was good advice that the assistant ignored",
+  "worked: the user accepts the answer, or goes on to something else; the note was relied on, and right",
+  "partial: the user accepts the answer with reservations; the note helped a little",
+  "failed: the user contradicts the answer or asks the same question again; the note was relied on, and misled",
+  "unknown: the reply does not show it; the note is about something else, or was not used, or was good advice that the assistant ignored",
   "memory_scores has every id of memories. In doubt: unknown.",
 ].join("\n");
 

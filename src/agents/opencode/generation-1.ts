@@ -24,7 +24,7 @@ export type Hooks = {
   dispose(): Promise<void>;
 };
 
-/** Matches the request for a title, which uses the same hook. */
+/** Matches the system prompt of a request for a title. opencode calls the same hook for such a request. */
 const TITLE = /\btitle generator\b/i;
 
 export function firstHooks({ client }: Input, env: Env): Hooks {
@@ -62,7 +62,7 @@ export function firstHooks({ client }: Input, env: Env): Hooks {
     "experimental.chat.messages.transform": (_input, output) =>
       memory.safely("messages.transform", async () => {
         const id = output.messages.findLast(({ info }) => info.role === "user")?.info.sessionID ?? "";
-        // The summary must not contain the memory's texts, and cannot answer the question for scores.
+        // The summary must not contain the texts that the memory adds, and a summary cannot answer the question for scores.
         if (compacting.delete(id)) return;
         await memory.asked(id);
         output.messages.splice(0, output.messages.length, ...turns.shown(output.messages));

@@ -63,7 +63,7 @@ const ENDS: ReadonlyMap<string, boolean> = new Map([
   ["session.execution.interrupted", true],
 ]);
 
-/** Serves opencode 2; returns the cleanup. `isServed`: true if the half for opencode 1.x is active in this process. Never throws. */
+/** Serves opencode 2; returns the cleanup. `isServed`: true if the plugin already serves opencode 1.x in this process. Never throws. */
 export async function serveSecond(context: Context, env: Env, isServed: () => boolean): Promise<() => Promise<void>> {
   const served = new Served(context, env);
   const { memory } = served;

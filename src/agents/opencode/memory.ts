@@ -1,6 +1,6 @@
 /**
- * Adds the memory to opencode's sessions: the wake-up text and the texts of memory with outcomes for a prompt. Also files the sessions.
- * Both generations of the plugin report their events here.
+ * Adds the memory to opencode's sessions: the wake-up text and, for each prompt, the memories ranked by outcomes and the question for
+ * scores. Also files the sessions. Both generations of the plugin report their events here.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. It is filed with its parent session. */
+  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. The parent session includes it. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);

@@ -1,6 +1,6 @@
 /**
- * The opencode plugin. It adds the wake-up text to a session's system prompt, and the texts of memory with outcomes to the user's messages.
- * It files the session when the agent is idle. opencode 1.18 calls `server`, opencode 2 calls `setup`. The build makes one file without
+ * The opencode plugin. It adds the wake-up text to a session's system prompt, and memories ranked by outcomes to the user's messages. It
+ * files the session when the agent is idle. opencode 1.18 calls `server`, opencode 2 calls `setup`. The build makes one file without
  * imports, which opencode loads from its plugins folder in its embedded Bun. No failure here stops opencode; each wait for a text takes at
  * most `turn-max-ms`.
  */

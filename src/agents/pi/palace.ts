@@ -1,5 +1,5 @@
 /**
- * The pi extension. It adds the palace's tools, the wake-up text of a new session, the texts of memory with outcomes for a prompt, and the
+ * The pi extension. It adds the palace's tools, the wake-up text of a new session, for each prompt the memories ranked by outcomes, and the
  * command /mempalace-diary. It files the session when the agent is idle. The build makes one file without imports, which pi loads from its
  * extensions folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
  */
@@ -35,7 +35,7 @@ export default function palace(pi: Pi): void {
   let due: Due | undefined;
   /** True if the session has messages since it was last filed. */
   let isUnfiled = false;
-  /** The user's text of the current turn, if memory with outcomes tracks it. */
+  /** The user's text of the current turn, if turns are sent to the memory that learns from outcomes. */
   let prompt = "";
   /** True if a summary may have dropped the conversation and the memories that the agent was shown. */
   let isCompacted = false;
@@ -67,7 +67,7 @@ export default function palace(pi: Pi): void {
 
   on("session_start", async ({ reason }, ctx) => {
     const id = ctx.sessionManager.getSessionId();
-    // pi 1.5 sends this event twice for a session that it starts itself.
+    // Ignores a repeated event: pi 1.5 sends this event twice for a session that it starts itself.
     if (id !== session) {
       session = id;
       due = settings.wakeUp && isFresh(reason, ctx) ? owe(id) : undefined;

@@ -4,10 +4,10 @@ import { type Command, commandOf } from "./shell.ts";
 /** Commands for which exit code 1 means "no"; any other code except 0 is an error. */
 const WITH_ONE =
   /^(?:[efz]?grep|rg|ag|ack|diff|cmp|comm|test|\[|which|type|pgrep|command|find|fd|expr|let|false|pkill|killall|printenv|read|cat|head|tail|wc)$/;
-/** Commands for which any failure may mean "no". */
+/** Commands for which any exit code except 0 may mean "no". */
 const WITH_ANY =
   /^(?:kill|pidof|id|getent|nc|ncat|ping|curl|wget|lsof|fuser|ls|stat|file|readlink|realpath|xargs|jq|yq|mountpoint|tty|pg_isready|redis-cli|rpm|dpkg|host|dig|nslookup|ssh)$/;
-/** First or second words with which any program asks a question. */
+/** First or second arguments that ask a question, whatever the program is. */
 const VERB =
   /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
 const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;

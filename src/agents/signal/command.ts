@@ -26,14 +26,14 @@ const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
 /** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, asked to end. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
-/** Commands that never fail unless a file is missing (an assignment has no name); then commands that print nothing. */
+/** Commands that never fail, unless a file is missing. An assignment such as `A=1` has an empty name. */
 const NEVER_FAILS = /^(?:(?:echo|printf|true|:|export)?(?: .*)?|tee(?: [^/ ]+)*|(?:tail|cat)(?: (?:-\S+|\d+))*)$/;
 const SPEECHLESS = /^(?:true|:|export)?$/;
-/** Commands that fail only with exit code 1 or 2. */
+/** Commands that change or make a folder. They fail only with exit code 1 or 2. */
 const MOVES = /^(?:cd|pushd|mkdir)$/;
-/** Lines that the host adds to the output: pi and opencode, and Claude Code. */
+/** Lines that pi, opencode and Claude Code add to the output themselves. */
 const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
-/** Matches the names that a failed folder change prints; zoxide replaces `cd` in some shells. */
+/** Matches the names that a failed change of folder prints. In some shells zoxide replaces `cd`. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
 /** Reads the signals of a command line. `named`: beginnings of commands that the user calls tests. */
@@ -50,7 +50,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
   if (steps.length === 0) return told;
   const end = steps.findLastIndex(({ after }, at) => at < steps.length - 1 && (after === ";" || after === "&"));
   const last = steps.slice(end + 1);
-  // The exit code of the line comes from its last commands, unless another command replaced it.
+  // The exit code of the line comes from its last commands, unless `||` or `&` lets another command decide.
   const isReplaced = last.some(({ after }) => after === "||" || after === "&");
   const deciders = isReplaced ? [] : last.filter(({ after }) => after !== "|" || options.includes("pipefail"));
   const enders = / -[ux]*e/.test(options) ? steps : last;

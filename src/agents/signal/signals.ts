@@ -6,7 +6,7 @@ import { isRecord } from "../../base/parse-json.ts";
 import type { HostSignal } from "../../protocol/outcome.ts";
 import { type Ended, readCommand } from "./command.ts";
 
-/** Use of a tool that has ended, in order: a command, or a change of a file. */
+/** Finished use of a tool: a command with its end, or a change of a file. */
 export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited" };
 
 /** Exchange of a turn, with the signals of its tools. */

@@ -21,8 +21,8 @@ const OPTIONS = options(
 const WORDS = options("-[CfjxpWoIl]|--directory|--file|--task", "");
 
 /**
- * Columns: programs; words after their options that run tests (none: any; after `...`: anywhere); options with which they run no tests
- * (`-[hv]`: each with one of these letters); exit codes that do not mean a failed test.
+ * Columns, each a list: programs; arguments with which they run tests (none: any; after `...`: at any place); options with which they run
+ * no tests (`-[hv]`: `-h` or `-v`, also among other letters); exit codes that do not mean a failed test.
  */
 const RUNNERS = [
   ["vitest jest rspec", "", "-[hv]"],
@@ -52,7 +52,7 @@ const RUNNERS = [
   shows: shows.split(" ").map((one) => new RegExp(one.endsWith("]") ? `^-\\w*${one.slice(1)}` : `^${one}$`)),
   codes: codes.split(" ").map(Number),
 }));
-/** Matches first words with which a test runner that accepts any word runs no tests. */
+/** Matches a first argument with which the runners that accept any argument run no tests. */
 const OTHER = after(OPTIONS, "help|list|init|bench|related|debug|reset-cache");
 const IS_FILE = new RegExp(`^(?:${FILE})(?: |$)`);
 /** Matches options that list, show or prepare tests, or pass without any test: `--collect-only`, `--listTests`, `-run '^$'`. */

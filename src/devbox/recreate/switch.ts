@@ -10,7 +10,7 @@ const WAIT_MAX_SECONDS = 300;
 export async function switchOver(room: Room, job: Job): Promise<string | undefined> {
   const { engine, stack, place } = room;
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
-  // If a run was killed here, the next run keeps its new containers.
+  // If no old container exists, a killed run has already made the new containers, and they are kept.
   const isAnew = job.old.some(({ id }) => there.has(id));
   const scale = job.old.filter(({ service }) => service === "devbox").length;
   const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];

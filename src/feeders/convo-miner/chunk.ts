@@ -92,7 +92,7 @@ class Chunks {
     this.#sizeMin = sizeMin;
   }
 
-  /** Adds an exchange or paragraph. If it is too short for its own drawer, it is joined to the drawer before it, if it fits. */
+  /** Adds an exchange or paragraph. A unit that is too short for its own drawer is joined to the drawer before it, if it fits. */
   add(unit: string, joiner: string): void {
     const bare = strip(unit);
     if (bare === "") return;

@@ -65,7 +65,7 @@ const claudeAi: Format = (document) => {
   });
 };
 
-/** Reads Claude's messages. `whole` has the time for messages without a time. */
+/** Reads Claude's messages. A message without a time gets the time of `whole`, its conversation. */
 function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
   const begun = timeIn(fieldsOf(whole)["created_at"]);

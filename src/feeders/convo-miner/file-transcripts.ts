@@ -85,7 +85,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** Returns true if size and time are as noted and the palace still has the noted source. Does not read the file. */
+/** Returns true if the file has the size and time in the notes, and the palace still has the source as noted. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
@@ -123,7 +123,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation, by the conversation's SHA-256. People export a conversation again under another name. */
+/** Returns the source of each filed conversation by its SHA-256, because people export a conversation under several names. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

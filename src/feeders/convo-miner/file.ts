@@ -94,11 +94,11 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Reads a transcript and compares it with the filed ones. Undefined if it is unreadable or its session is filed; both are counted. */
+/** Compares a transcript with the filed ones. Undefined if it is unreadable or its session is filed; the report counts both. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
-    // Writes no note about this, because the other source may later be removed from the palace.
+    // Does not note that this session was skipped, because the other source may later be removed from the palace.
     run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
     return undefined;
   }

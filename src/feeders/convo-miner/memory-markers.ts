@@ -15,7 +15,7 @@ export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 const r = String.raw;
 const one = (source: string): Marker => pythonPattern(source);
 
-/** Splits a text with patterns of whole words at its semicolons. A pattern with ` ... ` in it is a pair. */
+/** Splits a text at its semicolons into patterns of whole words. A pattern with ` ... ` in it becomes a pair of patterns. */
 function phrases(text: string): Marker[] {
   return text
     .trim()

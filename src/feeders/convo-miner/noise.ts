@@ -82,7 +82,7 @@ function withoutTag(text: string, tag: string): string {
   return kept + text.slice(done);
 }
 
-/** Returns the start of the line that the tag at `at` begins, after an optional `> `; otherwise -1. */
+/** Returns the start of the line if the tag at `at` is first in its line, perhaps after `> `; otherwise -1. */
 function lineStart(text: string, at: number): number {
   const isStart = (index: number): boolean => index === 0 || text.charAt(index - 1) === "\n";
   if (isStart(at)) return at;

@@ -1,7 +1,7 @@
 /**
  * Reads Slack's export: one file per day and channel. Replaces ids of users and channels by names, and removes markup. Pure. Unlike us,
- * upstream files a day with one message as JSON and keeps the ids of users. It ends every day with a line about speakers, which becomes a
- * separate drawer.
+ * upstream files a day with one message as JSON and keeps the ids of users. Upstream also ends every day with a line about speakers, which
+ * becomes a separate drawer.
  */
 import { isRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";

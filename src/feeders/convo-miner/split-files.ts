@@ -154,7 +154,7 @@ function move(from: string, to: string): void {
     linkSync(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST" || exists(to)) throw error;
-    // The file system has no hard links.
+    // Renames directly, because the file system has no hard links.
     renameSync(from, to);
     return;
   }

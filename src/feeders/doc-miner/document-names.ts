@@ -6,7 +6,7 @@ import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/** `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `refuse`: a kind of document that is never filed. */
+/** Decision about a file. `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `refuse`: never filed. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
@@ -58,7 +58,7 @@ export function folderRefusal(name: string, entries: readonly string[]): string 
   return entries.includes("CACHEDIR.TAG") ? "a cache" : undefined;
 }
 
-/** Decides about a file by its name (without folders). */
+/** Decides by its name (without folders) whether a file is filed. */
 export function judgeName(name: string): Verdict {
   const kind = extname(name).toLowerCase();
   if (UPSTREAM_FILE.has(name)) return { kind: "leave", why: "one of the palace's own project files" };

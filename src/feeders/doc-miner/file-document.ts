@@ -32,7 +32,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
-    // Upstream keeps the drawers of a file that has become unreadable.
+    // Only `docs` removes the drawers of a file that has become unreadable. Upstream keeps them, and so do the other kinds of run.
     if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;

@@ -28,8 +28,8 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
 }
 
 /**
- * Returns a source's name for users: relative to its project if it was filed from here, else to the working directory or
- * the home. A file staged on another machine is shown by its path below the staging area.
+ * Returns a source's name for users: relative to its project if it was filed from this machine, else to the working directory or the home.
+ * A file staged on another machine is shown by its path below the staging area.
  */
 export function shownPath(
   source: string,

@@ -43,7 +43,7 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** Returns true if size and time are as noted and the palace still has the noted document. It does not read the file. */
+/** Returns true if the file has the size and time in its note, and the palace still has the document as noted. Does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
@@ -61,7 +61,7 @@ export function isFiled(
 
 /**
  * Returns this project's filing records by path. A document that was filed from another home directory (host and container) keeps its
- * source_file. The part of its staged path below the staging area identifies it.
+ * source_file. It is identified by the part of its staged path below the staging area.
  */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);

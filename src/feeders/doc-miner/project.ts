@@ -11,7 +11,7 @@ import type { Room } from "./room.ts";
 export type Project = {
   wing: string;
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
-  /** Rooms of the project file. Undefined: folders decide. */
+  /** Rooms of the project file. If undefined, the names of folders decide the room. */
   rooms: readonly Room[] | undefined;
   /** Patterns of files to leave out, as in a .gitignore file. */
   exclude: readonly string[];

@@ -41,7 +41,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds names in a document, so that fewer names are sent. The broker searches each drawer for whole words. */
+/** Returns a function that finds a document's names. Only these are sent to the broker, which searches each drawer for them. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

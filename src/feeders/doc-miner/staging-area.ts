@@ -21,7 +21,7 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. A null in its place means that filing began and may not have ended. */
+/** Record of one document. A null in place of a record means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
   /** Kind of the refusal of an office document. */
@@ -138,7 +138,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes a staged file if a folder is needed in its place, and the reverse. */
+/** Removes a staged file in the place of a needed folder, and a staged folder in the place of the file `target`. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -151,11 +151,11 @@ function clearWay(stage: Stage, target: string): void {
 
 /** Removes a staged copy and the folders that become empty. */
 export function unstageDocument(stage: Stage, path: string): void {
-  // The document itself belongs to the user.
+  // The file is then the user's own document.
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // The name may now be a folder with other documents.
+    // Keeps a folder of that name, because it has other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;
@@ -196,7 +196,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved here: it had the same name, no longer exists, and its documents are here. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and its documents are in `root`. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);
@@ -205,8 +205,8 @@ function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions):
 }
 
 /**
- * Returns true if at most one document was filed, or half of them are in the folder with the bytes of their staged copies. Otherwise it is
- * another project, which must not replace and remove them.
+ * Returns true if at most one document was filed, or if half of the filed documents are in the folder with the bytes of their staged
+ * copies. Otherwise the folder has another project, which must not replace and remove the filed documents.
  */
 export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);

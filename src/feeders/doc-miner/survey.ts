@@ -102,7 +102,7 @@ function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: bo
   const hit = own ?? findIgnoreRule(excluded, path, isFolder);
   if (hit?.isUndecided === true) {
     survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-    // The drawers that were filed from this path stay.
+    // Drawers that were filed from an undecided path stay.
     survey.undecided.push(path);
   }
   return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;

@@ -1,6 +1,5 @@
 /**
- * The control words of RTF that matter for the text. Pure data. Source: Rich Text Format 1.9.1; \cell and
- * \row as upstream shows them.
+ * The control words of RTF that matter for the text. Pure data. Source: Rich Text Format 1.9.1; texts for \cell and \row are upstream's.
  */
 
 export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([

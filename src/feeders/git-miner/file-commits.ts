@@ -111,7 +111,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   for await (const commit of log) {
     if (signal.aborted) break;
     report.commits += 1;
-    // Git shows all files of the commit at which a shallow clone ends.
+    // Omits the files of the commit at which a shallow clone ends, because git shows all files of the project for it.
     const isBorder = isShallow && commit.parents.length === 0;
     const found = { ...commit, ...(isBorder && { files: [], fileCount: 0 }), sourceFile: sourceOf(commit, run.wing) };
     if (!isNew(found, filed, report)) {

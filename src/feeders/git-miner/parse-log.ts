@@ -24,11 +24,11 @@ export const MESSAGE_MAX_BYTES = 1024 * 1024;
 /** Maximum number of file names to keep of a commit. */
 export const NAMES_MAX = 50;
 /**
- * A commit is an empty field and six fields with text, each ended by NUL. git adds an empty field and the names of the files. No name is
- * empty, so the next empty field begins the next commit.
+ * Format of a commit: an empty field and six fields with text, each ended by NUL. git adds an empty field and the names of the files. No
+ * name is empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
-/** The fields of a commit before the names of its files. */
+/** Number of fields of a commit before the names of its files. */
 const HEAD_FIELDS = 8;
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 

@@ -79,7 +79,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // opencode 2 may have copied the messages of 1.x, or may have only later messages.
+        // Takes from opencode 1.x only messages before the first one of opencode 2, which may have copied the messages of 1.x.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };

@@ -21,9 +21,9 @@ export type Staged = {
   lastMs?: number;
   /** Id of the session's first turn, which a fork also has. Older notes do not have it. */
   first?: string;
-  /** Sessions from which this session was forked. Its transcript leaves out the turns that were staged with them. */
+  /** Sessions from which this session was forked. Turns that were staged with them are not in this session's transcript. */
   without?: readonly string[];
-  /** Versions of those sessions, if they may abandon the copied turns. */
+  /** Versions of the sessions in `without`, if these sessions may abandon the copied turns. */
   read?: Readonly<Record<string, string>>;
 };
 

@@ -77,7 +77,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
-/** Counts how often each term is in the text, at word boundaries where it begins or ends with a letter. */
+/** Counts the occurrences of each term. Where a term begins or ends with a letter, it must begin or end at a word boundary. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

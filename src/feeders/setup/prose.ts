@@ -139,7 +139,7 @@ function judge(name: string, count: number, text: string, lines: readonly string
   ]);
 }
 
-/** Scores a name as upstream does: every signal gives points, but only the first few are shown and give the kinds. */
+/** Scores a name as upstream does: all signals count, but only the first few are shown and count as different kinds of signals. */
 function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   const quoted = anyCase(name);
   const times = (source: string): number =>

@@ -1,7 +1,7 @@
 /**
- * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory that was changed here since its
- * import keeps its state. Writes run inside the transaction; a repeated write finds its memories already stored. Source: outcome-memory.md
- * 2.1–2.3.
+ * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory that was changed in this palace
+ * since its import keeps its state. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
+ * outcome-memory.md 2.1–2.3.
  */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
@@ -20,7 +20,7 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Method of an undo, by any client. A memory that an undo removed may be imported again. */
+/** Name of the method that undoes writes. A memory that an undo removed may be imported again. */
 const UNDO = "memory.undo";
 
 /** Imports the memories of one call. Errors: PROTOCOL_BAD_PARAMS. */
@@ -57,8 +57,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id, or with the id it had before Roampal moved it. Unless the whole id is equal, the text must match too,
- * because another memory may have the same eight digits.
+ * Finds the memory with this id, or with the id it had before Roampal moved it. Two memories may have ids that end in the same eight
+ * digits, so if the whole ids differ, the texts must be equal.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -82,7 +82,7 @@ function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
   tx.standings.put(drawer.id, standing);
 }
 
-/** Updates a stored memory from the folder, unless it was changed here since its import. */
+/** Updates a stored memory from Roampal's folder, unless the memory was changed in this palace since its import. */
 function meet(
   tx: MemoryTx,
   call: WriteCall,
@@ -137,7 +137,7 @@ export function carriedPage(reader: MemoryReader, { from, after }: Record<string
   return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
-/** Returns why a memory cannot be imported. `seen`: earlier ids of the call. */
+/** Returns why a memory cannot be imported. `seen`: ids of earlier memories in the same call. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
   const filed = plainId(id);
   if (seen.has(filed)) return "its id occurs twice";

@@ -28,7 +28,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries. A newer import replaces an entry; no other code changes one. */
+/** Stores imported entries. A newer import replaces an entry; no other code changes the entries. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
@@ -42,8 +42,8 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
 }
 
 /**
- * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. If a memory was moved here, the
- * entry uses the id under which the memory is exported.
+ * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. If a memory was moved in this palace,
+ * the entry uses the id under which the memory is exported.
  */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
@@ -59,7 +59,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // If another entry already has the new name, the entry keeps its old name, so that neither is lost.
+    // If another entry already has the new name, this entry keeps its old name, so that neither entry is lost.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });

@@ -1,7 +1,7 @@
 /**
  * Converts between a memory in Roampal's form and our drawer with its standing. Fields that outcomes change become the standing. Fields
- * with a name that a drawer uses are set aside. All other fields stay metadata. A memory that was not changed here is exported exactly as
- * it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
+ * with a name that a drawer uses are set aside. All other fields stay metadata. A memory that was not changed in this palace is exported
+ * exactly as it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
  */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
@@ -109,7 +109,7 @@ function standingOf(fields: Fields, collection: Collection): Standing {
   };
 }
 
-/** Reads the outcome history. It skips `unknown`, which is not an outcome here; an unreadable time becomes 0 ms. */
+/** Reads the outcome history. It skips `unknown`, which this palace does not count as an outcome; an unreadable time becomes 0 ms. */
 function pastOf(json: unknown): PastOutcome[] {
   const past = records(json).flatMap((one): PastOutcome[] => {
     if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
@@ -135,7 +135,7 @@ function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Returns the fields in Roampal's form for a memory that was made here: times have no zone. */
+/** Returns the fields in Roampal's form for a memory that was made in this palace: times have no zone. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [
@@ -155,7 +155,7 @@ function isCame(came: unknown): came is Came {
   return Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
 }
 
-/** Splits the fields into the named ones and the others. */
+/** Splits the fields into those for which `isMeant` returns true, and the others. */
 function parted(
   fields: Fields,
   isMeant: (key: string, value: unknown) => boolean,

@@ -101,7 +101,7 @@ function nthId(collection: Collection, seed: string, nth: number): string {
   return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
 }
 
-/** Returns an unused id: another memory may have the same eight digits, in any collection. */
+/** Returns an unused id. The first candidate may be taken: an id has only eight digits, and no two memories may share them. */
 function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);
@@ -109,7 +109,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory's drawer by any id that the memory had here or in Roampal. Finds any other drawer by its own id. */
+/** Finds a memory's drawer by any id that the memory had in this palace or in Roampal. Finds any other drawer by its own id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

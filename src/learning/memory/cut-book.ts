@@ -21,7 +21,7 @@ function windows(text: string, { size, overlap }: Cut): string[] {
   return parts;
 }
 
-/** Joins sentences into chunks, and does not cut them. */
+/** Joins whole sentences into chunks. */
 function ofSentences(sentences: readonly string[], { size, overlap }: Cut): string[] {
   const parts: string[] = [];
   let held: string[] = [];

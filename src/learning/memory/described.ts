@@ -22,7 +22,7 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** Formats the age of a memory from the last day in words. */
+/** Formats the age of a memory that is less than a day old, in words. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";
@@ -35,7 +35,7 @@ export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string
   return signs.length === 0 ? "" : `[${signs.join("")}]`;
 }
 
-/** Parses an ISO time; without a zone it is UTC. NaN for any other value. */
+/** Parses an ISO time; a time without a zone is UTC. Returns NaN for any other value. */
 export function timeOf(text: unknown): number {
   if (typeof text !== "string" || !ISO.test(text)) return Number.NaN;
   // `Date.parse` reads a date without a time as UTC.

@@ -1,15 +1,15 @@
-/** Rules for an agent's facts: which content is allowed, and which fact a text means. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
+/** Rules for an agent's facts: which content is allowed, and which fact a text names. Pure. Source: outcome-memory.md 2.3, 2.11, 6.5. */
 import { parseJson } from "../../base/parse-json.ts";
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
-/** Minimum cosine to update a fact, and to archive one. */
+/** Minimum cosine between a fact and a text for the text to update the fact, and to archive it. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
-/** Divisor of a fact's length. A text that is part of a fact means the fact only if it is longer than the quotient. */
+/** A text that is part of a fact refers to the fact only if the text has more than a third of the fact's length. */
 const PART_OF_FACT = 3;
 
-/** Tags with a meaning, in the order in which a description of the user lists them. */
+/** Tags that a description of the user shows, in the order of its lines. */
 export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;
 
 const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };
@@ -38,8 +38,8 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the fact that a text means: the nearest fact that contains the text or is contained in it, else the nearest fact, if
- * its cosine is at least `enough`. `near`: facts by meaning, nearest first. The caller has already looked for a fact with this id or text.
+ * Returns the id of the fact that a text refers to: the nearest fact that contains the text or is contained in it, else the nearest fact,
+ * if its cosine is at least `enough`. `near`: facts by meaning, nearest first. The caller has already looked for an equal id or text.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();
@@ -49,7 +49,7 @@ export function meantFact(wanted: string, near: readonly Near[], enough: number)
   return nearest !== undefined && nearest.cosine >= enough ? nearest.id : undefined;
 }
 
-/** Returns true if one text contains the other and is not much longer. So a single letter means no fact. */
+/** Returns true if one text contains the other and is less than three times as long, so that a single letter matches no fact. */
 function holds(a: string, b: string): boolean {
   const [long, short] = a.length > b.length ? [a, b] : [b, a];
   return short.length * PART_OF_FACT > long.length && long.includes(short);

@@ -1,5 +1,5 @@
 /**
- * Keeps, changes and archives an agent's facts and takeaways. The main thread, which has the vectors, finds the fact that a text means
+ * Keeps, changes and archives an agent's facts and takeaways. The main thread, which has the vectors, finds the fact that a text refers to
  * (find-fact.ts); the write checks that the fact still exists. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7.
  */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
@@ -31,7 +31,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-/** Updates a fact. Returns its `id`, or null if no fact was meant. */
+/** Updates a fact. Returns its `id`, or null if the text refers to no fact. */
 export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);

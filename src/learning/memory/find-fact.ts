@@ -1,4 +1,4 @@
-/** Finds the fact that a text means, before the write that needs it. Source: outcome-memory.md 2.11. */
+/** Finds the fact that the text in a call refers to, before the write that changes the fact. Source: outcome-memory.md 2.11. */
 import { asText } from "../../memory/text/validate.ts";
 import { findMemories, type FindContext } from "../search/find-memories.ts";
 import { facts } from "./list-memories.ts";

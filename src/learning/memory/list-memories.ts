@@ -11,7 +11,7 @@ export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standing
 const LISTED_MAX = 10_000;
 /** Number of drawers in one read. The broker serves other calls between two reads. */
 const PAGE = 500;
-/** Maximum number of facts in one read: twice our limit of facts, because Roampal's folder may have more. */
+/** Maximum number of facts in one read: twice our limit of facts, because an import from Roampal may bring more. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(

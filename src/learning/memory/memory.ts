@@ -1,11 +1,11 @@
 /**
- * Defines a memory with outcomes: its collection (one of five), its id and the sum of its outcomes. Also has types for the other files of
- * this folder. Source: outcome-memory.md 2.1–2.4.
+ * Defines a memory with outcomes: its collection (one of five), its id and the sum of its outcomes. The other files of this folder use
+ * these types. Source: outcome-memory.md 2.1–2.4.
  */
 import type { Outcome, Standing } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
-/** Collections, in the order of a search of all of them. */
+/** Collections, in the order in which a search reads them. */
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 
@@ -58,12 +58,12 @@ export function idIn(collection: Collection, id: string): string {
   return digits === undefined ? id : `${collection}_${digits}`;
 }
 
-/** Matches ids whose characters have no meaning in a prompt. */
+/** Matches ids that are safe inside a prompt: letters, digits, `_`, `.` and `-`. */
 const PLAIN_ID = /^[\w.-]+$/;
 
 /**
- * Returns the id under which Roampal's memory is filed here and shown in a prompt: its own id, or an id derived from it if it has unsafe
- * characters. Older imports filed any text as an id.
+ * Returns the id under which a memory from Roampal is filed and shown in a prompt: its own id, or an id derived from it if it has unsafe
+ * characters. (An older import may have filed any text as an id.)
  */
 export function plainId(id: string): string {
   return PLAIN_ID.test(id) ? id : `imported_${sha256Hex(id).slice(0, 24)}`;

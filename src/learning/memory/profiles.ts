@@ -108,7 +108,7 @@ const DEFAULT: Names = {
   filed: (metadata) => metadata,
   source: (name) => name,
   talks: "",
-  // A client may send any id, even one that looks like a conversation of a named profile.
+  // Adds a mark to an id that looks like a conversation of a named profile, because a client may send any id.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
     if (key.startsWith(MARK)) return key.slice(MARK.length);

@@ -1,4 +1,4 @@
-/** Finds a text's concepts: words and runs of up to three words. Lessons compare questions by them. Pure. Source: outcome-memory.md 8.2. */
+/** Finds a text's concepts: words and runs of up to three words. search/lessons.ts compares them. Pure. Source: outcome-memory.md 8.2. */
 import { compareText } from "../../memory/text/text.ts";
 
 const NO_WORD = /[^\p{L}\p{N}_\s-]/gu;

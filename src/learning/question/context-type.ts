@@ -11,7 +11,7 @@ export type ContextType = keyof typeof KEYWORDS | "general";
 
 const LISTS = Object.entries(KEYWORDS).map(([name, words]) => [name as ContextType, words.split(" ")] as const);
 
-/** Returns the topic with the most keywords in the text, also inside words. Among equals it takes the first topic. */
+/** Returns the topic with the most keywords in the text, also inside longer words. If two topics have equally many, returns the first. */
 export function contextType(text: string): ContextType {
   const lower = text.toLowerCase();
   let [best, most]: [ContextType, number] = ["general", 0];

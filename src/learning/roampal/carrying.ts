@@ -1,4 +1,4 @@
-/** Shared code of the commands that copy memories from one place to another. Each call contains one part. */
+/** Code that the commands for import and export of memories share. Each call to the broker carries one part of the memories. */
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** Starts a progress report. `what`: the name of the counted things, in the plural. */

@@ -34,7 +34,7 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
   }
 }
 
-/** Texts of the files that are made from entries; the last entry of a name counts. */
+/** Builds the texts of the graph files from entries. If two entries have the same name, the later one counts. */
 export class GraphTexts {
   readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
 
@@ -47,7 +47,7 @@ export class GraphTexts {
       this.#files.set(file, sections);
       if (section === undefined) continue;
       const known = sections.get(section);
-      // A section without names may have got names in another page.
+      // Keeps the names that another page has added to this section.
       if (name === undefined) {
         if (!(known instanceof Map)) sections.set(section, value);
       } else if (known instanceof Map) known.set(name, value);
@@ -95,7 +95,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** Functions of JSON that TypeScript does not know yet: numbers as text. */
+/** `parse` with the source text of numbers, and `rawJSON`, which TypeScript's types of JSON lack. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

@@ -1,9 +1,9 @@
-/** Removes folders of killed commands: a folder made for one command has the number of its process in its name. */
+/** Removes folders that killed commands left behind. The name of such a folder contains the id of its command's process. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
 
-/** Removes leftover folders, except folders of other users. `start`: the folders' names up to the number of the process. */
+/** Removes leftover folders, except folders of other users. `start`: the part of the folders' names before the process id. */
 export function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(start) ? /^\d+/.exec(name.slice(start.length))?.[0] : undefined;

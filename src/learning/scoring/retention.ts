@@ -8,7 +8,7 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Maximum number of memories in one write. The next write ages more. */
+/** Maximum number of memories in one write. The next write handles further due memories. */
 export const AGED_MAX = 200;
 
 /** Request to age memories. The write decides about each memory again, because the memory may have been scored in between. */
@@ -36,7 +36,7 @@ export async function dueMemories(context: DueContext, time: Time, isStart: bool
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { stays: 0, moves: 0, goes: 0 };
-  // Memories that a person restored after an ageing stay. A memory that was stored again ages again.
+  // Skips memories that a person restored after ageing had moved or deleted them. A memory that was stored again ages again.
   const before = tx.changedBy(peer.agent, ids);
   const broughtBack = before.size === 0 ? before : tx.lastChangedByMethod(UNDO, [...before], [AGE, UNDO]);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {

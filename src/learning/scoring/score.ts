@@ -84,8 +84,8 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a lookup of each drawer's question: the user's message for the scored answer and the drawers shown for it, else the agent's own
- * search, which the broker has noted.
+ * Returns a function that finds the question for which a drawer was shown. For the scored answer and the drawers shown for that answer,
+ * this is the user's message. For any other drawer, it is the agent's own search, which the broker has noted.
  */
 function questions(
   tx: MemoryTx,

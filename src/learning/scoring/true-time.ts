@@ -11,7 +11,7 @@ type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Maximum time that a stop of the machine counts. After a longer stop, memories live longer by the rest of the stop. */
+/** Maximum time that a stop of the machine adds to the age of memories. The rest of a longer stop does not make memories older. */
 const OFF_MAX_MS = 6 * 3_600_000;
 /** Minimum difference that counts as a jump. Smaller differences are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;

@@ -9,15 +9,15 @@ export type Heard = { outcome: Telling; isHere: boolean };
 
 /** Likelihood that an untried memory helps. It is above 0.5, so that the memory ranks before a memory that failed once. */
 const UNTRIED = 0.6;
-/** Likelihood that a memory changed between helpful and misleading since its last outcome. It makes new outcomes count most. */
+/** Likelihood that a memory changed between helpful and misleading since its last outcome. So the newest outcomes count most. */
 const CHANGE = 0.05;
-/** Assumed pairs of outcomes before much is known, and how many of these pairs contradict each other. */
+/** Number of pairs of successive outcomes to assume before any are known, and how many of these pairs contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
-/** Minimum share of wrong outcomes, because every source is sometimes wrong. */
+/** Lower limit of the estimated share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
-/** Maximum share of contradictions. At one half, outcomes would be chance. */
+/** Upper limit of the share of contradicting pairs. At one half, outcomes would be as good as chance. */
 const CONTRADICTIONS_MOST = 0.49;
-/** One `partial` counts as this part of a `worked`. */
+/** Part of a `worked` that a `partial` counts. */
 const PARTIAL = 0.25;
 
 /**

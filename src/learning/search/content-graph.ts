@@ -7,7 +7,7 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Maximum boost. Roampal's boost of 1.5 would triple a memory's worth here, because ranking.ts uses the eighth power. */
+/** Boost by quality, and the maximum boost. Roampal's 0.5 would triple a memory's worth here: ranking.ts uses the eighth power. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
@@ -47,7 +47,7 @@ function sharedWith(entities: readonly string[], text: string): string[] {
   return entities.filter((entity) => words.includes(`_${entity}_`));
 }
 
-/** Returns the average quality of the facts that name an entity; a fact without a quality lowers the average. */
+/** Returns the average quality of the facts that name an entity. A fact without a quality counts as 0. */
 function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
   return mentions === 0 ? 0 : quality / mentions;
 }

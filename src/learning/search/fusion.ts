@@ -1,6 +1,6 @@
 /**
- * Fuses several lists of candidates into one by their places. ranking.ts then sorts them by likeness and usefulness. Pure. Source:
- * outcome-memory.md 3.3.
+ * Fuses several lists of candidates into one by their ranks in the lists. ranking.ts then sorts the candidates by likeness and usefulness.
+ * Pure. Source: outcome-memory.md 3.3.
  */
 const CONSTANT = 60;
 

@@ -16,7 +16,7 @@ const SURE = { times: 2, plus: 1 } as const;
 /** Distance of a solution that was not found by the search itself. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: number of solutions; `shared`: number of concepts shared with the most similar question. */
+/** Solution of a question. `times`: how often the solution worked. `shared`: number of concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {

@@ -10,7 +10,7 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question, by drawer. `solved`: its solutions. `alike`: times of the outcomes for similar questions. */
+/** Lessons for a question; the keys are drawers' ids. `solved`: its solutions. `alike`: times of outcomes for similar questions, ms. */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;

@@ -29,7 +29,7 @@ export function learnedScore({ collection, standing, weight }: Rankable): number
   return (1 - share) * score + share * bound;
 }
 
-/** Returns the successes. Rows of other programs may have uses without successes; their score is then the rate. */
+/** Returns the number of successes. For rows of other programs that have uses but no successes, the score counts as the success rate. */
 function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }
@@ -57,8 +57,8 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * Power of a memory's likeness in the order, relative to its outcomes. If the two were added, as in `rank`, a memory that helped with
- * another question would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
+ * Exponent of a memory's likeness in `worth`. If likeness and outcomes were added, as in `rank`, a memory that helped with another question
+ * would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
  */
 const NEARNESS_POWER = 8;
 

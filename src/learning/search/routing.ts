@@ -7,7 +7,7 @@ import { COLLECTIONS, type Collection, isCollection } from "../memory/memory.ts"
 
 export type Tally = { successes: number; failures: number; partials: number; total: number };
 
-/** Outcomes of questions with one concept, by the collection that answered. */
+/** Outcomes of the questions that have one concept, counted by the collection that answered, and the best collection. */
 export type Route = { tallies: Partial<Record<Collection, Tally>>; best: Collection; rate: number };
 
 export type Phase = "exploration" | "medium" | "high";

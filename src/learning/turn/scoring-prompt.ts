@@ -15,17 +15,17 @@ const QUOTED_MAX = 2_000;
 export type ToScore = { id: string; text: string };
 
 const RUBRIC = [
-  "• worked: the user takes the answer, or goes on to something else",
-  "• failed: the user contradicts it, or asks the same again",
-  "• partial: the user takes it with reservations",
-  "• unknown: nothing tells",
+  "• worked: the user accepts the answer, or goes on to something else",
+  "• failed: the user contradicts the answer, or asks the same question again",
+  "• partial: the user accepts the answer with reservations",
+  "• unknown: the message does not show it",
 ];
 const GUIDE = [
   "For each memory:",
   "• worked: it helped",
   "• partial: it helped a little",
   "• unknown: it was not used",
-  "• failed: it misled; not used is no failure",
+  "• failed: it misled you (a memory that you did not use has not failed)",
   "Score every id listed; others that you can see may be scored as well.",
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';

@@ -26,7 +26,7 @@ import { wilson } from "../scoring/wilson.ts";
 const QUERY_MAX = 2_000;
 /** Maximum number of characters that the judge model gets of each: the user's message, the answer and the reply. */
 const SAID_CHARACTERS = 2_000;
-/** Maximum number of memories for which a turn asks scores. */
+/** Maximum number of memories whose scores a turn asks for. */
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {
@@ -62,7 +62,7 @@ export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: reado
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // The question for scores quotes the memories that were shown last, so exactly these memories must stay the ones to score.
+  // Never shows the last turn's memories again, because the question for scores quotes them, and their scores belong to that turn.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);

@@ -48,7 +48,7 @@ function shownMemory(
   if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
-  // A person's score names no conversation. It counts for the last turn before it.
+  // Counts a person's score, which names no conversation, for the last turn before the score.
   const outcomes = reader
     .scored(drawer.id)
     .filter(({ conversation: of, source, atMs }) =>

@@ -22,7 +22,7 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Metadata fields with a memory's place, owner and standing. */
+/** Metadata fields that a program may not set, because they give a memory's place, owner and standing. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
@@ -47,7 +47,7 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
   const known = found(tx, call);
-  // An earlier call may have ended the first turn without beginning it, possibly under another agent's name.
+  // Gives a conversation that has not begun to this call's agent: an earlier call, perhaps of another agent, may have ended its first turn.
   const before = isCold(known) ? { ...known, agent: call.peer.agent } : known;
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
@@ -66,13 +66,13 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
-  // True if the call waited for a broker while the conversation continued.
+  // True if the call waited for a broker while the conversation continued. Such a call changes no turn.
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
   const metadata = readMetadata(params["metadata"]);
   const summary = metadata["memory_type"] === "exchange_summary" ? half(said.assistant) : "";
-  // Roampal's plugin for opencode sends the summary of an earlier exchange as if it were a turn.
+  // Stores a summary as a memory. Roampal's plugin for opencode sends the summary of an earlier exchange as if it were a turn.
   if (summary !== "")
     return {
       id: storeOnce(tx, call, summary, { ...metadata, timestamp: isoTime(atMs), conversation_id: before.id }),
@@ -95,9 +95,9 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   // count, because its host has recorded nothing of this turn.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
-  // If this call stores no exchange and the agent had already answered, the stored exchange stays the current one.
+  // If this call stores no exchange and the agent had already answered, the exchange stored before stays the current exchange.
   const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
-  // The beginning of the turn was missed, so the agent was shown no memories for it.
+  // True if the broker missed the beginning of the turn. The agent was then shown no memories for this turn.
   const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
   tx.conversations.put({ ...onStop(before, last, atMs), ...(isMissed && { turn: before.turn + 1 }) });
   return { id: id ?? null, scored: before.isScored };

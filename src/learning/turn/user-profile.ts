@@ -35,10 +35,10 @@ export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (te
     });
     return block("roampal-user-profile", lines);
   }
-  const ask = `Nothing tells who the user is. When the name comes up, keep it: add_to_memory_bank(content="…", tags=["identity"])`;
+  const ask = `The memory does not know who the user is. When the user's name comes up, store it: add_to_memory_bank(content="…", tags=["identity"])`;
   return isKnown
     ? block("roampal-identity-missing", [ask])
-    : block("roampal-new-user", [ask, `What the user works on, too: tags=["project"]`]);
+    : block("roampal-new-user", [ask, `Store what the user works on, too: tags=["project"]`]);
 }
 
 function block(tag: string, lines: readonly string[]): string {

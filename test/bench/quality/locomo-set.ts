@@ -111,7 +111,10 @@ function joined(measured: readonly Measured[]): Measured {
   };
 }
 
-/** Asks the questions about the conversations of `group`, which are in one palace, and some of the other questions. */
+/**
+ * Asks the questions about the conversations of `group`, which are in one palace, and every FOREIGN_STEP-th question about other
+ * conversations.
+ */
 async function askOurs(
   group: readonly Conversation[],
   all: readonly Conversation[],

@@ -1,6 +1,7 @@
 /**
- * Tests format mode. Office documents become the drawers that the real MemPalace makes from the same texts. Both commands make the same
- * drawers. A document that cannot be converted is named, does not stop the run, and is not tried again until it changes.
+ * Tests `palace mine formats`. Office documents become the drawers that the real MemPalace makes from the same texts. The `mempalace`
+ * command and the tool `mine` make the same drawers, too. A document that cannot be converted is named, does not stop the run, and is not
+ * tried again until it changes.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";

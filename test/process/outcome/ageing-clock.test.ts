@@ -1,6 +1,5 @@
 /**
- * The machine's clock is wrong. The broker still deletes no memory of today, and a deletion of that time can be undone once the clock is
- * right.
+ * Tests a broker on a machine whose clock is wrong: it deletes no memory of today, and its deletions can be undone once the clock is right.
  */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A compaction drops text from an agent's context, and the outcome memory shows it again (outcome-memory.md 7.6). */
+/** Tests that the memory shows text again that a compaction dropped from an agent's context (outcome-memory.md 7.6). */
 import { expect, test } from "vitest";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -62,7 +62,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
     await begin(`${nth} question`);
     helped = (await end(`${nth} question`, `${nth} answer`)).id ?? expect.fail();
   }
-  // The memory is therefore no longer in the collection `working`.
+  // Two good scores move the memory out of the collection `working`.
   for (let times = 0; times < 2; times++) await palace.run("palace", ["outcome", "score", helped, "worked"]);
   expect(await ask(agent, "search_memory", { id: helped })).toContain("[history]");
   await begin("fifth?");

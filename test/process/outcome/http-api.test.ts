@@ -276,7 +276,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks send such an end (`lifecycle_only`) with every turn.
+  // Roampal's hooks also send an end with `lifecycle_only` for every turn. It counts no use.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });

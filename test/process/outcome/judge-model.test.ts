@@ -1,4 +1,6 @@
-/** A model that the user named judges the exchanges that the agent did not score. Each test sets the endpoint's answers. */
+/**
+ * Tests the judge: a model that the user named judges the exchanges that the agent did not score. Each test sets the endpoint's answers.
+ */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";

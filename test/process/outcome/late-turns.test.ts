@@ -1,4 +1,4 @@
-/** A turn that ends without a broker is spooled and stored once, with its original time (outcome-memory.md 6.3, 6.6). */
+/** Tests that a turn that ends without a broker is spooled, and stored once with its original time (outcome-memory.md 6.3, 6.6). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

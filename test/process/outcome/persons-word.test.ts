@@ -1,4 +1,6 @@
-/** A person's score of a memory replaces the agents' scores. The command reports a deletion and prints how to undo it. */
+/**
+ * Tests that a person's score of a memory replaces the agents' scores, and that the command reports a deletion and prints how to undo it.
+ */
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 

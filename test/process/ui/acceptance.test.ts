@@ -1,6 +1,7 @@
 /**
- * The page beside a memory of 20,000 drawers, filled by the real miners and by agents' turns. Broker and browser are in a network namespace
- * without a route. Each number in a view is the number that its command prints. Lists have few rows, and views are accessible at 360 pixels.
+ * Tests the page with a memory of 20,000 drawers, filled by the real miners and by agents' turns. Broker and browser are in a network
+ * namespace without a route. Each number in a view is the number that its command prints. Lists have few rows, and views are accessible at
+ * 360 pixels.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
+/** Tests the page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -178,7 +178,7 @@ test("an admin's token opens a page with the role agent, which writes no files o
   expect(shown.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#/);
   expect(shown.stderr).toContain("ssh -N -L");
 
-  // The page of a token ends with the token.
+  // The page ends when its token is revoked.
   const { origin, hash } = new URL(shown.stdout.trim());
   const ask = (path: string, body: object, bearer = ""): Promise<Response> => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${bearer}` };

@@ -1,4 +1,7 @@
-/** Worlds whose broker runs on this machine, with agents on the same machine, or with containers that reach it over SSH or TCP. */
+/**
+ * Topologies of the grid (world.ts) whose broker runs on this machine, with agents on the same machine, or with containers that reach the
+ * broker over SSH or TCP.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -89,7 +92,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
       const pid = readBrokerFile(brokerFile)?.pid;
       if (pid !== undefined) tryKill(pid);
       if (script !== undefined) await execa(process.execPath, ["-e", script], { env, extendEnv: false });
-      // No client in a container could start this broker.
+      // Starts the broker again, because no client in a container can start it.
       if (forwards || name === "mixed-tcp") await palace("start");
     },
     brokers: async () => processesWith(home).filter(isBroker).length,

@@ -14,7 +14,7 @@ export type Account = {
   deleted: Set<string>;
   /** Objects of the facts that this agent added. */
   facts: Set<string>;
-  /** Its diary entries. An entry that is applied twice exists twice. */
+  /** Diary entries of this agent. An entry that is applied twice exists twice. */
   entries: Set<string>;
   /** Writes that were never answered. Each may exist or not. */
   unknown: Set<string>;

@@ -44,7 +44,7 @@ describe("the fence around stored text", () => {
     expect(fence("می\u200cخواهم 👩\u200d💻", MAX).split("\n")[2]).toBe("| می\u200cخواهم 👩\u200d💻");
   });
 
-  test("an ordinary note stays readable", () => {
+  test("the fence keeps an ordinary note readable", () => {
     expect(fence("## Story\n\n[room]\n  - we use zod\t(file.md)", MAX).split("\n").slice(2, -1)).toEqual([
       "| ## Story",
       "|",

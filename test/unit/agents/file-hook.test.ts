@@ -1,4 +1,4 @@
-/** One process at a time files a session. A session that is handed over meanwhile is filed after it. */
+/** Tests that one process at a time files a session, and that a session that is handed over meanwhile is filed again afterwards. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

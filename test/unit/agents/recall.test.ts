@@ -1,4 +1,4 @@
-/** Recall beside a prompt, in a palace without a model: small talk shows nothing, and a short question shows its answer. */
+/** Tests recall beside a prompt in a palace without a model: small talk shows nothing, and a short question shows its answer. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

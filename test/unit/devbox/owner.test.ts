@@ -1,4 +1,4 @@
-/** A stack's containers and our notes decide who owns it. Folders that no longer exist do not count. */
+/** Tests who owns a stack: its containers and our notes decide. Folders that no longer exist do not count. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A memory ages by the time that really passed, whatever the machine's clock says before and after. */
+/** Tests that a memory ages by the time that really passed, whatever the machine's clock says before and after. */
 import { expect, test } from "vitest";
 import { isTrueTime, tick, type TrueTime, trueAgeMs } from "../../../src/learning/scoring/true-time.ts";
 import { type Moment, moment, passedMs } from "../../../src/base/uptime.ts";

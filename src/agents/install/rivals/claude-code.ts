@@ -146,7 +146,7 @@ function policies(look: Look): Rival[] {
       if (node?.type !== "array") return [];
       const names = (node.children ?? []).map((one) => valueOf(one, "serverName")?.value as unknown);
       const isNamed = names.includes(SERVER);
-      // A list may also have entries by command or address, which may match our server.
+      // Does not report an allow list with entries by command or address, because one of these entries may match our server.
       const isOff = key === "deniedMcpServers" ? isNamed : !isNamed && names.every((name) => typeof name === "string");
       if (!isOff) return [];
       const where = sheet.where(node);

@@ -124,7 +124,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("for an unknown version of opencode, install uses the form of its settings file, or the form of 1.x and a note", () => {
+test("for an unknown version of opencode, install uses the form of its settings file, or else the form of 1.x, and prints a note", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();

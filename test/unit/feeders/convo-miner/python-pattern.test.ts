@@ -1,4 +1,4 @@
-/** Each translated pattern must find the same matches as a pattern in which the word boundaries on both sides are written out. */
+/** Tests that each translated pattern finds the same matches as a pattern in which the word boundaries on both sides are written out. */
 import { expect, it } from "vitest";
 import { MARKERS } from "../../../../src/feeders/convo-miner/memory-markers.ts";
 import { END, pythonPattern, START } from "../../../../src/feeders/convo-miner/python-pattern.ts";

@@ -1,4 +1,4 @@
-/** Both readers of Claude Code's files skip the same lines: lines that neither the user nor the agent said. */
+/** Tests that both readers of Claude Code's files skip the same lines: lines that neither the user nor the agent said. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -37,7 +37,7 @@ test("dates after the tenth line are ignored", () => {
   expect(dated("notes", `${"x\n".repeat(10)}2021-02-03`)).toBe("2020-01-31");
 });
 
-test("the ten lines are counted from the end of the front matter", () => {
+test("the first ten lines are counted from the end of the front matter", () => {
   expect(dated("notes", `---\n${"k: v\n".repeat(20)}---\n2021-02-03`)).toBe("2021-02-03");
 });
 

@@ -1,4 +1,4 @@
-/** A file's content decides too: word lists, minified and generated files are not documents. */
+/** Tests that a file's content also decides: word lists, minified and generated files are not documents. */
 import { expect, test } from "vitest";
 import { refuseText } from "../../../../src/feeders/doc-miner/no-document.ts";
 

@@ -1,4 +1,4 @@
-/** All git worktrees of a project share one name, and each document is filed once. The real git makes the worktrees. */
+/** Tests that all git worktrees of a project share one name, and that each document is filed once. The real git makes the worktrees. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a worktree has its project's name, even after its deletion", async () => {
+test("a worktree has its project's name, even after the worktree is deleted", async () => {
   const shop = join(root, "my-shop");
   expect(projectFolder(join(shop, ".claude/worktrees/fix-cart"))).toBe(shop);
   expect(projectFolder(join(shop, ".claude/worktrees/gone/docs"))).toBe(shop);
