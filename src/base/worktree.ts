@@ -39,7 +39,7 @@ export function commonFolder(repository: string): string {
   return existsSync(shared) ? resolve(own, readHead(shared, GIT_FILE_MAX_BYTES).trim()) : own;
 }
 
-/** Returns true for a worktree of a repository that is checked out at `root` or below: its documents are also in that checkout. */
+/** Returns true if `folder` is a worktree of a repository whose main checkout, with the same documents, is at `root` or below. */
 export function isCopyWithin(root: string, folder: string): boolean {
   const main = mainOf(folder);
   const isWithin = main === root || main?.startsWith(`${root}/`) === true;
