@@ -168,7 +168,7 @@ export type Methods = {
     /** `drawers`: number of written drawers; `added`: number of them that are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
-  /** Returns the mined files for which closets can be made. */
+  /** Returns the mined files for which the broker can make closets (summaries that a search uses). */
   "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
   "closet.rebuild": {
     /** `knownNames`: all names of the registry; each source is tagged with the names that it mentions. */
@@ -285,7 +285,7 @@ export type Methods = {
   };
   /** Returns turns that showed memories, of all conversations or of one, with the outcome of each memory. */
   "turn.list": { params: { conversation?: string; limit?: number; offset?: number }; result: TurnPage };
-  /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
+  /** Returns the current turn's state. `isAsked`: the turn asks for scores. `isScored`: the turn has received scores. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
    * Returns memories that the current turn must still score, for a judge model: the beginning of each text, at most twelve. `reply`: the
@@ -348,7 +348,7 @@ export type Methods = {
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
   /** Imports entries of Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
-  /** Returns the entries page by page, with the ids under which memories are exported, and with secrets unmasked. */
+  /** Returns the imported entries of Roampal's graphs page by page, with the memory ids of `outcome.export` and with secrets unmasked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
   /** Previews the merge of a part of another memory. Only admins may call it. `importer`: the caller's name in the journal. */
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
