@@ -23,7 +23,7 @@ export type PendingRestore = {
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
-  /** Entries that move out. After that the entries of `come` move in. */
+  /** Old files that move to the folders `before-restore-STAMP`. After that the files in `come` move in. */
   out: Entry[];
   come: string[];
 };
@@ -44,7 +44,8 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Existing doors and settings stay, so that a token that was revoked after the backup stays revoked.
+  // Leaves out a file if another file that stays has its place. So existing tokens stay, and a token that was revoked after the backup
+  // stays revoked.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },

@@ -33,9 +33,7 @@ export interface LedgerTx {
   deleteDrawer(id: string): void;
   /** Deletes many drawers in one step, which is faster. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
-  /**
-   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text. Empty if `id` is not split.
-   */
+  /** Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text. Empty if `id` is not split. */
   slicesOf(id: string): Drawer[];
   /** Returns the number of drawers with that source_file, and the first few of their places. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
@@ -191,9 +189,7 @@ export type WriteCall = {
   atMs: number;
   /** The time of arrival at the broker, ms, if it differs. */
   arrivedAtMs?: number;
-  /**
-   * Data that the broker's main thread computed for the write. A repeated call may have other data: they are not part of its identity.
-   */
+  /** Data that the broker's main thread computed for the write. A repeated call may have other data: they are not part of its identity. */
   findings?: unknown;
 };
 

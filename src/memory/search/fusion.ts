@@ -43,7 +43,7 @@ export const WEIGHTS = {
  * identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** Distance above the best score to which a drawer of a named file is moved. */
+/** Amount by which the best drawer of a file that the question names gets above the best score. */
 const FILE_MARGIN = 0.1;
 
 /** Factor on the score of a changelog and the like, if the question is not about it. Source: docs/lab/figures.md, kinds of files. */

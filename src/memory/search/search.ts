@@ -98,11 +98,14 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors can give `limit`. */
+/**
+ * Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit` of them, because the static vectors add one
+ * candidate for every `NEAR_PART`, and so at least `limit`.
+ */
 const POOL_MIN = 100;
 /** Number of candidates of each list for a question about everything. */
 const POOL_WIDE = 400;
-/** Factor by which the search widens if copies of one text fill the list. */
+/** Factor by which the search takes more candidates if copies of one text fill the list of hits. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;

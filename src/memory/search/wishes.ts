@@ -8,10 +8,10 @@ import type { LexicalIndex } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
-/** Words of wishes. A search for them finds wishes that are not near the question. */
+/** Words that are typical of wishes. A search for these words finds wishes that share no word with the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits that are read for wings: only wishes from these wings are lifted. */
+/** Number of best hits whose wings are read. Only wishes from these wings are lifted. */
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;

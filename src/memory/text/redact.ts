@@ -3,8 +3,8 @@
  * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed. So a token is masked only if its shape is nearly
  * certain.
  *
- * Time is linear in the text. A pattern begins only where a run of its own characters begins (one look behind). It repeats one class of
- * characters or a bounded part. So no character is examined more than a fixed number of times.
+ * Masking takes time in proportion to the text's length. Each pattern can begin only where a run of its own characters begins, and repeats
+ * only one class of characters or a bounded part. So no character is examined more than a fixed number of times.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -206,8 +206,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * Makes the client's view of one collection for one request, because a client takes its abort signal when it is
- * created. This needs little time, because the client gets the server's limits and does not ask for them.
+ * Makes the client's view of one collection for one request, because a client takes its abort signal when it is created. This needs little
+ * time, because the client gets the server's limits and does not ask for them.
  */
 async function collectionOf(
   place: ChromaPlace,

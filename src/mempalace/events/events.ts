@@ -1,6 +1,6 @@
 /**
- * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended
- * event never changes; a correction is a new event. Called on the log's thread.
+ * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended event never changes;
+ * a correction is a new event. Called on the log's thread.
  */
 import type {
   EventFilter,
@@ -31,9 +31,7 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
-/**
- * Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame.
- */
+/** Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame. */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;

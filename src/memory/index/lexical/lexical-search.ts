@@ -1,6 +1,6 @@
 /**
- * The lexical half of a search, over one read connection to the ledger. FTS5 selects the candidates; this file computes their full score
- * from the words of the query. Runs on the thread of lexical-thread.ts.
+ * The lexical part of a search (by words), over one read connection to the ledger. FTS5 selects the candidates; this file computes their
+ * score from the words of the query. Runs on the thread of lexical-thread.ts.
  */
 import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -107,7 +107,7 @@ export class LexicalSearch {
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const [near = [], found] = await Promise.all([
       vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
-      // Waits until the other thread has the vector, so that both work at the same time.
+      // Lets the call above reach the thread of the static vectors first, so that both threads work at the same time.
       setImmediate().then(() => {
         const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
         return ranked.concat(this.#named(parsed, filter));

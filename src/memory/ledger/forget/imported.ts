@@ -1,4 +1,4 @@
-/** Cleans imported journal rows and their before-images. Used by forget.ts. */
+/** Removes forgotten words from imported journal rows and from their before-images. Used by forget.ts. */
 import { isColumns, isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest } from "../record.ts";
