@@ -60,7 +60,7 @@ export function writeFileAtomic(
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // The error of a failed write does not name the file.
+    // Adds the path, because the error of a failed write does not name the file.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));

@@ -54,7 +54,7 @@ export function keepFolder(path: string): void {
     try {
       syncPath(dirname(made));
     } catch (error) {
-      // This user may enter the folder but not read it, so it cannot be synced.
+      // EACCES: this user may enter the folder but not read it, so this process cannot sync the folder.
       if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     }
     if (made === first || made === dirname(made)) return;

@@ -43,7 +43,7 @@ export function commonFolder(repository: string): string {
 export function isCopyWithin(root: string, folder: string): boolean {
   const main = mainOf(folder);
   const isWithin = main === root || main?.startsWith(`${root}/`) === true;
-  // A bare repository has no index and no documents.
+  // A repository without the file `index` is bare: it has no checked-out documents.
   return main !== undefined && isWithin && existsSync(join(main, ".git", "index"));
 }
 
