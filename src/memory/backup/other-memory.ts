@@ -87,7 +87,7 @@ function ofHome(error: unknown, home: string, copy: string): unknown {
 function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
   const file = join(draft.folder, LEDGER);
   const { counts } = lookInto(draft.folder);
-  // An older ledger gets the present tables, but only in the copy.
+  // Opening migrates the copy of an older ledger to the present tables. The other memory itself stays unchanged.
   openForWriting(file).close();
   const ledger = openForReading(file);
   return {

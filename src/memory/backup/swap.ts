@@ -51,7 +51,7 @@ export function planSwap(
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last: once it is in its place, all files are.
+    // The ledger moves last: when the ledger is in its place, all other files are in theirs.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
@@ -98,11 +98,11 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     const moves = movesOf(paths, pending);
     assertThere(moves);
     for (const { from, to } of moves) {
-      // The name was free when the list was made, so a file there has already been moved.
+      // The name was free when the list was made. So if the file exists there, an earlier run has already moved it.
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
-    // Syncs the new folders before the old ones, so that a power cut loses no file.
+    // Syncs the target folders before the source folders, so that after a power cut each file has a name in at least one of them.
     const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
     for (const folder of new Set(folders)) sync(folder);
     faultPoint("restore.before-end");

@@ -48,7 +48,7 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [mine, theirs] = [new Set(a.pairs), new Set(b.pairs)];
   let shared = 0;
   for (const pair of mine) if (theirs.has(pair)) shared += 1;
-  // Texts without a word cannot be compared.
+  // Texts without words share no pair, so they do not count as equal.
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 

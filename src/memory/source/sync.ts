@@ -47,7 +47,7 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    // A few names of several megabytes would exceed the size of an answer.
+    // Cuts impossible names, because a few names of several megabytes would exceed the size of an answer.
     const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
     if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
@@ -71,7 +71,7 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
     const { sourceFile } = group;
     const before = tx.closets.count(sourceFile);
     removed += tx.deleteSourceGroup(group, wing);
-    // The closets are deleted with the source's last drawer. Until then they may point at other drawers.
+    // The ledger deletes closets only with their source's last drawer, because until then they may point at drawers that stay.
     closets += before - tx.closets.count(sourceFile);
   }
   return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };

@@ -126,7 +126,7 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
   ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
   ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
 ];
-// A prefix of letters may be after other words, as in names of variables.
+// A prefix that begins with `[`, such as `[Ss]ecret…`, may follow other letters, as in a variable MY_SECRET_ACCESS_KEY: it needs no START.
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
@@ -215,7 +215,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
     return copy;
   }
   if (typeof value !== "object" || value === null) return value;
-  // Keys may be any text, for example wings and rooms.
+  // Keeps the prototype: an object whose keys are names of wings or rooms has none, because a name may be `__proto__`.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
   for (const [key, one] of Object.entries(value)) copy[key] = yield* walk(one, mode, kinds, secrets);
   return copy;

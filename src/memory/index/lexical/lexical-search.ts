@@ -294,7 +294,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meaningOf.get(row) ?? 0,
-          // Up to 1 if the question names the drawer's file.
+          // `files` has the files that the question names, each with a number up to 1.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,
@@ -325,7 +325,7 @@ export class LexicalSearch {
       counts: count(drawer),
     }));
 
-    // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
+    // Counts only pairs that occur in a candidate: counting a phrase is expensive, and most pairs of a question occur in none.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       return inverseFrequency(documents, this.#pairFrequency(parsed, pair));

@@ -141,7 +141,7 @@ export class SqliteForget implements ForgetTx {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
     const { id, isPart } = heldAs(match);
-    // Entities match in any case. Predicates are stored only in lower case.
+    // Names of entities are compared as ids, which are in lower case. Predicates are stored only in lower case.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entities = this.#database
       .prepare<{ match: string; id: string }, string>(

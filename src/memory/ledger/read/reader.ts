@@ -261,7 +261,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // Rows of 3.3.4 and older have the agent's name in its original case; find them, too (palace.md 8.1 lists this as a bug).
+    // Also finds rows of MemPalace 3.3.4 and older, which have the agent's name in its original case (palace.md 8.1 lists this as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
