@@ -62,7 +62,7 @@ function namesMiniLm(palaceDir: string, collection: string): boolean {
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
-    // An older Chroma has neither column; a newer one may have more.
+    // The table of an older Chroma has neither of these columns.
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");

@@ -122,7 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Explains that `writer` filters by author, not `from_agent`, because many agents send their own name with every call. */
+/** Returns a note that `writer` filters by author and `from_agent` does not: many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

@@ -114,12 +114,12 @@ class Watcher {
   #stopped = false;
   /** True if the driver cannot open the palace. */
   #unopened = false;
-  /** Number of rows that still had no vector after everything was sent again. */
+  /** Number of rows that the index still lacked after all rows were sent again. Only a larger number is worth sending all rows again. */
   #hopeless = 0;
   #hopelessClosets = 0;
   /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
   #again = 0;
-  /** Number of comparisons still due for records that already have a number but cannot be read yet. */
+  /** Number of comparisons still due for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -359,7 +359,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Logs a writer beside this broker, but not rows that a MemPalace wrote earlier.
+    // Logs a foreign writer that works while this broker runs, but not rows that a MemPalace wrote before.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
@@ -377,7 +377,9 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
+  /**
+   * Returns true if the driver has the palace open, or there is no driver. Only then a position is stored, and deletions count as recent.
+   */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }
