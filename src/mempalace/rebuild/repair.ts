@@ -63,7 +63,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // If there are no rows, no record has created the palace, so create it here.
+        // The first record creates a palace. A palace without rows is created here.
         writer.create();
       } finally {
         writer.close();
