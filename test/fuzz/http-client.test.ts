@@ -161,7 +161,7 @@ fuzz("broker-answers", {
     scripts[lane] = (socket) => {
       connections += 1;
       socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
-      // The first broker talks nonsense and dies, and the next one answers.
+      // The first connection gets nonsense and ends. The next connection gets answers.
       if (connections === 1) return void socket.end(lines);
       socket.on("data", (said: Buffer) => {
         for (const line of said.toString().split("\n").filter(Boolean)) {
