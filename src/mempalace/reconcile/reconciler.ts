@@ -377,9 +377,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /**
-   * Returns true if the driver has the palace open, or there is no driver. Only then a position is stored, and deletions count as recent.
-   */
+  /** Returns true without a driver, or if it has the palace open. Only then the position is stored, and deletions count as recent. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }
