@@ -14,7 +14,7 @@ import { type Outbox, startOutbox } from "./outbox.ts";
 
 export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
-  /** Undefined without a public palace. */
+  /** Driver of the closets' collection; undefined without a public palace. */
   driver: PalaceDriver | undefined;
   /** Returns why the pump must not send now; undefined if it may. */
   lockedBy: () => PalaceError | undefined;

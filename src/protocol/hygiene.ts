@@ -76,7 +76,7 @@ export type AuditEntry = {
 /** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
-/** `seq`: journal row of the only write to undo, of all that arrived in the same millisecond. Older brokers ignore it. */
+/** Writes to undo. `seq`: journal row of the only write to undo, of all that arrived in the same millisecond. Older brokers ignore it. */
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;

@@ -68,7 +68,7 @@ export type HelpedWeek = {
   failed: number;
 };
 
-/** `helped`: the weeks of the newest 500 conversations that are kept, oldest first. Older brokers do not send it. */
+/** Statistics of memories. `helped`: the weeks of the newest 500 kept conversations, oldest first. Older brokers do not send it. */
 export type MemoryStats = {
   collections: Record<string, number>;
   archived: number;

@@ -119,7 +119,7 @@ export type JobRequest =
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** `file` null: the broker writes its own file, and the result names its path. A client then copies that file to `goesTo`. */
+  /** Makes a backup. `file` null: the broker writes a file of its own, which the result names and the client copies to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** Reads a whole backup on the broker's machine, and reports what a restore would change. */
   | { kind: "verify"; file: string }
@@ -158,9 +158,9 @@ export type Methods = {
     /** `sessions`: filed sources that are transcripts of those sessions. `mined`: files in folder `below` that only MemPalace has filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
-  /** `tooMany`: number of drawers that the document would have; if set, the broker has changed nothing. */
+  /** Replaces a document. `tooMany`: number of drawers that it would have, if this is too many. The broker has then changed nothing. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
-  /** `held`: characters of the document received so far. */
+  /** Stores a part of a document. `held`: characters of the document received so far. */
   "source.part": { params: SourcePart; result: { held: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
@@ -198,7 +198,7 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
-      /** `prefer`, `strict` or `all`. Older brokers ignore it. */
+      /** Role of the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
       /** ISO date to which "yesterday" in the query refers. */
@@ -263,7 +263,7 @@ export type Methods = {
       isFresh?: boolean;
       isCompacted?: boolean;
       withinMs?: number;
-      /** Also returns the texts as `fields`. */
+      /** True to return the texts also as `fields`. */
       isDetailed?: boolean;
     };
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };

@@ -23,7 +23,7 @@ export type EngineReport =
       /** The program without its arguments, which may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** null without a running child. */
+      /** Process id of the child; null if no child is running. */
       pid: number | null;
       /** Number of children that this broker has started. */
       generation: number;
@@ -137,7 +137,7 @@ export type StatsReport = {
   hitRate: number | null;
   outcomes: { worked: number; partial: number; failed: number };
   helpedRate: number | null;
-  /** Older brokers do not send it. */
+  /** Growth of the memory. Older brokers do not send it. */
   growth?: Growth;
   startedAtMs: number;
   methods: MethodTimes[];

@@ -17,7 +17,7 @@ export type Schedule = NonNullable<BackupsReport["schedule"]>;
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Maximum number of listed backups. A person's backups are never removed by a job. */
+/** Maximum number of listed backups. Without it the list would grow for ever, because nobody has to delete backups. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {

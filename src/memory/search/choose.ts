@@ -39,7 +39,7 @@ export type ChooseOptions = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Wings of the project in which the asker works. */
   preferred: ReadonlySet<string>;
-  /** Set if the question asks for the newest or the oldest. */
+  /** The newest or the oldest, if the question asks for it. */
   end?: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. A replaced statement is then as good as the new one. */
   isPast?: boolean;

@@ -14,8 +14,8 @@ const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these hashes; `numbers`: one hash of all words with a
- * digit, in their order.
+ * Hashes of a text, to compare it with others. `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these
+ * hashes; `numbers`: one hash of all words with a digit, in their order.
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 

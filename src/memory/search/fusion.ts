@@ -5,14 +5,14 @@
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: only words; `vector`: only the model's vector. */
+/** Parts of a score. `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words; `vector`: the model's vector. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
-/** `cosine`: −1…1, NaN for a drawer that waits for the model's vector. */
+/** A row and its scores. `cosine`: the model's, −1…1, NaN for a drawer that waits for the model's vector. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
 /**
- * `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum relative to the best candidate's; `near`: its two
- * cosines, estimated if missing.
+ * A candidate with the scores that decide its rank. `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum
+ * relative to the best candidate's; `near`: its two cosines, estimated if missing.
  */
 export type Ranked = Candidate & {
   lexical: number;
@@ -25,7 +25,7 @@ export type Ranked = Candidate & {
   speakerFactor?: number;
   /** Part of the score that lifts a wish of the user. */
   wishScore?: number;
-  /** For a question about everything: static cosine of the user's words in the drawer's exchange. */
+  /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
   /** The cross-encoder's output, and the drawer's place and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
@@ -39,8 +39,8 @@ export const WEIGHTS = {
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
 /**
- * `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts added to a score if a drawer has all
- * identifiers, or its names have all words, of the question.
+ * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
+ * added to a score if a drawer has all identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
 /** Amount by which the best drawer of a file that the question names gets above the best score. */

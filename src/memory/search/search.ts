@@ -62,7 +62,7 @@ export type SearchDependencies = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Names of the project in which the asker works, the best one first. */
   project?: readonly string[];
-  /** Limits the wait for vectors; a test passes its own clock. */
+  /** Clock for the time limit of vectors; a test passes its own. */
   clock?: Clock;
 };
 
@@ -94,7 +94,7 @@ export type SearchAnswer = {
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if there may be more distinct hits after the copies. */
   isTruncated: boolean;
-  /** Set for a question about everything: the exchanges among the hits are spread over the conversations. */
+  /** Kind of overview, if the question asks for one. The exchanges among the hits are then spread over the conversations. */
   spread: Asks["everything"];
 };
 

@@ -3,7 +3,7 @@
  * backtrack. Pure. Used by the ledger's background work and by the terminal.
  */
 
-/** `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
+/** A heading of a Markdown text. `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
 export type Heading = { at: number; level: number; title: string };
 type Fence = { mark: string; isOpener: boolean };
 type Line = { line: string; at: number };

@@ -10,14 +10,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** `off` masks nothing. `recall` masks text that is almost certainly a secret. `strict` also masks values of names like `password`. */
+/** Modes: `off` masks nothing, `recall` text that is almost certainly a secret, `strict` also values of names like `password`. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** `group`: true if the first group of the pattern is the secret, not the whole match. `isSecret`: a last check of the secret. */
+/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check of it. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */

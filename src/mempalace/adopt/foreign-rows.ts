@@ -98,7 +98,7 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Why the collection's index cannot be read; undefined if it can. */
+  /** Reason why the collection's index cannot be read; undefined if it can. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }

@@ -24,12 +24,13 @@ export type ModelOfOptions = {
   collection?: string;
   /** Model of the ledger's vectors; undefined if the ledger has no vectors yet. */
   recorded: string | undefined;
-  /** Undefined if this machine has no model at present. */
+  /** The model of this machine; undefined if the machine has none at present. */
   embedder: Embedder | undefined;
 };
 
 /**
- * `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this is unknown; `why` then has the reason.
+ * The model that made a palace's vectors. `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this
+ * is unknown; `why` then has the reason.
  */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 

@@ -20,7 +20,7 @@ const PAGE_ROWS = 200;
 
 export type Sides = {
   palace: ChromaDatabase;
-  /** Undefined if the palace has no such collection. */
+  /** The palace's collection of these rows; undefined if it does not exist. */
   collection: ChromaCollection | undefined;
   ledger: LedgerDatabase;
   kind: RowKind;

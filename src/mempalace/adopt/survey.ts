@@ -26,7 +26,7 @@ export type Survey = {
   vectors: number;
   /** Number of dimensions of a vector; null if no vector exists. */
   width: number | null;
-  /** Why the index cannot be read; null if it can. */
+  /** Reason why the index cannot be read; null if it can. */
   torn: string | null;
   /** The recipe that made the ids. */
   recipe: IdRecipe | null;

@@ -53,7 +53,7 @@ class ChromaDriver implements PalaceDriver {
   readonly #timeouts: ChromaTimeouts;
   readonly #inFlight = new Set<AbortController>();
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
-  /** Undefined until `open`. */
+  /** Id of the collection; undefined until `open`. */
   #collectionId: string | undefined;
   /** True after a write without an answer, which the server may still be executing. */
   #unsettled = false;

@@ -238,7 +238,7 @@ export class PalaceVectors {
   readonly #segment: Segment;
   /** Number of the queue's row with an id's newest vector, by the id; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** Why an existing index cannot be read; undefined if it can. */
+  /** Reason why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {

@@ -22,7 +22,7 @@ export type QueueRecord = {
   seq: number;
   operation: number;
   id: string;
-  /** Undefined if the record does not change the vector. */
+  /** New vector; undefined if the record does not change the vector. */
   vector: Float32Array | undefined;
   /** Keys to set. A null removes the key. */
   metadata: Record<string, MetadataValue | null>;

@@ -59,7 +59,7 @@ export type ExportReport = {
   /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** Why the files were written without Chroma, if the caller had not asked for that. */
+  /** Reason why the files were written without Chroma, if the caller had not asked for that. */
   withoutChroma?: string;
 };
 

@@ -26,7 +26,7 @@ export type WatchOptions = {
   /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
   ledgerFile: string;
-  /** Undefined if nothing in the palace is ours. */
+  /** Driver of the palace; undefined if this broker writes no public palace. */
   driver: CountedDriver | undefined;
   /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
@@ -38,7 +38,7 @@ export type WatchOptions = {
   hold: () => Promise<() => void>;
   /** Returns true while another MemPalace has the palace's lock and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Undefined if foreign rows are counted but not adopted. */
+  /** Adopts foreign rows; undefined if they are only counted. */
   adopter?: Adopter | undefined;
   /** Called when palace and ledger agree or cannot be compared, so that work continues. Must not throw. */
   onSettled?: () => void;

@@ -13,7 +13,7 @@ import { poolVectors } from "./pool.ts";
 import { importRuntime, type Runtime } from "../../../base/onnxruntime.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
 
-/** `runtime`: the name or the file of onnxruntime-node. */
+/** Data with which the thread starts. `runtime`: the name or the file of onnxruntime-node. */
 export type EmbedThreadData = {
   folder: string;
   modelFile: string;

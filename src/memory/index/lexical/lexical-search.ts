@@ -40,7 +40,7 @@ const PART_ROWS_MAX = 20_000;
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
+/** Question with `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Searches one ledger. Used by one thread; each call sees all commits before it. */
@@ -205,7 +205,7 @@ export class LexicalSearch {
     return this.#rankTerms(parsed, [...parsed.words.keys()], limit, among?.allowed);
   }
 
-  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum over words, so the scores from both tables are added. */
+  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum, so the scores of plain words and of other forms are added. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
     const { forms, stems, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];

@@ -18,7 +18,7 @@ const JOINT = "::";
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 
-/** `json`: the value, or its before-image. */
+/** An entry of Roampal's graphs. `json`: its value, or the value in a before-image. */
 type Row = { id: string; json: string | null };
 type IsMeant = (row: Row) => boolean;
 type Lookup = Statement<[string], number>;

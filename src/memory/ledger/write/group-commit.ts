@@ -66,7 +66,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** For reading only. All changes must be in a group. */
+  /** Tables of the ledger, for reading only. Every change must be in a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -82,7 +82,7 @@ export class LedgerWriter {
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /** Set if the log could not be synced. A later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
+  /** Error of a failed sync of the log. It ends all writing, because a later sync proves nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 

@@ -18,7 +18,7 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** `at`: the drawer's place in its document, null if it has no place. */
+/** A drawer of a source. `at`: the drawer's place in its document, null if it has no place. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
