@@ -1,6 +1,6 @@
 /**
- * Drains the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes written
- * entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
+ * Empties the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes
+ * written entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
  * broker/palace/public-palace.ts starts it.
  */
 import { faultPoint } from "../base/fault-point.ts";
@@ -47,7 +47,7 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-  /** Wakes the pump. Call it after each commit; it needs little time. */
+  /** Wakes the loop that sends. Call it after each commit; it needs little time. */
   wake(): void;
   /** Stops sending and resolves after the running opening or batch. Sending continues when the caller calls the returned function. */
   hold(): Promise<() => void>;
@@ -56,7 +56,7 @@ export type Outbox = {
   stop(timeoutMs?: number): Promise<void>;
 };
 
-/** Starts the pump. Errors do not reach the caller: they are in `status` and in the log, and the pump tries again. */
+/** Starts the loop that sends. Errors do not reach the caller: they are in `status` and in the log, and the loop tries again. */
 export function startOutbox(options: OutboxOptions): Outbox {
   const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
   const running = pump.run();

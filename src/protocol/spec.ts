@@ -168,7 +168,7 @@ export type Methods = {
     /** `drawers`: number of written drawers; `added`: number of them that are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
-  /** Returns the mined files for which the broker can make closets (summaries that a search uses). */
+  /** Returns the mined files for which the broker can make closets (lines that point at a source's drawers). */
   "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
   "closet.rebuild": {
     /** `knownNames`: all names of the registry; each source is tagged with the names that it mentions. */

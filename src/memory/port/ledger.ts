@@ -125,7 +125,7 @@ export interface LedgerReader {
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** Returns the last `limit` drawers that no miner made, in row order. They are in `wings`, or with `isOutside` in any other wing. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
-  /** Returns the standings of the drawers that ever had an outcome. */
+  /** Returns the standings (sums of outcomes) of the given drawers, if they ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   /** Returns a drawer's newest outcomes, the newest last. */
   scored(id: string): Scored[];

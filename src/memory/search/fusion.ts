@@ -5,7 +5,7 @@
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** Parts of a score. `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words; `vector`: the model's vector. */
+/** Parts of a score. `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words; `vector`: model vectors. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
 /** A row and its scores. `cosine`: the model's, −1…1, NaN for a drawer that waits for the model's vector. */
@@ -19,11 +19,11 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Part of the score that lifts the best drawer of a file that the question names. */
+  /** Part of the score that the best drawer of a file gets if the question names the file. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that lifts a wish of the user. */
+  /** Part of the score that a wish of the user gets. */
   wishScore?: number;
   /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;

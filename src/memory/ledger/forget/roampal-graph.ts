@@ -32,8 +32,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a function that is true for a row to be forgotten: the row contains an id of one of the drawers or the exact text, or the row's
- * name has one of the text's concepts or a word that no other drawer has.
+ * Returns a function that is true for a row to be forgotten. Such a row contains an id of one of the drawers, or the exact text. A row is
+ * also forgotten if its name has one of the text's concepts, or a word that no other drawer has.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;

@@ -195,7 +195,7 @@ export class SqliteUndo implements UndoTx {
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
     if (kind === "imported") return this.#tx.imported.restore(id, before);
     if (kind === "carried") return this.#tx.carried.restore(id, before);
-    // A fact that is restored in the same write may name the entity.
+    // Keeps an entity that a fact names. This write may have restored such a fact.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
