@@ -53,7 +53,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
-  // Replaces one backup by another file, which `forget` must not name.
+  // Replaces one backup by a file that is not a backup. `forget` must name this file and leave it unchanged.
   const taken = join(folder, "c.tar");
   await palace.run("palace", ["backup", taken]);
   writeFileSync(taken, "notes on a plum that is to go");

@@ -36,7 +36,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
     )
     .toEqual(["ready", 0]);
 
-  // Searches until all three notes are found: under load the question's vector may be late, and then the search finds only one note.
+  // Searches until all three notes are found: under load the question's vector may be late, and the search then misses notes.
   let results: Explained[] = [];
   const count = async (): Promise<number> => {
     const answer = await client.callTool("mempalace_search", { query: "does Alice work", explain: true });

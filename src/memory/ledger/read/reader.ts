@@ -185,7 +185,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
 
-  // The methods below only call functions of the other files in this folder.
+  // The next methods call functions of the other files in this folder.
   answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
   toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
   toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);
