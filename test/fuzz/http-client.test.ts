@@ -19,7 +19,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** More bytes than a client may keep of one answer. */
+/** Number of bytes, more than a client may keep of one answer. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));

@@ -232,7 +232,7 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** Every vector of the palace: from the queue if the queue has a newer vector, else from the index. */
+/** The vectors of the palace. A vector is read from the queue if the queue has a newer one, else from the index. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
