@@ -27,11 +27,11 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  // If one of our hits stands for near-duplicates or other slices that are not shown, the lists differ in length, like two choices of hits.
+  // If one of our hits replaces near-duplicates or other slices of its exchange, the lists differ in length, like two choices of hits.
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Of several drawers with the same text in the same place, each server may show another one, or more of them.
+  // If several drawers have the same text in the same place, each server may show another of them, or more than one.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
