@@ -60,13 +60,13 @@ export function writeFileAtomic(
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // The error of a failed write does not name the file.
+    // Adds the path, because the error of a failed write does not name the file.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
 }
 
-/** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it only for content that is then useless. */
+/** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it for content that is useless by then. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -114,7 +114,7 @@ export function removeLeftovers(folder: string, nowMs = Date.now()): void {
     try {
       if (nowMs - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path);
     } catch {
-      // The writer has just renamed the file, or it belongs to another user.
+      // `statSync` or `rmSync` failed: the writer has just renamed the file, or the file belongs to another user.
     }
   }
 }

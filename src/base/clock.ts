@@ -14,7 +14,7 @@ export type Clock = {
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   after: (ms, call) => {
-    // Node warns about a negative time on stderr, which an agent shows to the user of a hook.
+    // For a negative time Node prints a warning to stderr, and an agent shows a hook's stderr to the user.
     const timer = setTimeout(call, Math.max(ms, 0));
     return { clear: () => clearTimeout(timer) };
   },

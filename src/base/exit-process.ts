@@ -10,8 +10,8 @@ const SHELL = "/bin/sh";
 
 /**
  * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if other processes wait
- * for this one, for example for its lock. After that time it does not wait for a reader that has stopped reading. Calls the listeners of
- * `exit`; does not wait for other work in the event loop.
+ * for this one, for example for its lock: a reader that has stopped reading then delays the exit by at most `timeoutMs`. Calls the
+ * listeners of `exit`; does not wait for other work in the event loop.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));
@@ -31,7 +31,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-/** Checks before `execve`, because a failing `execve` aborts the process. */
+/** Returns true if this user may run the file. Checked before `execve`, because a failing `execve` aborts the process. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

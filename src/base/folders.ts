@@ -1,6 +1,6 @@
 /**
- * Makes files and folders that survive a power cut. All syncs of acknowledged data are in this file. A file's sync saves its bytes, its folder's
- * sync saves its name.
+ * Makes files and folders that survive a power cut. Every sync before we report a write as done is in this file. Syncing a file saves its
+ * bytes; syncing its folder saves its name.
  */
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -45,8 +45,8 @@ export function makeFolder(path: string, mode = 0o777): void {
 }
 
 /**
- * Makes a folder and its missing parents for files that we acknowledge. The folders' names are on the disk when it returns, even if another
- * process has just made the folders.
+ * Makes a folder and its missing parents, and syncs their names to the disk, also if another process has just made the folders. For folders
+ * whose files must survive a power cut.
  */
 export function keepFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 }) ?? path;
@@ -54,7 +54,7 @@ export function keepFolder(path: string): void {
     try {
       syncPath(dirname(made));
     } catch (error) {
-      // This user may enter the folder but not read it, so it cannot be synced.
+      // EACCES: this user may enter the folder but not read it, so this process cannot sync the folder.
       if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     }
     if (made === first || made === dirname(made)) return;

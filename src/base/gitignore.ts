@@ -69,7 +69,7 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /** Returns the rules that do not match the folder itself. Returns undefined if the rules are too complex. */
+  /** Returns a copy without the rules that match `folder` itself. Returns undefined if the rules are too complex. */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);
@@ -236,7 +236,7 @@ function parseClass(pattern: string, start: number): { bytes: ByteSet; end: numb
   for (let isFirst = true; at < pattern.length; isFirst = false) {
     if (pattern[at] === "]" && !isFirst) return { bytes: isNegative ? bytes.map((word) => ~word) : bytes, end: at };
     if (pattern[at] === "[" && pattern[at + 1] === ":") {
-      // The code searches for the bracket once, however many "[:" come before it.
+      // Searches for the next "]" only once, however many "[:" come before it: a hostile pattern may have thousands.
       if (closing < at + 2) closing = pattern.indexOf("]", at + 2);
       if (closing < 0) return undefined;
       if (closing - 1 >= at + 2 && pattern[closing - 1] === ":") {

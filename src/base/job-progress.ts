@@ -1,4 +1,4 @@
-/** Progress of a long job on a thread. */
+/** Progress of a long job that runs on a worker thread, and its cancellation. */
 import { setImmediate as turn } from "node:timers/promises";
 import { PalaceError } from "./errors.ts";
 

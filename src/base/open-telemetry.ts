@@ -119,7 +119,7 @@ class CountedQueue implements SpanProcessor {
           counts[isFailing ? "lost" : "sent"] += spans.length;
           if (isFailing !== this.#isFailing) onChange(isFailing ? (result.error?.message ?? "refused") : undefined);
           this.#isFailing = isFailing;
-          // The SDK would only report the failure again.
+          // Reports success to the SDK, which would only print the failure again.
           done({ code: 0 });
         });
       },

@@ -30,7 +30,7 @@ function isHeld(path: string): boolean {
   try {
     const ageMs = Date.now() - statSync(path).mtimeMs;
     const pid = pidIn(path);
-    // An empty file was made just now, or its process was killed before it wrote the pid.
+    // A process makes the file empty and then writes its pid. A file that stays empty is from a process that was killed in between.
     return pid === 0 ? ageMs < EMPTY_MAX_MS : ageMs < HELD_MAX_MS && isAlive(pid);
   } catch {
     return false;

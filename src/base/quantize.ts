@@ -1,6 +1,6 @@
 /**
- * Quantizes a vector to int8 for the scan's first pass: one byte per dimension, and one scale per vector. Pure. The ledger's writer stores
- * the result beside the vector, and the index quantizes its query; neither may import the other.
+ * Quantizes a vector to int8 for the first pass of a vector search: one byte per dimension, and one scale per vector. Pure. The ledger
+ * stores the result, and the vector index quantizes the query; it is in `base` because the ledger may not import the index.
  */
 
 /** Largest number in a code. Codes have numbers from -127 to 127. */

@@ -16,7 +16,7 @@ const CLOSING =
 const UNSEEN = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\u200c\u200d]]/gv;
 /** Several joiners in a row. They join nothing and can only hide a message. */
 const JOINERS = /[\u200c\u200d]{2,}/gu;
-/** Line ends that any reader may recognise. */
+/** All characters that some program reads as the end of a line. */
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/u;
 
 /** Splits a text into lines for a prompt, without invisible characters and without characters that imitate markup. */

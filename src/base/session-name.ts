@@ -1,6 +1,6 @@
 /**
- * Identifies an agent's session by the name of its transcript. The same session may be filed twice: from the agent's own file and from the
- * session miner's transcript. Pure.
+ * Identifies an agent's session by the file name of its transcript, because a session may be filed twice: from the agent's own file and
+ * from the transcript that the session miner writes. Pure.
  */
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Matches the name of a transcript that the session miner wrote. */

@@ -42,7 +42,7 @@ export class StagedOriginals {
     this.#home = home;
   }
 
-  /** Returns the user's file of a staged copy (of any home) if the file still exists. Returns undefined for other paths. */
+  /** Returns the user's file from which a staged copy was made, if the file still exists. Returns undefined for any other path. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);
@@ -57,7 +57,7 @@ export class StagedOriginals {
     return look(path)?.isFile() === true ? path : undefined;
   }
 
-  /** Returns the names under which a user's file may have been filed. */
+  /** Returns the paths of the staged copies under which a user's file may have been filed. */
   stagedAs(path: string): string[] {
     if (!isAbsolute(path)) return [];
     return namesIn(join(this.#home, MANIFESTS)).flatMap((wing) =>
@@ -106,7 +106,7 @@ function rootIn(file: string): string | undefined {
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
     return parseAs(found ?? "", isText);
   } catch {
-    // Without a manifest, answers show the staged names.
+    // Without a readable manifest, answers show the path of the staged copy.
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);

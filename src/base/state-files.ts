@@ -144,7 +144,7 @@ export function rememberLedger(paths: MarkPaths): void {
 
 /** Returns the error for a palace that existed and is gone: only the user may begin a new one. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
-  // A restore removes the ledger for a moment. If it was interrupted, the next process with the lock finishes it.
+  // During a restore the ledger is missing for a moment. The next process with the palace's lock finishes an interrupted restore.
   if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
   if (existsSync(paths.ledgerFile) || readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
     return undefined;

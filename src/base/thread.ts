@@ -125,7 +125,7 @@ export function lazyThread<M extends Methods>(file: URL, workerData: unknown): L
   };
 }
 
-/** Runs in the thread: opens, reports that, then answers calls in the order of their arrival. */
+/** Runs in the thread: calls `open`, reports the result to the parent, then answers calls in the order of their arrival. */
 export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");

@@ -21,8 +21,8 @@ export function isMoment(value: unknown): value is Moment {
 }
 
 /**
- * Returns the time between two moments, ms, never more than really passed. Only the clock knows how long a machine was off. We believe the
- * clock for at most `offMaxMs`, and for at most as long as the machine had run before.
+ * Returns the time between two moments, ms, and never more than really passed. If the machine was restarted, only its clock shows how long
+ * it was off, and the clock may be wrong. So the time off counts for at most `offMaxMs`, and for at most the uptime before.
  */
 export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);

@@ -39,11 +39,11 @@ export function commonFolder(repository: string): string {
   return existsSync(shared) ? resolve(own, readHead(shared, GIT_FILE_MAX_BYTES).trim()) : own;
 }
 
-/** Returns true for a worktree of a repository that is checked out at `root` or below: its documents are also in that checkout. */
+/** Returns true if `folder` is a worktree of a repository whose main checkout, with the same documents, is at `root` or below. */
 export function isCopyWithin(root: string, folder: string): boolean {
   const main = mainOf(folder);
   const isWithin = main === root || main?.startsWith(`${root}/`) === true;
-  // A bare repository has no index and no documents.
+  // A repository without the file `index` is bare: it has no checked-out documents.
   return main !== undefined && isWithin && existsSync(join(main, ".git", "index"));
 }
 

@@ -14,9 +14,9 @@ import { type Outbox, startOutbox } from "./outbox.ts";
 
 export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
-  /** Undefined without a public palace. */
+  /** Driver of the closets' collection; undefined without a public palace. */
   driver: PalaceDriver | undefined;
-  /** Returns why the pump must not send now; undefined if it may. */
+  /** Returns why no closet may be sent now; undefined if closets may be sent. */
   lockedBy: () => PalaceError | undefined;
   /** The next three functions are the writer's (memory/ledger/write/closet-writer.ts). */
   file: (vectors: NewVector[], model: string) => Promise<number>;

@@ -1,6 +1,6 @@
 /**
- * Drains the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes written
- * entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
+ * Empties the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes
+ * written entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
  * broker/palace/public-palace.ts starts it.
  */
 import { faultPoint } from "../base/fault-point.ts";
@@ -47,7 +47,7 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-  /** Wakes the pump. Call it after each commit; it needs little time. */
+  /** Wakes the loop that sends. Call it after each commit; it needs little time. */
   wake(): void;
   /** Stops sending and resolves after the running opening or batch. Sending continues when the caller calls the returned function. */
   hold(): Promise<() => void>;
@@ -56,7 +56,7 @@ export type Outbox = {
   stop(timeoutMs?: number): Promise<void>;
 };
 
-/** Starts the pump. Errors do not reach the caller: they are in `status` and in the log, and the pump tries again. */
+/** Starts the loop that sends. Errors do not reach the caller: they are in `status` and in the log, and the loop tries again. */
 export function startOutbox(options: OutboxOptions): Outbox {
   const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
   const running = pump.run();
@@ -161,7 +161,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // Entries may be listed before their commit has sent its wake-up.
+    // New entries may be in the list before `wake` is called. The state is then not `synced` any more.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -208,7 +208,7 @@ class Pump {
     if (this.#abandoned) return false;
     this.#openedAtMs = clock.now();
     if (arrived.length > 0) await source.done(arrived.map(({ id, seq }) => ({ id, seq })));
-    // A removal makes room in a palace that has a quota.
+    // After a removal the palace may accept records that it refused because of a quota.
     if (arrived[0]?.record === null) this.#refused.clear();
     faultPoint("outbox.after-done");
     return true;
@@ -292,7 +292,7 @@ class Pump {
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // Ignores earlier wake-ups, so that a busy broker does not retry a failing palace all the time.
+    // Ignores wake-ups from before the failure, so that a busy broker does not retry a failing palace all the time.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);

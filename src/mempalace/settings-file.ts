@@ -1,7 +1,4 @@
-/**
- * Implements SettingsStore with upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3,
- * 8.3).
- */
+/** Implements SettingsStore with upstream's own JSON files: config.json and hook_state/last_checkpoint (palace.md 3.3, 8.3). */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord, parseAs, readRecord } from "../base/parse-json.ts";

@@ -34,7 +34,7 @@ export type SourceContent = {
   sha256: string;
   /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** For a document that was sent with `source.part`: id of the transmission, and size in characters. */
+  /** Transmission of a document that was sent with `source.part`: id of the transmission, and size in characters. */
   parts?: { sending: string; length: number };
   /** Date of the text's subject, YYYY-MM-DD, if known. */
   contentDate?: string;
@@ -46,9 +46,9 @@ export type SourceContent = {
   sourceDirIno?: string;
   /** Names from upstream's registry that the document mentions, at most KNOWN_NAMES_MAX; its drawers are tagged with them. */
   knownNames?: string[];
-  /** Default: DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN. */
+  /** Sizes for cutting. Default: DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN. */
   cut?: Cut;
-  /** Default: MemPalace's own halls. At most HALL_KEYWORDS_MAX keywords. */
+  /** Halls of the drawers. Default: MemPalace's own halls. At most HALL_KEYWORDS_MAX keywords. */
   halls?: HallKeywords;
   /** Languages in which to look for names, by MemPalace's codes, at most LANGUAGES_MAX. Default: English. */
   languages?: readonly string[];
@@ -98,7 +98,7 @@ export type ConversationPart = {
   /** Extraction mode, `exchange` by default. The drawers of the other mode are kept. */
   extractMode?: ExtractMode;
   rooms?: string[];
-  /** Default and limit as for a document. */
+  /** Halls of the drawers, with the same default and limit as for a document. */
   halls?: HallKeywords;
 };
 

@@ -1,4 +1,4 @@
-/** Names of HTTP headers and of keys in `_meta`, for facts for which MCP has no field. */
+/** Names of HTTP headers and of keys in `_meta`, for values for which MCP has no field. */
 /** Key of `params._meta` with an idempotency key. A repeated key returns the first call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
 /** MCP's key in each request for the name and version of an MCP 2026-07-28 client, which has no handshake. */

@@ -10,7 +10,7 @@ export type ForgetSelector = { ids: string[] } | { source: string } | { match: s
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * Items that would be forgotten. `traces`: pieces of the texts, to find them in other files. `ids`: ids of facts and entities, made from
+ * Items that would be forgotten. `traces`: pieces of the texts, to find copies in other files. `ids`: ids of facts and entities, made from
  * their words in lower case. `carried`: entries of Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
  */
 export type ForgetPreview = {
@@ -26,7 +26,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** Numbers of forgotten items. `carried`: entries of Roampal's graphs. `erasure`: items that must still be erased from files. */
+/** Numbers of forgotten items. `carried`: entries imported from Roampal's graphs. `erasure`: items that must still be erased from files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -39,7 +39,7 @@ export type Forgotten = {
 
 export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
-/** Progress of erasing from files. `notes`: places where traces may remain. */
+/** Progress of erasing forgotten texts from files. `notes`: places where pieces of a text may remain. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
 /**
@@ -76,11 +76,11 @@ export type AuditEntry = {
 /** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
-/** `seq`: journal row of the only write to undo, of all that arrived in the same millisecond. Older brokers ignore it. */
+/** Writes to undo. `seq`: journal row of the only write to undo, of all that arrived in the same millisecond. Older brokers ignore it. */
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;
-  /** Number of writes whose changes the journal no longer knows. */
+  /** Number of writes that cannot be undone, because the journal no longer has their changes. */
   too_old: number;
   /** Number of writes that the client dated before their arrival (it spooled them, or claims so), and the earliest date. Absent if 0. */
   dated_by_client?: { writes: number; earliest_ms: number };

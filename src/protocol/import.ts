@@ -4,7 +4,7 @@ import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
 
-/** Kinds of rows; the ledger and its before-images use the same names. */
+/** Kinds of rows. The ledger uses the same names, also for the old rows that it keeps for an undo. */
 export const IMPORT_KINDS = [
   "drawer",
   "standing",
@@ -40,7 +40,7 @@ export type ImportItems = {
   /** A tunnel. `body`: its record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
-  /** Entry of Roampal's graphs. `body`: the entry's value as JSON. */
+  /** Entry imported from Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
   /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
@@ -85,7 +85,7 @@ export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   return isRecord(metadata) && Object.values(metadata).every((value) => [value].flat().every(isScalar));
 }
 
-/** Returns true for an entry of Roampal's graphs: file, section and name, with a value as JSON. */
+/** Returns true for an entry of Roampal's graph files: file, section and name, with a value as JSON. */
 export function isCarriedEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;

@@ -4,7 +4,7 @@
 export const FRAME_SIZE_MAX_BYTES = 16 * 1024 * 1024;
 /** Maximum size of a client's request. It is smaller than a message, because the spool adds an id and a time on delivery. */
 export const REQUEST_SIZE_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
-/** Maximum nesting of a JSON message; a deeper message is refused before it is parsed. */
+/** Maximum nesting of a JSON message. A broker refuses a deeper message before it parses the message. */
 export const JSON_DEPTH_MAX = 64;
 /**
  * Maximum size of a document that a feeder files as one source: MemPalace's limit, 50,000 drawers of 800 characters. One transaction files
@@ -17,7 +17,7 @@ export const SOURCE_CALL_MAX_BYTES = 5 * 1024 * 1024;
 export const SOURCE_PART_MAX = 1024 * 1024;
 /** Time after which the broker drops the parts of a document that was not filed. */
 export const SOURCE_PARTS_KEPT_MS = 24 * 3_600_000;
-/** Maximum number of drawers of one source, if settings make drawers small: more than the largest source has at the usual size. */
+/** Maximum number of drawers of one source. Only settings that make drawers small can reach this number. */
 export const SOURCE_DRAWERS_MAX = 200_000;
 /** Default sizes, characters: a drawer, the overlap of two neighbours in a document, and the minimum drawer. */
 export const DRAWER_SIZE = 800;
@@ -92,7 +92,7 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 /** Time after which the broker answers with the progress of a mining run that is not finished. */
 export const MINE_WAIT_MS = 45_000;
 
-/** Maximum wait of event_wait, as in MemPalace. The client gives up a little later. */
+/** Maximum time that a call of `event_wait` may wait, as in MemPalace. The client's own time limit is a little longer. */
 export const EVENT_WAIT_MAX_MS = 300_000;
 export const EVENT_WAIT_GIVEN_UP_MS = EVENT_WAIT_MAX_MS + 30_000;
 /** Maximum number of waits for events: of all peers, and of one peer. Further waits are refused with BROKER_BUSY. */

@@ -1,8 +1,8 @@
 /** Wire types of memory that learns from outcomes: a host's reports about a turn, and the broker's answers to people and programs. */
 
 /**
- * Scores that an agent still owes. `exchange`: the exchange to score; null if the agent owes none. `reply`: the user's answer to the
- * exchange. `memories`: memories shown for the exchange. `sinceMs`: start of the turn that judges the exchange.
+ * Scores that an agent should have given and has not given yet. `exchange`: the exchange to score; null if there is none. `reply`: the
+ * user's answer to the exchange. `memories`: memories shown for the exchange. `sinceMs`: start of the turn that judges the exchange.
  */
 export type OwedScore = {
   exchange: { id: string; user: string; assistant: string } | null;
@@ -46,7 +46,7 @@ export type MemoryTold = {
     solved: number;
     answers: { context: string; collection: string; worked: number; failed: number; partial: number }[];
   };
-  /** Fact of the graph that the memory states and that has ended; else null. Such a memory is shown after current memories. */
+  /** The ended fact of the graph that this memory states; else null. A memory with an ended fact is shown after current memories. */
   over: { fact: string; ended: string } | null;
   moves: { from: string; to: string; timestamp: string; score: number; uses: number }[];
   /** Conversations in which the memory was shown, newest first. `at`: time when the conversation last continued. */
@@ -68,7 +68,7 @@ export type HelpedWeek = {
   failed: number;
 };
 
-/** `helped`: the weeks of the newest 500 conversations that are kept, oldest first. Older brokers do not send it. */
+/** Statistics of memories. `helped`: the weeks of the newest 500 kept conversations, oldest first. Older brokers do not send it. */
 export type MemoryStats = {
   collections: Record<string, number>;
   archived: number;

@@ -1,4 +1,4 @@
-/** Errors for messages that are larger than a message may be (limits.ts). */
+/** Errors for messages that exceed `FRAME_SIZE_MAX_BYTES` (limits.ts). */
 import { PalaceError } from "../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "./limits.ts";
 

@@ -1,4 +1,4 @@
-/** Recognises prompts that no memory can answer. Used by recall on both sides. Pure. */
+/** Recognises prompts that no memory can answer. Client and broker both use it before they search for memories. Pure. */
 
 /** Words that agree, thank, choose or ask to continue. No memory can answer a prompt that has only these words. */
 const SMALL_TALK: ReadonlySet<string> = new Set(

@@ -119,7 +119,7 @@ export type JobRequest =
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** `file` null: the broker writes its own file, and the result names its path. A client then copies that file to `goesTo`. */
+  /** Makes a backup. `file` null: the broker writes a file of its own, which the result names and the client copies to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** Reads a whole backup on the broker's machine, and reports what a restore would change. */
   | { kind: "verify"; file: string }
@@ -158,9 +158,9 @@ export type Methods = {
     /** `sessions`: filed sources that are transcripts of those sessions. `mined`: files in folder `below` that only MemPalace has filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
-  /** `tooMany`: number of drawers that the document would have; if set, the broker has changed nothing. */
+  /** Replaces a document. `tooMany`: number of drawers that it would have, if this is too many. The broker has then changed nothing. */
   "source.replace": { params: SourceContent; result: { drawers: number; removed: number; tooMany?: number } };
-  /** `held`: characters of the document received so far. */
+  /** Stores a part of a document. `held`: characters of the document received so far. */
   "source.part": { params: SourcePart; result: { held: number } };
   "source.remove": { params: { wing: string; sourceFile: string }; result: { removed: number } };
   "conversation.replace": {
@@ -168,7 +168,7 @@ export type Methods = {
     /** `drawers`: number of written drawers; `added`: number of them that are new. */
     result: { drawers: number; added: number; unchanged: number; removed: number };
   };
-  /** Returns the mined files for which closets can be made. */
+  /** Returns the mined files for which the broker can make closets (lines that point at a source's drawers). */
   "closet.sources": { params: { wing?: string }; result: { sources: string[] } };
   "closet.rebuild": {
     /** `knownNames`: all names of the registry; each source is tagged with the names that it mentions. */
@@ -198,7 +198,7 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
-      /** `prefer`, `strict` or `all`. Older brokers ignore it. */
+      /** Role of the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
       /** ISO date to which "yesterday" in the query refers. */
@@ -263,7 +263,7 @@ export type Methods = {
       isFresh?: boolean;
       isCompacted?: boolean;
       withinMs?: number;
-      /** Also returns the texts as `fields`. */
+      /** True to return the texts also as `fields`. */
       isDetailed?: boolean;
     };
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
@@ -285,7 +285,7 @@ export type Methods = {
   };
   /** Returns turns that showed memories, of all conversations or of one, with the outcome of each memory. */
   "turn.list": { params: { conversation?: string; limit?: number; offset?: number }; result: TurnPage };
-  /** `isAsked`: the turn asks for scores. `isScored`: the turn has received them. */
+  /** Returns the current turn's state. `isAsked`: the turn asks for scores. `isScored`: the turn has received scores. */
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /**
    * Returns memories that the current turn must still score, for a judge model: the beginning of each text, at most twelve. `reply`: the
@@ -348,7 +348,7 @@ export type Methods = {
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
   /** Imports entries of Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
-  /** Returns the entries page by page, with the ids under which memories are exported, and with secrets unmasked. */
+  /** Returns the imported entries of Roampal's graphs page by page, with the memory ids of `outcome.export` and with secrets unmasked. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
   /** Previews the merge of a part of another memory. Only admins may call it. `importer`: the caller's name in the journal. */
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };

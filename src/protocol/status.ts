@@ -23,7 +23,7 @@ export type EngineReport =
       /** The program without its arguments, which may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** null without a running child. */
+      /** Process id of the child; null if no child is running. */
       pid: number | null;
       /** Number of children that this broker has started. */
       generation: number;
@@ -73,7 +73,7 @@ export type ForeignWritersReport = {
   resent: number;
   /** Number of rows whose vector the palace's index has lost. */
   unindexed: number;
-  /** Number of foreign rows, and of changes and deletions by other programs, that this broker has adopted. */
+  /** Number of rows, changes and deletions by other programs that this broker has adopted into its ledger. */
   taken: number;
 };
 
@@ -94,7 +94,7 @@ export type AdoptionReport = {
   detail: string;
   /** Advice after a refusal. */
   hint: string;
-  /** Number of rows with numbers that an export or a repair does not write exactly. Older brokers do not send it. */
+  /** Number of rows whose metadata has numbers that an export or a repair cannot write exactly. Older brokers do not send it. */
   inexact?: number;
 };
 
@@ -137,7 +137,7 @@ export type StatsReport = {
   hitRate: number | null;
   outcomes: { worked: number; partial: number; failed: number };
   helpedRate: number | null;
-  /** Older brokers do not send it. */
+  /** Growth of the memory. Older brokers do not send it. */
   growth?: Growth;
   startedAtMs: number;
   methods: MethodTimes[];

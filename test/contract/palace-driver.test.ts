@@ -1,5 +1,5 @@
 /**
- * Contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The Chroma half needs a real server.
+ * Contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The driver for Chroma needs a real server.
  * Without one it is skipped with the reason, and fails under CI.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -241,9 +241,9 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 }
 
 const missing = chromaMissing();
-if (missing !== undefined) process.stderr.write(`left out: the Chroma half of the driver contract: ${missing}\n`);
+if (missing !== undefined) process.stderr.write(`left out: the contract of the Chroma driver: ${missing}\n`);
 
-test("CI runs the Chroma half of the contract", () => {
+test("CI runs the contract with a real Chroma server", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 

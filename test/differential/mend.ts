@@ -27,11 +27,11 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  // If some of our hits are folded into others, the lists differ in length, and each is a choice of hits.
+  // If one of our hits replaces near-duplicates or other slices of its exchange, the lists differ in length, like two choices of hits.
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Among drawers with the same text in the same place, any may be shown, any number of times.
+  // If several drawers have the same text in the same place, each server may show another of them, or more than one.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [

@@ -18,7 +18,7 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Placeholders for the TCP port that the lane watches and for the sockets' folder, which differ in each run. */
+/** Placeholders for a lane's TCP port and for the folder of the sockets, which differ in each run. A lane checks one input at a time. */
 const PORT = "54321";
 const FOLDER = "/folder";
 
@@ -38,10 +38,10 @@ const SPECIALS = { fifo: "fifo", zero: "/dev/zero", folder: ".", loop: "loop", a
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
-/** Programs that answer with the id in the file. Only their health answer says which protocol version they speak. */
+/** Sockets of the programs that answer with the instance id in `broker.json`. One of them speaks an older protocol. */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** TCP port of each lane: how often a client connected to it, and the bytes that it received. */
+/** Server of each lane on a TCP port: how often a client connected, and the bytes that the server received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -106,8 +106,8 @@ fuzz("broker-file", {
 });
 
 /**
- * Waits until the server at that port has accepted every earlier connection, because it accepts them in order. On a busy machine a client
- * gives up before this process accepts its connection, which would then count for the lane's next input.
+ * Waits until the server at that port has accepted every earlier connection. It accepts connections in order, so it is enough to wait for
+ * one more. Otherwise a connection that a client has given up might be accepted late and count for the lane's next input.
  */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });

@@ -19,7 +19,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** More bytes than a client may keep of one answer. */
+/** Number of bytes, more than a client may keep of one answer. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
@@ -161,7 +161,7 @@ fuzz("broker-answers", {
     scripts[lane] = (socket) => {
       connections += 1;
       socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
-      // The first broker talks nonsense and dies, and the next one answers.
+      // The first connection gets nonsense and ends. The next connection gets answers.
       if (connections === 1) return void socket.end(lines);
       socket.on("data", (said: Buffer) => {
         for (const line of said.toString().split("\n").filter(Boolean)) {

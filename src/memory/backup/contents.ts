@@ -7,7 +7,7 @@ export const EVENTS = "logstream.sqlite3";
  * therefore restored only on request.
  */
 export const TOKENS = "tokens.json";
-/** Address of a door, in older backups. A restore never unpacks it, because a file from elsewhere must not open a port here. */
+/** File with the address of a broker's door, in older backups. A restore never unpacks this file: a backup must not open a port here. */
 const LISTEN = "listen.json";
 /** Upstream's settings and names. A restore writes them only if they are missing. */
 export const SETTINGS_FILES = ["config.json", "identity.txt", "people_map.json", "known_entities.json"] as const;

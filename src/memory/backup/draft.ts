@@ -24,12 +24,12 @@ export function makeDraft(parent: string, prefix: string): Draft {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const fd = lockIn(folder);
-    // Without a lock, a clean-up has just removed the folder, so try another name.
+    // `undefined` means that a clean-up has just locked and removed the folder, so try another name.
     if (fd !== undefined) return { folder, release: once(() => closeSync(fd)) };
   }
 }
 
-/** Removes the folders with a free lock. */
+/** Removes the folders whose lock is free, because their process has ended. */
 export function removeDrafts(parent: string, prefix: string): void {
   for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {
     const folder = join(parent, name);
@@ -44,7 +44,10 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Locks a folder; undefined if it is gone or locked by another. `otherwise`: true to count it as locked on a file system without locks. */
+/**
+ * Locks a folder and returns the lock's file; undefined if the folder is gone or another process has the lock. `otherwise`: true to return
+ * the file also on a file system without locks.
+ */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {
@@ -57,7 +60,7 @@ function lockIn(folder: string, otherwise = true): number | undefined {
   try {
     isOurs = tryFlock(fd);
   } catch {
-    // Without locks, used and abandoned folders look the same. Our folder then counts as locked, and no folder is removed.
+    // Without locks, used and abandoned folders look the same. So our new folder counts as locked, and `removeDrafts` removes no folder.
   }
   if (isOurs) return fd;
   closeSync(fd);

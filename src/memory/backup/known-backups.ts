@@ -1,7 +1,7 @@
 /**
- * Keeps `backups.json` beside the ledger. It lists the backups that were made, with their places. So `forget` can name backups that still
- * contain a drawer, and the schedule recognises its own backups. It also has the schedule's state, for `doctor`. The list is a hint,
- * because somebody may have removed a backup. The broker writes the file.
+ * Keeps `backups.json` beside the ledger: a list of the backups that were made, with their places, and the state of the backup schedule.
+ * `forget` names the listed backups that still contain a drawer, the schedule recognises its own backups, and `doctor` shows the state. The
+ * list is a hint, because somebody may have removed a backup. The broker writes the file.
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ export type Schedule = NonNullable<BackupsReport["schedule"]>;
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Maximum number of listed backups. A person's backups are never removed by a job. */
+/** Maximum number of listed backups. Without it the list would grow for ever, because nobody has to delete backups. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
@@ -32,7 +32,7 @@ function isList(value: Record<string, unknown>): value is BackupList {
 
 export function noteBackup(home: string, made: ListedBackup): void {
   const { backups, schedule } = readList(home);
-  // A backup that replaces another one replaces its entry. Streamed backups differ only by their time.
+  // A backup that replaces a file also replaces that file's entry. A streamed backup has no file, so it keeps an entry of its own.
   const others = backups.filter(({ file }) => file === null || (file !== made.file && !isGone(file)));
   const asked = others.filter(({ scheduled }) => !scheduled);
   const dropped = new Set(asked.slice(0, -LISTED_MAX));

@@ -61,7 +61,7 @@ export function countIn(folder: string): Counts {
 
 /** Reads a file of agents' events completely. Errors: STORE_CORRUPT; SQLite's errors if the file cannot be opened. */
 export function assertEvents(file: string): void {
-  // Opening a pipe would wait for a writer.
+  // Checks this first, because opening a pipe would wait for a writer.
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   try {
     if (isFile) return void countEvents(file);

@@ -28,7 +28,7 @@ export type Counts = {
   artifacts: number;
 };
 
-/** `why` is one sentence that names the cause. */
+/** File that could not be read, and the cause as one sentence (`why`). */
 export type UnreadFile = { name: string; why: string };
 
 export type Manifest = {

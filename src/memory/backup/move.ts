@@ -9,7 +9,7 @@ export function move(from: string, to: string, rename: (from: string, to: string
   try {
     rename(from, to);
   } catch (error) {
-    // The target may be on another disk, and a container cannot rename a folder of an image's layer.
+    // EXDEV: the target is on another disk, or the source is a folder of a container image's layer. Both need a copy.
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     const part = `${to}.part`;
     rmSync(part, { recursive: true, force: true });

@@ -87,7 +87,7 @@ function ofHome(error: unknown, home: string, copy: string): unknown {
 function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
   const file = join(draft.folder, LEDGER);
   const { counts } = lookInto(draft.folder);
-  // An older ledger gets the present tables, but only in the copy.
+  // Opening migrates the copy of an older ledger to the present tables. The other memory itself stays unchanged.
   openForWriting(file).close();
   const ledger = openForReading(file);
   return {
@@ -139,7 +139,7 @@ function copyHome(home: string, folder: string): void {
   if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
 }
 
-/** Copies the bytes while nobody writes them. If the file keeps changing, SQLite copies it, which waits for the writer. */
+/** Copies the file's bytes and checks that it did not change meanwhile. If it keeps changing, SQLite copies it and waits for its writer. */
 function copyDatabase(file: string, copy: string): void {
   for (let tries = 0; tries < COPY_TRIES; tries++) {
     const before = stateOf(file);

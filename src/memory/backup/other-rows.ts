@@ -110,7 +110,7 @@ function toRow({ id, text, metadata }: Stored): ImportedRow {
   try {
     parsed = JSON.parse(metadata);
   } catch {
-    // One invalid row must not end the import of all others.
+    // `parsed` stays null, so that one invalid row does not end the import of all other rows.
   }
   return { id, text, metadata: parsed as ImportedRow["metadata"] };
 }

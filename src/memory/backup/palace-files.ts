@@ -25,7 +25,7 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/** Returns true if that name in that folder belongs to the palace. A graph or links in a third folder may also serve other palaces. */
+/** Returns true for the palace's ledger, graph, links and MemPalace's files. A graph in a third folder may also serve other palaces. */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));

@@ -33,7 +33,10 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/** Puts every row and every link into the outboxes, because the broker writes the public palace again. Syncs the staged files. Errors: STORE_*. */
+/**
+ * Puts every row and every link of the staged ledger into the outboxes: the lists from which the next broker writes the public palace.
+ * Syncs the staged files. Errors: STORE_*.
+ */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   // Opening a missing file for writing would make an empty file.
@@ -47,7 +50,8 @@ export function listAllAgain(folder: string): void {
         ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE '${removedPrefix(listed)}%'`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
-      // The links' files may be outside the folders that a restore replaces. A link that they lack would then count as deleted.
+      // The files with links may be outside the folders that a restore replaces, and thus older. A link that is missing in them and is not
+      // in the outbox would count as deleted.
       ledger.exec(`INSERT OR IGNORE INTO graph_outbox (kind, id, at_ms)
         SELECT kind, id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM link ORDER BY row`);
     })();
@@ -72,19 +76,19 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
-/** Lists the files that may be restored. An archive must not decide who may connect, or which palace is opened. */
+/** Lists the files to restore. Leaves out tokens unless `withTokens`, and settings that name a palace: an archive must not decide these. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/** Removes the staged folder, unless a pending list names it. The process that finishes the list then removes the folder. */
+/** Removes the staged folder, unless an unfinished restore needs it. The process that finishes that restore then removes the folder. */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });
   } catch {
-    // If the list cannot be read, it may name the folder.
+    // The list of the unfinished restore cannot be read. It may name the folder, so the folder stays.
   } finally {
     release();
   }

@@ -55,7 +55,7 @@ async function* translated(pieces: Pieces): Pieces {
 }
 
 function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
-  // age accepts only plain arrays.
+  // `plain` turns Node's Buffers into plain arrays, because the age package accepts no others.
   return ReadableStream.from(plain(pieces));
 }
 

@@ -46,7 +46,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
     try {
-      // Opening a pipe would wait for a writer.
+      // Checks this first, because opening a pipe would wait for a writer.
       if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is not a file", "");
       await copy(from, to);
     } catch (error) {
@@ -96,7 +96,7 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   assertEvents(copy);
   const written = new Database(copy);
   try {
-    // This mode leaves one file, without a log.
+    // In this mode SQLite leaves one file, without a log beside the file.
     written.pragma("journal_mode = DELETE");
   } finally {
     written.close();

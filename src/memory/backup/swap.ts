@@ -23,7 +23,7 @@ export type PendingRestore = {
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
-  /** Entries that move out. After that the entries of `come` move in. */
+  /** Old files that move to the folders `before-restore-STAMP`. After that the files in `come` move in. */
   out: Entry[];
   come: string[];
 };
@@ -44,13 +44,14 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Existing doors and settings stay, so that a token that was revoked after the backup stays revoked.
+  // Leaves out a file if another file that stays has its place. So existing tokens stay, and a token that was revoked after the backup
+  // stays revoked.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last: once it is in its place, all files are.
+    // The ledger moves last: when the ledger is in its place, all other files are in theirs.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
@@ -97,11 +98,11 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     const moves = movesOf(paths, pending);
     assertThere(moves);
     for (const { from, to } of moves) {
-      // The name was free when the list was made, so a file there has already been moved.
+      // The name was free when the list was made. So if the file exists there, an earlier run has already moved it.
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
-    // Syncs the new folders before the old ones, so that a power cut loses no file.
+    // Syncs the target folders before the source folders, so that after a power cut each file has a name in at least one of them.
     const folders = [...moves.map(({ to }) => dirname(to)), ...moves.map(({ from }) => dirname(from))];
     for (const folder of new Set(folders)) sync(folder);
     faultPoint("restore.before-end");

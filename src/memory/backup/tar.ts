@@ -4,7 +4,7 @@
  */
 
 export const BLOCK_BYTES = 512;
-/** Two blocks of zeros end an archive. */
+/** Size of the end of an archive: two blocks of zeros. */
 export const END_BYTES = 2 * BLOCK_BYTES;
 
 const OCTAL_SIZE_MAX = 0o77777777777;

@@ -61,7 +61,7 @@ export function readDiary(reader: LedgerReader, params: Record<string, unknown>)
   }
   const entries = reader
     .diaryEntries(agent, wing)
-    // The slices of one entry have the same time and stay in the order of its text.
+    // The slices of one entry have the same time; their rows are in the order of the entry's text.
     .sort((a, b) => a.row - b.row)
     .map(toEntry)
     .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0));

@@ -38,7 +38,10 @@ export function ownStory({ project, others }: OwnStory, clean: (text: string) =>
   return lines.join("\n");
 }
 
-/** Selects at most `most` notes, the most important first, then the newest. Takes one of each source, one checkpoint of each wing. */
+/**
+ * Selects at most `most` notes, the most important first, then the newest. Takes at most one note of each source and one checkpoint of each
+ * wing.
+ */
 function told(notes: readonly Drawer[], most: number): Drawer[] {
   const sources = new Set<string>();
   const first = notes.filter(({ metadata }) => isOwn(metadata) && (metadata["chunk_index"] ?? 0) === 0);

@@ -14,7 +14,7 @@ import { redact } from "../text/redact.ts";
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Maximum number of items in an answer, so that the answer fits into one frame. */
+/** Maximum number of items in an answer, so that the answer fits into one message. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
@@ -70,8 +70,8 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
 }
 
 /**
- * Replaces an id that a memory had earlier by its present id. Adds the concepts of a text, because stored questions have concepts and no
- * words.
+ * Prepares a selector for the ledger. Replaces the earlier id of a memory by its present id. Adds to `match` the text's concepts, because
+ * stored questions contain concepts and no words.
  */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
@@ -163,7 +163,7 @@ function shown(text: string, match: string | undefined): string {
   return preview(redact(hidden, "strict").text);
 }
 
-/** Returns true if an entity's id identifies the entity in files. An id of common words also occurs in other texts. */
+/** Returns true if an id has letters and digits, so that it hardly occurs in other texts. An id of common words does. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }
@@ -171,7 +171,7 @@ function isUnlikeWords(id: string): boolean {
 function marksOf({ drawers }: Found, { match }: ForgetSelector): TextMark[] {
   if (match !== undefined) return [markOf(match, match)];
   return drawers.slice(0, TRACES_MAX).flatMap(({ text }) => {
-    // Takes the longest piece that is on one line and needs no escapes in JSON.
+    // Takes the longest piece on one line without characters that JSON escapes, so that a search of other files finds the piece unchanged.
     const [longest = ""] = text.split(/["\\\p{Cc}]+/u).sort((a, b) => b.length - a.length);
     return longest.length < TRACE_MIN ? [] : [markOf(text, longest.slice(0, TRACE_LENGTH))];
   });

@@ -5,7 +5,7 @@
  * | our drawer                           | the import                                                               |
  * | ------------------------------------ | ------------------------------------------------------------------------ |
  * | is absent                            | adds theirs; the preview reports one that was imported and deleted here  |
- * | has the same text                    | counts it as here                                                        |
+ * | has the same text                    | changes nothing and counts it in `here`                                  |
  * | is part of a mined file              | skips the whole file; the next mining run files its newest version         |
  * | was edited, theirs is as it was made | keeps ours                                                               |
  * | is as it was made, theirs was edited | replaces ours                                                            |
@@ -48,8 +48,8 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
 }
 
 /**
- * Returns true if this memory has the text: in the same rows, as a whole, under the id of the other recipe, or beside a drawer with the
- * same id.
+ * Returns true if this memory has the text: in the same rows, in a drawer with the same id, in a drawer with the id of the other recipe, or
+ * in a drawer that an earlier import filed beside ours.
  */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;

@@ -12,16 +12,16 @@ import { bodySql, GRAPH_TABLES } from "./schema/graph-schema.ts";
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
 export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
-/** `body`: the columns as a JSON array, or a link's record as JSON. */
+/** A row in the form of upstream's files. `body`: the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
-/** A row whose newest state a file does not have yet. A null `body` means that the row is deleted. */
+/** A row whose newest state is not in upstream's file yet. A null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
 
 /** Changes that other processes made in a file. */
 export type Finding = {
   /** Rows that are new in the file, or that differ from the ledger. */
   rows: FileRow[];
-  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so this is an older file. */
+  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so the file must be an older copy. */
   missing: RowName[];
   /** Links that somebody deleted from the file. Upstream, too, deletes links. */
   deleted: RowName[];
@@ -60,8 +60,8 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
 }
 
 /**
- * Compares the ledger's links with a file. A listed link still has to be sent, so it may differ until then. Any other link was equal
- * before, so somebody else changed or removed it in the file. A missing file deletes no link.
+ * Compares the ledger's links with a file. A listed link still waits to be sent, so it may differ. Any other link was equal at the last
+ * comparison, so a difference is a change by another program. A missing file deletes no link.
  */
 export function compareLinks(
   { bodies, listed }: Held,

@@ -51,11 +51,12 @@ function make(file: string): void {
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
-  // An adopted palace may be in a folder that other users can read. SQLite gives its log the same mode as the file.
+  // Makes the file private, and thereby SQLite's log, which gets the file's mode: other users may be able to read the folder.
   closeSync(openSync(begun, "a", 0o600));
   const database = new Database(begun);
   try {
-    // SQLite frees pages step by step only if this is set before the file has any content (sqlite.org/pragma.html#pragma_auto_vacuum).
+    // Must be set before the file has any content. Without it SQLite cannot free pages step by step
+    // (sqlite.org/pragma.html#pragma_auto_vacuum).
     database.pragma("auto_vacuum = INCREMENTAL");
     database.transaction(() => {
       database.pragma(`application_id = ${APPLICATION_ID}`);

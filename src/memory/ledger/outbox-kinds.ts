@@ -1,4 +1,7 @@
-/** SQL of the two outboxes, of drawers and of closets. Used by read/outbox-reader.ts and write/outbox-list.ts. */
+/**
+ * SQL of the two outboxes, of drawers and of closets: the lists of rows whose newest state the public palace does not have. Used by
+ * read/outbox-reader.ts and write/outbox-list.ts.
+ */
 
 export type OutboxKind = Readonly<{
   table: string;
@@ -30,7 +33,10 @@ export const CLOSETS: OutboxKind = {
   target: "closet_target",
 };
 
-/** Returns the beginning of the keys in `meta` that name removed rows. This key itself has the ids of the earlier palaces' collections. */
+/**
+ * Returns the beginning of the keys in `meta` that name removed rows. The key that consists of this beginning alone has the ids of the
+ * earlier palaces' collections.
+ */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 
 /** Returns, as SQL, the key in `meta` of a removed row that an earlier palace may still have. `id`: SQL. */

@@ -1,4 +1,4 @@
-/** Row formats of a standing and of a single outcome. Used by the ledger's transaction and its reader. */
+/** Row formats of a standing (the sum of a drawer's outcomes) and of a single outcome. Used by the ledger's transaction and its reader. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
 import { isNumbers, readColumn } from "./json-column.ts";

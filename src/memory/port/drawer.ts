@@ -23,7 +23,7 @@ export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: 
 /** The content of a new drawer; wing, room and source_file are read from the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
-/** A wing, a room, both, or anywhere. `wings`: the drawer's wing is one of these, in addition to the other conditions. */
+/** Filter by wing, by room, or by both; without either, all drawers pass. `wings`: the drawer's wing must also be one of these. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
 /** A place, and further conditions on a drawer's metadata. */

@@ -42,7 +42,7 @@ export interface ImportedTx {
   /** Returns true if the row was imported before, or if this memory did the write itself. */
   has(id: string): boolean;
   put(id: string, body: string): void;
-  /** The retention has deleted rows that are older than this time, ms. */
+  /** Time, ms, before which the journal has no rows: its retention has deleted older rows. */
   readonly keptFromMs: number;
 }
 

@@ -33,9 +33,7 @@ export interface LedgerTx {
   deleteDrawer(id: string): void;
   /** Deletes many drawers in one step, which is faster. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
-  /**
-   * Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text. Empty if `id` is not split.
-   */
+  /** Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text. Empty if `id` is not split. */
   slicesOf(id: string): Drawer[];
   /** Returns the number of drawers with that source_file, and the first few of their places. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
@@ -127,7 +125,7 @@ export interface LedgerReader {
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
   /** Returns the last `limit` drawers that no miner made, in row order. They are in `wings`, or with `isOutside` in any other wing. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
-  /** Returns the standings of the drawers that ever had an outcome. */
+  /** Returns the standings (sums of outcomes) of the given drawers, if they ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   /** Returns a drawer's newest outcomes, the newest last. */
   scored(id: string): Scored[];
@@ -191,9 +189,7 @@ export type WriteCall = {
   atMs: number;
   /** The time of arrival at the broker, ms, if it differs. */
   arrivedAtMs?: number;
-  /**
-   * Data that the broker's main thread computed for the write. A repeated call may have other data: they are not part of its identity.
-   */
+  /** Data that the broker's main thread computed for the write. A repeated call may have other data: they are not part of its identity. */
   findings?: unknown;
 };
 

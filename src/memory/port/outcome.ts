@@ -108,8 +108,8 @@ export interface ConversationTx {
   put(conversation: Conversation): void;
   show(id: string, turn: number, drawers: readonly string[]): void;
   /**
-   * Makes the drawers shown before `turn` count as not shown, so that they may be shown again. `shownAt` still returns them for their
-   * own turn.
+   * Makes the drawers shown before `turn` count as not shown, so that they may be shown again. `shownAt` still returns them for their own
+   * turn.
    */
   showAnew(id: string, turn: number): void;
   shownAt(id: string, turn: number): string[];

@@ -26,7 +26,7 @@ export type LexicalParts = {
   isAside?: true;
 };
 
-/** Parts of a drawer that was deleted meanwhile. */
+/** Score parts for a drawer that was deleted while the search ran. */
 export const NO_PARTS: LexicalParts = {
   ...{ drawer: 0, pairs: 0, source: 0, coverage: 0, identifiers: 0, names: 0, file: 0 },
   meaning: Number.NaN,

@@ -40,7 +40,7 @@ export interface SourceFiles {
    * Returns the user's file from which a staged copy was made; undefined if `sourceFile` is not a staged copy, or the file does not exist.
    */
   original(sourceFile: string): string | undefined;
-  /** Returns other names under which a user's file may have been filed. */
+  /** Returns the paths of the staged copies under which a user's file may have been filed. */
   stagedAs(path: string): string[];
 }
 

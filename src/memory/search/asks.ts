@@ -7,14 +7,14 @@ import { STOP_WORDS } from "../index/lexical/stop-words.ts";
 
 /** Needs of a question. `subject`: a question about everything without its frame ("summarise … throughout our chats"). */
 export type Asks = {
-  /** `order`: the question asks for a sequence. `all`: it asks for a summary or for every mention. */
+  /** Kind of overview. `order`: the question asks for a sequence. `all`: it asks for a summary or for every mention. */
   everything: "order" | "all" | undefined;
   subject: string;
-  /** Set if the question asks for the newest or the oldest of the matching statements. */
+  /** The end of time that the question asks for: the newest or the oldest of the matching statements. */
   end: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. Replaced statements then keep their places. */
   isPast: boolean;
-  /** `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
+  /** Role of the user's wishes. `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
   wishes: "all" | "advice" | undefined;
   /** True if the question asks for nothing ("ok thanks, go on"), so no drawer is an answer. */
   isSmallTalk: boolean;

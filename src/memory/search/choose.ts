@@ -39,7 +39,7 @@ export type ChooseOptions = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Wings of the project in which the asker works. */
   preferred: ReadonlySet<string>;
-  /** Set if the question asks for the newest or the oldest. */
+  /** The newest or the oldest, if the question asks for it. */
   end?: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. A replaced statement is then as good as the new one. */
   isPast?: boolean;
@@ -50,11 +50,11 @@ const SPARE = 10;
 /** Minimum number of candidates that are examined for drawers to move up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
-/** Factor for a drawer from before or after a date, as the question asks (source: docs/lab/search-recipe.md, before and after a date). */
+/** Factor on the score of a drawer from before or after a date, if the question asks for that (docs/lab/search-recipe.md). */
 const SPAN_FACTOR = 1.3;
-/** Largest gain for the newest or oldest drawer (source: docs/lab/search-recipe.md, the newest and the oldest). */
+/** Gain of the newest or oldest drawer, as a share of its score, if the question asks for that drawer (docs/lab/search-recipe.md). */
 const AGE_GAIN = 0.2;
-/** Factor for a drawer of the asker's project (source: docs/lab/figures.md, the searcher's project). */
+/** Factor on the score of a drawer of the asker's project (source: docs/lab/figures.md, the searcher's project). */
 const PROJECT_FACTOR = 1.1;
 
 export function chooseHits(
@@ -93,7 +93,7 @@ export function chooseHits(
   return options.isPast === true ? shown : withSuperseded(shown, beyond);
 }
 
-/** Marks drawers that a newer candidate replaces. Moves a marked drawer below the newer one if both are shown. */
+/** Marks the drawers whose statement a newer candidate replaces. Moves a marked drawer below that candidate if both are shown. */
 function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Chosen[] {
   const stated = new Map([...shown.map(({ drawer }) => drawer), ...beyond].map((drawer) => [drawer, statedIn(drawer)]));
   const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
@@ -119,7 +119,10 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
   );
 }
 
-/** Returns a key that slices of one exchange have in common. Only drawers with the same key are compared. */
+/**
+ * Returns the source and time of a drawer as a key. Slices of one exchange have the same key, so only drawers with the same key are
+ * compared.
+ */
 function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
   return JSON.stringify([source, authored]);
 }

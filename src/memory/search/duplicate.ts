@@ -15,7 +15,7 @@ const SETTLE_MAX_MS = 1_000;
 
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** `settled` resolves when the drawers filed so far have their vectors, or after the given time, ms. */
+/** Parts of the broker that a comparison needs. `settled` resolves when all drawers have their vectors, or after the given time, ms. */
 type Likening = SearchDependencies & {
   settled: (timeoutMs: number) => Promise<void>;
   /** Maximum length of a row, in characters. */
@@ -56,7 +56,7 @@ export async function compareItems(
 ): Promise<Record<number, Likeness> | undefined> {
   const embedder = context.embedder();
   if (embedder === undefined || !Array.isArray(params["items"])) return undefined;
-  // The write will refuse this many items.
+  // The write refuses a checkpoint with so many items, so a comparison would be useless.
   if (params["items"].length > CHECKPOINT_ITEMS_MAX) return undefined;
   await context.settled(SETTLE_MAX_MS);
   const threshold = thresholdOf(params["dedup_threshold"]);

@@ -8,9 +8,9 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of the exchange's first drawer, of the static cosine of the user's words, and of the answer's best drawer. */
+/** Weights in an exchange's score: of its first drawer, of the static cosine of the user's words, and of the answer's best drawer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** Largest share of its score that a short remark loses. `SAID_FULL`: length in characters from which a remark loses nothing. */
+/** Largest share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
 /** Amount added to the score of a user's wish, if the question asks for wishes. */
@@ -23,7 +23,7 @@ const STRETCH = 20;
 const STRETCH_LOSS = 0.05;
 /** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** Share of the answer's score that is used for a first drawer that search did not find. */
+/** Factor on the score of an exchange's answer, used as the score of its first drawer if the search did not find that drawer. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };

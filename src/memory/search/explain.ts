@@ -32,12 +32,12 @@ export function explainScore(
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),
-    // Lifts the best drawer of a file that the question names.
+    // Added to the score of the best drawer of a file that the question names.
     file_score: round(fileScore, 4),
     ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
     // Lowers the score of a drawer in which only the assistant speaks.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
-    // Lifts a lasting wish of the user.
+    // Added to the score of a lasting wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
     // For a question about everything, exchanges compete as wholes, and the user's words count most.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),

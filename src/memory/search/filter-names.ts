@@ -13,10 +13,10 @@ import { baseName } from "../text/text.ts";
 const NAMED_MAX = 5;
 /** Maximum number of sources that are compared with the given name. */
 const SOURCES_MAX = 100;
-/** Minimum length of a part of a name. A shorter part is in too many names. */
+/** Minimum length of a name that is searched for inside other names, for the hint. A shorter name is in too many names. */
 const PART_MIN = 3;
 
-/** `name`: undefined if no name was found; `near` then has similar names. `hint`: undefined for an exact name. */
+/** Result of a lookup. `name`: undefined if no name was found; `near` then has similar names. `hint`: undefined for an exact name. */
 export type Found = { name?: string; hint?: string; near?: readonly string[] };
 
 /** A filter with the palace's own names. `isMissed`: true if a name is unknown or ambiguous, so nothing can be found. */

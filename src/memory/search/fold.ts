@@ -14,8 +14,8 @@ const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these hashes; `numbers`: one hash of all words with a
- * digit, in their order.
+ * Hashes of a text, to compare it with others. `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these
+ * hashes; `numbers`: one hash of all words with a digit, in their order.
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 
@@ -48,7 +48,7 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [mine, theirs] = [new Set(a.pairs), new Set(b.pairs)];
   let shared = 0;
   for (const pair of mine) if (theirs.has(pair)) shared += 1;
-  // Texts without a word cannot be compared.
+  // Texts without words share no pair, so they do not count as equal.
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 

@@ -5,27 +5,27 @@
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: only words; `vector`: only the model's vector. */
+/** Parts of a score. `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words; `vector`: model vectors. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
-/** `cosine`: −1…1, NaN for a drawer that waits for the model's vector. */
+/** A row and its scores. `cosine`: the model's, −1…1, NaN for a drawer that waits for the model's vector. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
 /**
- * `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum relative to the best candidate's; `near`: its two
- * cosines, estimated if missing.
+ * A candidate with the scores that decide its rank. `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum
+ * relative to the best candidate's; `near`: its two cosines, estimated if missing.
  */
 export type Ranked = Candidate & {
   lexical: number;
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Part of the score that lifts the best drawer of a file that the question names. */
+  /** Part of the score that the best drawer of a file gets if the question names the file. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that lifts a wish of the user. */
+  /** Part of the score that a wish of the user gets. */
   wishScore?: number;
-  /** For a question about everything: static cosine of the user's words in the drawer's exchange. */
+  /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
   /** The cross-encoder's output, and the drawer's place and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
@@ -39,11 +39,11 @@ export const WEIGHTS = {
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
 /**
- * `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts added to a score if a drawer has all
- * identifiers, or its names have all words, of the question.
+ * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
+ * added to a score if a drawer has all identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** Distance above the best score to which a drawer of a named file is moved. */
+/** Amount by which the best drawer of a file that the question names gets above the best score. */
 const FILE_MARGIN = 0.1;
 
 /** Factor on the score of a changelog and the like, if the question is not about it. Source: docs/lab/figures.md, kinds of files. */

@@ -3,7 +3,7 @@
  * choose.ts, which moves drawers of these days up and removes no other drawer. An uncertain date is ignored.
  */
 
-/** `agrees` takes the date of a drawer, YYYY-MM-DD. `isSpan`: true if the question names one end of a span of time. */
+/** A date in a question. `agrees` tests a drawer's date, YYYY-MM-DD. `isSpan`: true if the question names one end of a span of time. */
 export type AskedDate = { label: string; agrees: (date: string) => boolean; isSpan: boolean };
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");

@@ -6,7 +6,7 @@ import { wingsNamed } from "./filter-names.ts";
 
 const SCOPES = ["prefer", "strict", "all"] as const;
 
-/** `told`: fields of the answer that describe the scope. `missed`: hint for an answer without hits. */
+/** Wings to prefer or to search only. `told`: fields of the answer that describe the scope. `missed`: hint for an answer without hits. */
 export type Scope = {
   filter: Pick<PlaceFilter, "wings">;
   preferred: ReadonlySet<string>;

@@ -62,7 +62,7 @@ export type SearchDependencies = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Names of the project in which the asker works, the best one first. */
   project?: readonly string[];
-  /** Limits the wait for vectors; a test passes its own clock. */
+  /** Clock for the time limit of vectors; a test passes its own. */
   clock?: Clock;
 };
 
@@ -94,15 +94,18 @@ export type SearchAnswer = {
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if there may be more distinct hits after the copies. */
   isTruncated: boolean;
-  /** Set for a question about everything: the exchanges among the hits are spread over the conversations. */
+  /** Kind of overview, if the question asks for one. The exchanges among the hits are then spread over the conversations. */
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit`, so that static vectors can give `limit`. */
+/**
+ * Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit` of them, because the static vectors add one
+ * candidate for every `NEAR_PART`, and so at least `limit`.
+ */
 const POOL_MIN = 100;
 /** Number of candidates of each list for a question about everything. */
 const POOL_WIDE = 400;
-/** Factor by which the search widens if copies of one text fill the list. */
+/** Factor by which the search takes more candidates if copies of one text fill the list of hits. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;

@@ -1,6 +1,6 @@
 /**
- * Lifts the user's lasting wishes ("always …", "I prefer …") in the answer to a question for advice. A wish is said once, in other words
- * than the question. Lifts only wishes that are related to the question, and only in palaces with transcripts. Used by search.ts.
+ * Moves the user's lasting wishes ("always …", "I prefer …") up in the answer to a question for advice, because a wish is said once, in
+ * other words than the question. Moves only wishes that are related to the question, in palaces with transcripts. Used by search.ts.
  */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
@@ -8,18 +8,18 @@ import type { LexicalIndex } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
-/** Words of wishes. A search for them finds wishes that are not near the question. */
+/** Words that are typical of wishes. A search for these words finds wishes that share no word with the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits that are read for wings: only wishes from these wings are lifted. */
+/** Number of best hits whose wings are read. Only wishes from these wings move up. */
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
 /** Minimum static cosine between a wish and the question. */
 const COSINE_MIN = 0.02;
-/** Number of hits that stay above the lifted wishes. */
+/** Number of best hits that stay above the wishes. */
 const BEHIND = 3;
-/** Number of shown hits for each lifted rule and each lifted preference. */
+/** Number of shown hits for each rule and for each preference that moves up. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 

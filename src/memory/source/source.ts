@@ -20,7 +20,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused, so its parts are no longer needed. Parts from another feeder are older.
+  // The document is filed or refused, so all stored parts of this source are no longer needed; another feeder's parts are older.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -29,7 +29,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const given = documentOf(tx, call.params);
   const { wing, room, sourceFile, sha256, mtime, cut } = given;
   const text = strip(given.content);
-  // A text that is too short to be filed keeps all drawers of its source, even handwritten notes, as in upstream.
+  // If the text is too short to be filed, all older drawers of its source stay, even handwritten notes, as in upstream.
   if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };

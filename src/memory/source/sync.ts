@@ -15,7 +15,7 @@ type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | 
 type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** Time after which sync pauses for other calls, ms. The longest step between pauses applies one folder's rules to one path. */
+/** Time after which sync lets other calls run, ms. The longest step that cannot be interrupted applies one folder's rules to one path. */
 const HELD_MAX_MS = 10;
 /** Maximum number of characters of all rules above one file, and in the cache. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
@@ -47,7 +47,7 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    // A few names of several megabytes would exceed the size of an answer.
+    // Cuts impossible names, because a few names of several megabytes would exceed the size of an answer.
     const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
     if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
@@ -71,7 +71,7 @@ export function sync(tx: LedgerTx, call: WriteCall): unknown {
     const { sourceFile } = group;
     const before = tx.closets.count(sourceFile);
     removed += tx.deleteSourceGroup(group, wing);
-    // The closets are deleted with the source's last drawer. Until then they may point at other drawers.
+    // The ledger deletes closets only with their source's last drawer, because until then they may point at drawers that stay.
     closets += before - tx.closets.count(sourceFile);
   }
   return { success: true, ...findings.report, removed_drawers: removed, removed_closets: closets };
@@ -86,14 +86,14 @@ function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?:
   };
 }
 
-/** Returns the nearest folder with a .git or a .gitignore above each source; deepest first. */
+/** Returns, for all sources together, the nearest folders above them that have a .git or a .gitignore, the deepest first. */
 async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pause: Pause): Promise<string[]> {
   const roots = new Set<string>();
   const asked = new Set<string>();
   for (const { sourceFile } of groups) {
     if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
     for (const folder of foldersAbove(sourceFile)) {
-      // The folders above were already looked up together with this folder.
+      // This folder was looked up for an earlier source, and so were the folders above.
       if (asked.has(folder)) break;
       if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
       asked.add(folder);

@@ -3,7 +3,7 @@
  * backtrack. Pure. Used by the ledger's background work and by the terminal.
  */
 
-/** `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
+/** A heading of a Markdown text. `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
 export type Heading = { at: number; level: number; title: string };
 type Fence = { mark: string; isOpener: boolean };
 type Line = { line: string; at: number };
@@ -84,7 +84,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const heading = open === "" ? headingOf(line) : undefined;
-    // If it is unknown whether a fence is open, a single `#` may be a shell's comment.
+    // If it is unknown whether the text begins inside a code fence, a line with a single `#` is skipped: it may be a shell comment.
     if (heading !== undefined && (start !== "unknown" || heading.level > 1)) found.push({ at, ...heading });
   }
   return found;
@@ -114,7 +114,7 @@ function headingOf(line: string): Omit<Heading, "at"> | undefined {
   const whole = line.slice(indent + level).trim();
   let end = whole.length;
   while (whole[end - 1] === "#") end--;
-  // The line may end with signs, too: `## Title ##`.
+  // A heading may end with `#` signs, too: `## Title ##`. They are not part of the title.
   const isClosed = end > 0 && end < whole.length && (whole[end - 1] === " " || whole[end - 1] === "\t");
   const title = isClosed ? whole.slice(0, end).trimEnd() : whole;
   return title === "" ? undefined : { level, title };

@@ -3,21 +3,21 @@
  * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed. So a token is masked only if its shape is nearly
  * certain.
  *
- * Time is linear in the text. A pattern begins only where a run of its own characters begins (one look behind). It repeats one class of
- * characters or a bounded part. So no character is examined more than a fixed number of times.
+ * Masking takes time in proportion to the text's length. Each pattern can begin only where a run of its own characters begins, and repeats
+ * only one class of characters or a bounded part. So no character is examined more than a fixed number of times.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { entityId } from "./text.ts";
 
-/** `off` masks nothing. `recall` masks text that is almost certainly a secret. `strict` also masks values of names like `password`. */
+/** Modes: `off` masks nothing, `recall` text that is almost certainly a secret, `strict` also values of names like `password`. */
 const REDACT_MODES = ["off", "recall", "strict"] as const;
 export type RedactMode = (typeof REDACT_MODES)[number];
 
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** `group`: true if the first group of the pattern is the secret, not the whole match. `isSecret`: a last check of the secret. */
+/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check of it. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
@@ -126,7 +126,7 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
   ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
   ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
 ];
-// A prefix of letters may be after other words, as in names of variables.
+// A prefix that begins with `[`, such as `[Ss]ecret…`, may follow other letters, as in a variable MY_SECRET_ACCESS_KEY: it needs no START.
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
@@ -215,7 +215,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
     return copy;
   }
   if (typeof value !== "object" || value === null) return value;
-  // Keys may be any text, for example wings and rooms.
+  // Keeps the prototype: an object whose keys are names of wings or rooms has none, because a name may be `__proto__`.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
   for (const [key, one] of Object.entries(value)) copy[key] = yield* walk(one, mode, kinds, secrets);
   return copy;

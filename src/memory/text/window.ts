@@ -32,7 +32,7 @@ export function validBound(value: unknown, field: string): string | undefined {
   const [, day = "", hour, minute = "00", second = "00", fraction = "", offset = isUtc ? "+00" : undefined] =
     STAMP.exec(isUtc ? text.slice(0, -1) : text) ?? [];
   const clock = `${hour ?? "00"}:${minute}:${second}`;
-  // A day has no offset, because it is the broker's own day.
+  // An offset after a date without a time is ignored: the date means the broker's own day.
   const local = isOnCalendar(day) ? localClock(`${day}T${clock}`, hour === undefined ? undefined : offset) : undefined;
   if (local === undefined)
     throw new InvalidValue(

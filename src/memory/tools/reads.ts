@@ -107,7 +107,7 @@ export const MEMORY_READS = {
   list_drawers: founded(({ reader }, values) => {
     const [asked, window] = [placeFilter(values), validWindow(values)];
     const limit = clampLimit(values["limit"], 20);
-    // A number that is too large for SQLite means the end.
+    // An offset beyond SQLite's integers is cut, and is then still beyond the end of the list.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { filter, hints } = resolvePlace(reader, asked);
     const { drawers, total } = listDrawers(reader, { ...filter, ...window }, limit, offset);

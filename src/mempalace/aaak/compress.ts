@@ -1,7 +1,7 @@
 /**
  * Files a summary of each drawer among the closets, for `mempalace compress`. As in upstream, the summary has the drawer's own id and its
  * metadata (palace.md 9). Secrets are always masked, because a summary may cut a secret in two, and then no pattern recognises the secret.
- * The route table and the table of writes call it.
+ * The broker's tables of methods and of writes call these functions.
  */
 import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";

@@ -31,7 +31,7 @@ export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
-  /** Why the palace's vectors cannot be adopted; empty if they can. */
+  /** Reason why the palace's vectors cannot be adopted; empty if they can. */
   detail: string;
 };
 

@@ -35,10 +35,12 @@ const SAMPLE_PAGE_ROWS = 50;
 
 /**
  * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: the drawer is unchanged since its adoption.
- * `unmarked`: it has no vector and never had a digest, so it counts as adopted if both sides are equal.
+ * `unmarked`: the drawer has no vector and no digest, so it counts as adopted if palace and ledger have the same text and metadata.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for ids of removals that this palace does not have yet. Some were sent to another palace, which was used meanwhile (outbox-list.ts). */
+/**
+ * SQL for ids of removals that this palace does not have yet. Some were sent to another palace, which was used meanwhile (outbox-list.ts).
+ */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
@@ -96,7 +98,7 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Why the collection's index cannot be read; undefined if it can. */
+  /** Reason why the collection's index cannot be read; undefined if it can. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
@@ -166,7 +168,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns the ids that the queue records as deleted. An absent row may only be lost, so it counts only if the queue was purged. */
+  /** Returns the ids that the queue records as deleted. If Chroma has purged these records, returns the ids of all rows that are absent. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();

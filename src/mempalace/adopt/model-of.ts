@@ -24,12 +24,13 @@ export type ModelOfOptions = {
   collection?: string;
   /** Model of the ledger's vectors; undefined if the ledger has no vectors yet. */
   recorded: string | undefined;
-  /** Undefined if this machine has no model at present. */
+  /** The model of this machine; undefined if the machine has none at present. */
   embedder: Embedder | undefined;
 };
 
 /**
- * `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this is unknown; `why` then has the reason.
+ * The model that made a palace's vectors. `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this
+ * is unknown; `why` then has the reason.
  */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
@@ -62,7 +63,7 @@ function namesMiniLm(palaceDir: string, collection: string): boolean {
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
-    // An older Chroma has neither column; a newer one may have more.
+    // The table of an older Chroma has neither of these columns.
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");

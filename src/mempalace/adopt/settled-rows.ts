@@ -1,6 +1,6 @@
 /**
- * Compares settled rows with the palace, for drawers and closets. A row is settled if it has its vector and does not
- * wait to be sent; the palace must hold exactly these rows. Runs on a thread.
+ * Compares settled rows with the palace, for drawers and closets. A row is settled if it has its vector and does not wait to be sent; the
+ * palace must hold exactly these rows. Runs on a thread.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
@@ -20,7 +20,7 @@ const PAGE_ROWS = 200;
 
 export type Sides = {
   palace: ChromaDatabase;
-  /** Undefined if the palace has no such collection. */
+  /** The palace's collection of these rows; undefined if it does not exist. */
   collection: ChromaCollection | undefined;
   ledger: LedgerDatabase;
   kind: RowKind;

@@ -26,7 +26,7 @@ export type Survey = {
   vectors: number;
   /** Number of dimensions of a vector; null if no vector exists. */
   width: number | null;
-  /** Why the index cannot be read; null if it can. */
+  /** Reason why the index cannot be read; null if it can. */
   torn: string | null;
   /** The recipe that made the ids. */
   recipe: IdRecipe | null;
@@ -38,8 +38,8 @@ const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Counts what an adoption would find; returns undefined if no palace with this collection exists. Errors:
- * STORE_UNAVAILABLE, STORE_CORRUPT, each with the remedy.
+ * Counts what an adoption would find; returns undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT,
+ * each with the remedy.
  */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>

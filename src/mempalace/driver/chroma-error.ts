@@ -31,7 +31,7 @@ export function chromaError(error: unknown, place: string): PalaceError {
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses the request: ${text}`, "", options);
     }
     case "ChromaQuotaExceededError":
-      // A limit of the account concerns every record, so the outbox waits until it is over.
+      // A limit of the account concerns every record, so the outbox waits until the limit is lifted.
       if (!text.startsWith("Quota exceeded")) break;
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
     case "ChromaUnauthorizedError":

@@ -63,7 +63,7 @@ export async function openCollection(place: ChromaPlace, signal: AbortSignal): P
   const found = await request(place, "GET", `${collections}/${place.collection}`, signal);
   if (found.status !== 404) return readId(place, found);
   const made = await request(place, "POST", collections, signal, { name: place.collection, ...CREATION });
-  // Another process has just created it.
+  // Status 409: another process has just created the collection.
   if (made.status === 409)
     return readId(place, await request(place, "GET", `${collections}/${place.collection}`, signal));
   if (made.status === 400 || made.status === 404) throw noDatabase(place, made.body);

@@ -53,7 +53,7 @@ class ChromaDriver implements PalaceDriver {
   readonly #timeouts: ChromaTimeouts;
   readonly #inFlight = new Set<AbortController>();
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
-  /** Undefined until `open`. */
+  /** Id of the collection; undefined until `open`. */
   #collectionId: string | undefined;
   /** True after a write without an answer, which the server may still be executing. */
   #unsettled = false;
@@ -206,8 +206,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * Makes the client's view of one collection for one request, because a client takes its abort signal when it is
- * created. This needs little time, because the client gets the server's limits and does not ask for them.
+ * Makes the client's view of one collection for one request, because a client takes its abort signal when it is created. This needs little
+ * time, because the client gets the server's limits and does not ask for them.
  */
 async function collectionOf(
   place: ChromaPlace,

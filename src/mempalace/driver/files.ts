@@ -60,7 +60,7 @@ class FilesDriver implements PalaceDriver {
 
   async open(): Promise<void> {
     const { log, palaceDir, mayMend = () => true } = this.#options;
-    // Does not start the thread yet, because many brokers of a new palace end before they send a record.
+    // If the palace does not exist, the thread starts only with the first record, because many brokers end before they send one.
     if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
       this.#collectionId = this.#plannedId;
       this.#isOpen = true;

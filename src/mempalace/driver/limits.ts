@@ -23,7 +23,7 @@ export const CLOUD_LIMITS = {
 /** Maximum bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
 const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** `settleMs`: pause after an unanswered write, in which the server finishes or drops that write. */
+/** Time limits of requests, ms. `settleMs`: pause after an unanswered write, in which the server finishes or drops that write. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 

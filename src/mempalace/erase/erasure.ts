@@ -165,7 +165,7 @@ class Eraser {
       return undefined;
     }
     const waiting = awaiting(ids);
-    // Without a model a drawer waits for ever, so the erasure waits only for drawers that the palace has.
+    // Without a model a drawer waits for its vector for ever. So the erasure waits only for drawers of which the palace has an older text.
     const older = waiting.length > 0 && isHere() ? await (await erase()).call("older", dir, waiting) : [];
     if (waiting.length > 0 && !isHere())
       this.#notes.push(
@@ -189,7 +189,7 @@ class Eraser {
         );
       return undefined;
     }
-    // If Chroma wrote its index meanwhile, that write would be lost.
+    // Does not erase while another process works on the palace, because a write of that process to the index would be lost.
     const locked = lockedBy();
     if (locked !== undefined) return locked.message;
     const release = await hold();

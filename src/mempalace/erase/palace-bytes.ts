@@ -91,7 +91,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // For existing rows, Chroma still needs only the vector from the queue.
+  // Chroma has applied these records of existing rows and still needs their vector, but not their text.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
@@ -106,7 +106,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
     });
 }
 
-/** Leaves out records whose vector is in use: an existing row needs its vector, unless the queue has a newer one. */
+/** Returns the ids whose vector in the index is not needed: their row is deleted, or the queue has a newer vector. */
 function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
   return database
     .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
@@ -155,7 +155,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The driver moves a torn index away and builds it again; `forget` reports what the torn index still contains.
+    // The header cannot be read, so the index is torn. The driver will move it away; `forget` reports what the index may still contain.
     return;
   }
   const { elements, elementSize } = header;

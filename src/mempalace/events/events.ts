@@ -1,6 +1,6 @@
 /**
- * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended
- * event never changes; a correction is a new event. Called on the log's thread.
+ * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended event never changes;
+ * a correction is a new event. Called on the log's thread.
  */
 import type {
   EventFilter,
@@ -31,9 +31,7 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
-/**
- * Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame.
- */
+/** Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame. */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;
@@ -124,7 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Explains that `writer` filters by author, not `from_agent`, because many agents send their own name with every call. */
+/** Returns a note that `writer` filters by author and `from_agent` does not: many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

@@ -29,8 +29,8 @@ export function chromaFile(palaceDir: string): string {
 }
 
 /**
- * Runs `read` on a separate connection; returns undefined if the file does not exist. `busyTimeoutMs`: time that each
- * statement waits for another process's commit. Errors: SQLite's.
+ * Runs `read` on a separate connection; returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for
+ * another process's commit. Errors: SQLite's.
  */
 export function readChroma<T>(
   palaceDir: string,

@@ -232,13 +232,13 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** Every vector of the palace: from the queue if the queue has a newer vector, else from the index. */
+/** The vectors of the palace. A vector is read from the queue if the queue has a newer one, else from the index. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
   /** Number of the queue's row with an id's newest vector, by the id; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** Why an existing index cannot be read; undefined if it can. */
+  /** Reason why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {

@@ -1,6 +1,6 @@
 /**
- * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer.
- * Source: palace.md 4.4. A record's keys are merged into the row, a null removes its key, and an `add` of a known id is ignored.
+ * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer. Source: palace.md 4.4. A record's keys are merged into the
+ * row, a null removes its key, and an `add` of a known id is ignored.
  */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { toFloats } from "../../memory/ledger/record.ts";
@@ -22,7 +22,7 @@ export type QueueRecord = {
   seq: number;
   operation: number;
   id: string;
-  /** Undefined if the record does not change the vector. */
+  /** New vector; undefined if the record does not change the vector. */
   vector: Float32Array | undefined;
   /** Keys to set. A null removes the key. */
   metadata: Record<string, MetadataValue | null>;

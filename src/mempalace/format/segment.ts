@@ -19,8 +19,8 @@ export type WholeSegment = {
   dimensions: number;
   ids: ReadonlySet<string>;
   /**
-   * Why Chroma cannot use an index although its parts can be read: the flush was killed before it wrote its last file, the pickle. With one
-   * vector without an id every query fails (measured with 1.5.9: "Error finding id").
+   * Reason why Chroma cannot use an index although its parts can be read: the flush was killed before it wrote its last file, the pickle.
+   * With one vector without an id every query fails (measured with 1.5.9: "Error finding id").
    */
   stale: string | undefined;
   /** Returns Float32Array[dimensions] as stored: normalised if the space is `cosine`. Undefined for an unknown id. */

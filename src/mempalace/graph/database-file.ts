@@ -174,7 +174,7 @@ function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // The file is locked or read-only; any other error shows when the file is read.
+    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too.
   }
 }
 
@@ -200,13 +200,13 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
 }
 
 /**
- * Compares one kind of rows, in upstream's order. A listed row waits to be sent, so it differs. A row that is not listed was equal on both
- * sides at the last look, so a difference is a foreign change.
+ * Compares one kind of rows, in upstream's order. A row that the ledger lists in `graph_outbox` still waits to be sent. A row that is not
+ * listed was equal on both sides at the last look, so a difference is a foreign change.
  */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];
   const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);
-  // The table is missing, or belongs to another program.
+  // If none of our columns exist, the table is missing or belongs to another program.
   const hasTable = absent.size < columns.length;
   const theirs = columnsOf(kind, absent, "theirs");
   const isSame = columns.map((column, index) => `ours.${column} IS ${theirs[index]}`).join(" AND ");

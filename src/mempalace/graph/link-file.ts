@@ -27,8 +27,8 @@ const HALLWAYS_VERSION = 1;
 const FLOATS = new Set(["strength", "stability"]);
 
 /**
- * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none.
- * A `hallways.json` beside that database would harm MemPalace 3.12, so we then change neither file.
+ * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none. A `hallways.json`
+ * beside that database would harm MemPalace 3.12, so we then change neither file.
  */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
@@ -130,8 +130,8 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no
-   * MemPalace, because we do not create a folder just for a lock.
+   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace, because we
+   * do not create a folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;

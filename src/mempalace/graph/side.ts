@@ -20,7 +20,7 @@ export type GraphPaths = {
   upstreamLocksDir: string;
 };
 
-/** `problem`: why a file could not be read or written; "" without a problem. */
+/** Result of a look at the files. `problem`: why a file could not be read or written; "" without a problem. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 

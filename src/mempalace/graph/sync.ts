@@ -99,7 +99,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // Starts the thread already while the commit waits. The step reports a failure.
+    // Starts the thread while this commit waits for others. If that fails, `run` reports it.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -109,7 +109,7 @@ class Sync {
 
   /** Sends all commits without waiting for more. A file that failed waits for the next try. */
   async sendNow(): Promise<void> {
-    // Lets the wake-up of this commit run first.
+    // Lets the commit's own call of `wake` run first.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);

@@ -85,8 +85,8 @@ export class LogFile {
   }
 
   /**
-   * Saves the content of a deleted write-ahead log and refuses to write into it; does nothing while the file is not
-   * open. Errors: PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
+   * Saves the content of a deleted write-ahead log and refuses to write into it; does nothing while the file is not open. Errors:
+   * PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
    */
   assertPresent(): void {
     if (this.#isWalGone()) this.#wal?.assertPresent();

@@ -96,7 +96,7 @@ export class LogWriter {
       })();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
-      // A full disk has ended the whole transaction.
+      // If SQLite has ended the whole transaction (disk full), or the store failed, the whole group fails.
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       const refusal = this.#refusalOf(error);
       if (refusal === undefined) return failed(error);

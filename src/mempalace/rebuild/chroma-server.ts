@@ -21,8 +21,8 @@ const STDERR_MAX = 400;
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
 /**
- * Starts `command run`, or without a `command` the first server that works. Calls `look` while it waits, and ends the server if `look`
- * throws. Errors: STORE_UNAVAILABLE, and those of `look`.
+ * Starts the program `command` with the argument `run`; without a `command`, starts the first server that works. Calls `look` while it
+ * waits, and ends the server if `look` throws. Errors: STORE_UNAVAILABLE, and those of `look`.
  */
 export async function startChromaServer(
   folder: string,

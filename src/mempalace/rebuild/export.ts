@@ -59,7 +59,7 @@ export type ExportReport = {
   /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** Why the files were written without Chroma, if the caller had not asked for that. */
+  /** Reason why the files were written without Chroma, if the caller had not asked for that. */
   withoutChroma?: string;
 };
 
@@ -146,7 +146,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // Creates a palace without rows, too. A server has already created it.
+    // A palace without rows must be created here, unless a server has created it.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];

@@ -1,5 +1,5 @@
 /**
- * Reports the health of ledger and public palace: counts on both sides, how many rows each index has, torn segments, and the differences
+ * Reports the health of ledger and public palace: counts on both sides, the rows of each index, torn indexes, and the differences
  * between both sides. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
  */
 import { readdirSync } from "node:fs";

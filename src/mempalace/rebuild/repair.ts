@@ -34,7 +34,7 @@ export type RepairReport = {
   /** Number of drawers that have no vector yet; they are sent when they have their vectors. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
-  /** Why the old palace's other collections could not be read; null if they could. */
+  /** Reason why the old palace's other collections could not be read; null if they could. */
   unread: string | null;
   /** Folder in which the old palace is kept. */
   kept: string | null;
@@ -63,7 +63,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // Creates the palace even without rows.
+        // The first record creates a palace. A palace without rows is created here.
         writer.create();
       } finally {
         writer.close();

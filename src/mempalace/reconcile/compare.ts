@@ -27,7 +27,7 @@ export type CompareInput = {
   sinceSeq: number;
   /** Id of the collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
-  /** Limits of an adoption. */
+  /** Limits of an adoption, as sequence numbers of the palace. */
   horizon?: Horizon;
 };
 
@@ -49,7 +49,7 @@ export type Comparison = {
   rows: number;
   /** Number of the adopted collection's rows with a number that an export or a repair does not write exactly. */
   inexact: number;
-  /** Undefined if closets are not adopted. */
+  /** Comparison of the closets; undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
 };
 
@@ -62,7 +62,7 @@ const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** `settled`: the palace must have exactly this row. Otherwise its newest state or its vector still waits to be sent. */
+/** A row of the ledger. `settled`: the palace must have exactly this row. Else its newest state or its vector still waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
 /** Compares the palace with the ledger; returns undefined if no palace exists. Errors: SQLite's, for either file. */

@@ -26,7 +26,7 @@ export type WatchOptions = {
   /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
   ledgerFile: string;
-  /** Undefined if nothing in the palace is ours. */
+  /** Driver of the palace; undefined if this broker writes no public palace. */
   driver: CountedDriver | undefined;
   /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
@@ -38,7 +38,7 @@ export type WatchOptions = {
   hold: () => Promise<() => void>;
   /** Returns true while another MemPalace has the palace's lock and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Undefined if foreign rows are counted but not adopted. */
+  /** Adopts foreign rows; undefined if they are only counted. */
   adopter?: Adopter | undefined;
   /** Called when palace and ledger agree or cannot be compared, so that work continues. Must not throw. */
   onSettled?: () => void;
@@ -114,12 +114,12 @@ class Watcher {
   #stopped = false;
   /** True if the driver cannot open the palace. */
   #unopened = false;
-  /** Number of rows that still had no vector after everything was sent again. */
+  /** Number of rows that the index still lacked after all rows were sent again. Only a larger number is worth sending all rows again. */
   #hopeless = 0;
   #hopelessClosets = 0;
   /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
   #again = 0;
-  /** Number of comparisons still due for records that already have a number but cannot be read yet. */
+  /** Number of comparisons still due for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -359,7 +359,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Logs a writer beside this broker, but not rows that a MemPalace wrote earlier.
+    // Logs a foreign writer that works while this broker runs, but not rows that a MemPalace wrote before.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
@@ -377,7 +377,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver has the palace open, or without a driver: later deletions happen while this broker runs. */
+  /** Returns true without a driver, or if it has the palace open. Only then the position is stored, and deletions count as recent. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

@@ -192,7 +192,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
     },
   ],
   patch_submit: ["Hand over a patch", ADDS, { boolean: "success", object: "artifact event" }],
-  // These tools answer in sentences.
+  // The tools below have no list of answer fields, because they answer in sentences.
   search_memory: ["Search the memory", READS],
   add_to_memory_bank: ["Store a fact", ADDS],
   update_memory: ["Correct a fact", CHANGES],

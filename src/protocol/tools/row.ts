@@ -17,7 +17,7 @@ export type PropertySchema = {
 export type Properties = Record<string, PropertySchema>;
 
 export type Columns = {
-  /** A write takes effect once for each key, by means of the journal. A read sees the earlier writes of the same peer. */
+  /** A write takes effect once for each idempotency key, which the journal records. A read sees the earlier writes of the same peer. */
   kind: "read" | "write";
   /** Part that executes the tool: on the ledger, on the coordination log, or in the broker. */
   keeper: "palace" | "log" | "broker";
@@ -25,7 +25,7 @@ export type Columns = {
   role: "reader" | "agent" | "agent to change";
   /** When a client spools the call while no broker answers. "never" for a call that only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs `findings`, which the main thread computes after its sender's earlier writes. */
+  /** True for a write that needs `findings`: values that the main thread computes first, after the sender's earlier writes. */
   isPrepared: boolean;
   /** API of the tool: MemPalace's, or Roampal's for memory that learns from outcomes. Each API has its own names and list of tools. */
   surface: "palace" | "outcome";

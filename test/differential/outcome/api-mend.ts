@@ -109,6 +109,6 @@ export type Entry = { notes: string; words: string };
 
 function entryOf(text: string): Entry {
   const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
-  // A new minute may have begun on one of the two servers.
+  // Masks the age, because a new minute may have begun on only one of the two servers.
   return { notes: notes.replace(/\((?:now|\d+m)\b/, "(<age>"), words };
 }

@@ -76,7 +76,7 @@ type Answers = {
   routes?: Routed[];
   solutions?: Solutions[];
 };
-/** `same` has the texts that Roampal treats as one question. */
+/** Known solutions of a question. `same`: texts that Roampal treats as this question. */
 type Solutions = { exactly: [id: string, times: number][]; same: string[] };
 type Note = (name: Name) => void;
 

@@ -109,7 +109,7 @@ test("the next import finishes an import killed at any step, without lost or dou
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    // A killed client does not affect the broker.
+    // A kill of the client leaves the broker running. For a kill of the broker the test starts one with the fault.
     if (!isClient) await stack.run("palace", ["stop"]);
     const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};

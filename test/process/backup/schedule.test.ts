@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Backup interval: about a third of a second. */
+/** Backup interval in hours: about a third of a second. */
 const OFTEN = "0.0001";
 
 it("the broker makes backups by itself and keeps the newest two, and doctor warns if the next backup is late", async () => {
@@ -53,7 +53,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
-  // Another file is in the place of one backup.
+  // Replaces one backup by a file that is not a backup. `forget` must name this file and leave it unchanged.
   const taken = join(folder, "c.tar");
   await palace.run("palace", ["backup", taken]);
   writeFileSync(taken, "notes on a plum that is to go");

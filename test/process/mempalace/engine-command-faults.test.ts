@@ -57,7 +57,7 @@ test("a child that hangs is killed and replaced after the time-out, and its late
   expect(await raw.next(({ id }) => id === 2)).toHaveProperty("result");
   expect(isAlive(pid ?? 0)).toBe(false);
   expect(await palace.report()).toMatchObject({ generation: 2, lastError: { code: "ENGINE_TIMEOUT" } });
-  // Progress is a sign of life: five steps of 0.4 s are longer than the second.
+  // The time-out of one second begins again with each progress message, so a call with five steps of 0.4 s succeeds.
   raw.send({ id: 3, ...callOf("progress", { ms: 400 }, { progressToken: 9 }) });
   expect(await raw.next(({ id }) => id === 3)).toHaveProperty("result");
   raw.send({ id: 4, ...callOf("hang") });

@@ -157,7 +157,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
       expect(generation).toBe(1);
       expect(own).not.toBe(left);
       client.close();
-      // SIGTERM drains: neither broker nor child stays.
+      // After SIGTERM the broker ends its child and then itself.
       const gone = once(broker, "exit");
       broker.kill("SIGTERM");
       expect(await gone).toEqual([0, null]);

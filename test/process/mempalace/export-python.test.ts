@@ -111,7 +111,7 @@ async function expectOpens(
   expect(added).toMatchObject({ success: true });
 }
 
-/** Two file times that Chroma's server reads as the neighbouring double. This happens to nine times in a hundred. */
+/** Two file times that Chroma's server reads as the neighbouring double, as it does with nine of a hundred times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 const AFTER_RENAME = "export.after-rename";

@@ -108,7 +108,7 @@ test.skipIf(missing !== undefined)(
       expect(byId(hallways)).toEqual(byId(theirs));
       const theirTunnels = file("tunnels.json") as Link[];
       expect(new Set(theirTunnels.map(({ kind }) => kind))).toEqual(new Set(["topic", "entity"]));
-      // Every mine of MemPalace rewrites its files, but our mine only after a change.
+      // Ignores `updated_at`: each mine of MemPalace writes all records again, ours only changed records.
       const untouched = (links: Link[]): Link[] => links.map(({ updated_at: _, ...link }) => link);
       expect(byId(untouched(tunnels))).toEqual(byId(untouched(theirTunnels)));
     } finally {

@@ -36,7 +36,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
     )
     .toEqual(["ready", 0]);
 
-  // Under load the question's vector may come too late. The scores of two of the three notes then have no part from the vector.
+  // Searches until all three notes are found: under load the question's vector may be late, and the search then misses notes.
   let results: Explained[] = [];
   const count = async (): Promise<number> => {
     const answer = await client.callTool("mempalace_search", { query: "does Alice work", explain: true });

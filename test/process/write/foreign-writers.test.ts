@@ -26,7 +26,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const OURS = 30;
 const FOUND_MAX_MS = 60_000;
-/** Time limit. The foreign Chroma and the palace's own may wait for each other for ever. */
+/** Time limit of a call, ms: the foreign Chroma and the palace's own Chroma may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
 /** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
 const SETTLED_MAX_MS = 400_000;
@@ -285,7 +285,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   });
 });
 
-/** Counts the ids that Chroma has a vector for. Chroma fails a whole request if one id has none. */
+/** Counts the ids for which Chroma has a vector. Chroma fails a request if one of its ids has none; each half is then asked for alone. */
 async function withVector(url: string, ids: readonly string[]): Promise<number> {
   const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
   const found = (await (await fetch(collections)).json()) as { id: string; name: string }[];

@@ -31,7 +31,7 @@ test("the tool answers while another process has locked the graph file, and the 
   await expect.poll(() => factsIn(palace.config.paths.graphFile), { timeout: 30_000 }).toBe(1);
   const theirs = new Database(palace.config.paths.graphFile);
   theirs.exec("BEGIN EXCLUSIVE");
-  // The lock ends only after this answer.
+  // The other process keeps the file's lock until this answer has arrived.
   const second = { subject: "gate", predicate: "code", object: "second" };
   expect(await shim.call("mempalace_kg_add", second)).toMatchObject({ success: true });
   expect(theirs.prepare("SELECT count(*) FROM triples").pluck().get()).toBe(1);

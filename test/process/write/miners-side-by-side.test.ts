@@ -1,5 +1,5 @@
 /**
- * Tests the hazard that this project was founded for, in the default arrangement. Our driver writes the palace's files itself. Two real
+ * Tests the main hazard that this project prevents, in the default arrangement. Our driver writes the palace's files itself. Two real
  * MemPalaces that no lock reaches, one under a second HOME and one through a second mount path, mine into the same palace while our own
  * agents write. The test proves that each of them really mined.
  */
@@ -26,7 +26,7 @@ const MINED_MIN = 500;
 const FILES = 12;
 /** Number of drawers of 800 characters in each file. */
 const DRAWERS_A_FILE = 48;
-/** Time limit. Two MemPalaces that wait for each other do so for ever. */
+/** Time limit of one mine, ms, because two MemPalaces may wait for each other for ever. */
 const MINE_MAX_MS = 90_000;
 /** Maximum time of both mines. A MemPalace that is refused again and again succeeds when the other MemPalace is done. */
 const MINES_MAX_MS = 200_000;

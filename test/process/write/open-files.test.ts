@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(elsewhere, { recursive: true }));
 
-/** `meanwhile` runs in each round, before the round's kill. */
+/** Lets agents write in rounds and kills the broker at the end of each round. `meanwhile` runs in each round, before the kill. */
 async function amidStorm(palace: TestPalace, meanwhile: (round: number) => Promise<void>): Promise<void> {
   const env = { MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) };
   await storm(palace, { ...{ env, shims: 2, rounds: 4, random: seededRandom(3) }, onRound: meanwhile });

@@ -34,11 +34,11 @@ test.each([
   ["the first argument of open", undefined],
   ["what happened last week", undefined],
   ["how long does the battery last", undefined],
-])("whether %s asks for the newest or the oldest drawers: %s", (query, end) => {
+])("the question %s asks for the newest or the oldest drawers: %s", (query, end) => {
   expect(askedFor(query).end).toBe(end);
 });
 
-test("agreement, thanks and greetings ask for nothing", () => {
+test("a prompt that only agrees, thanks or greets counts as small talk", () => {
   for (const said of ["ok thanks, go on", "Yes please!", "sounds good to me, let's do it", "hello, how are you today?"])
     expect(askedFor(said).isSmallTalk, said).toBe(true);
   for (const asked of [

@@ -9,7 +9,7 @@ import { createSearchPalace } from "../../helpers/search-palace.ts";
 const byNumber: Reranker = {
   rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
 };
-/** Fewer other words give a text a higher BM25 score. The texts differ enough that none is folded. */
+/** Returns a text. A text with fewer other words has a higher BM25 score. No two texts are near-duplicates. */
 const note = (at: number): string =>
   `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
 

@@ -151,7 +151,7 @@ test("a fact that kg_invalidate ends today is outdated at once, but not in a sea
   expect(await labels()).toEqual([undefined, undefined]);
 });
 
-test("near-duplicates are folded into the best of them, and other drawers get the free places", async () => {
+test("of several near-duplicates only the best is a hit, and other drawers get the free places", async () => {
   const wing = { wing: "copies" };
   const body =
     "the nightly backup of the ledger goes to the second disk since the first one was full every time we looked at it";

@@ -68,7 +68,7 @@ test("the report of sync counts drawers whose source is kept, ignored, missing, 
   expect(reader.drawerCount()).toBe(9);
 });
 
-test("with apply sync removes only missing and ignored sources of the given wing, and it needs a wing or project", async () => {
+test("sync with `apply` removes only missing and ignored sources of the given wing, and it needs a wing or project", async () => {
   for (const wing of ["w", "v"]) for (const name of ["kept.md", "x.log", "gone.md"]) file(join(project, name), wing);
   expect(await sync({ apply: true })).toMatchObject({
     success: false,

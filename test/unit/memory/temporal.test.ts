@@ -89,7 +89,7 @@ describe("a fact with a start and an end", () => {
     ["2025-06-02T00:00:00Z", "2025-06-01", true],
     [null, "2025-06-01", false],
     ["2025-06-01", null, false],
-  ])("whether a fact from %j to %j ends before it starts: %j", (from, to, inverted) => {
+  ])("a fact from %j to %j counts as ending before it starts: %j", (from, to, inverted) => {
     expect(isInverted(from, to)).toBe(inverted);
   });
 });
@@ -104,7 +104,7 @@ describe("the end of a fact at the present moment", () => {
     ["2025-06-01T12:00:00Z", true],
     ["2025-06-01T12:00:01Z", false],
     ["2025-06-01T13:30:00+02:00", true],
-  ])("whether a fact that ends %s is over: %s", (validTo, over) => {
+  ])("at noon of 2025-06-01, a fact that ends %s counts as over: %s", (validTo, over) => {
     expect(isOver({ validTo }, noon)).toBe(over);
   });
 

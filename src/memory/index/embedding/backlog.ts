@@ -124,7 +124,7 @@ export class Backlog {
       this.#took(texts.length, performance.now() - startedAt);
       await filing;
       filing = this.#file(texts, vectors);
-      // A later await handles the error. Until then Node must not report it as unhandled.
+      // A later `await` of `filing` handles the error. Without this handler Node would report an unhandled rejection before.
       filing.catch(() => {});
     }
     await filing;

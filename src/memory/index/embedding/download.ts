@@ -86,7 +86,7 @@ async function fetchFile(
   const have = await sizeOf(part);
   if (have < file.sizeBytes) await fetchRest(url, part, have, file, signal, onBytes);
   if (!(await isWhole(part, file))) {
-    // If the damaged part stayed, every later try would fail.
+    // The part is damaged. Every later try would continue with it and fail.
     await rm(part, { force: true });
     throw refusal(`${url} is not the file expected: its checksum differs`);
   }

@@ -13,7 +13,7 @@ import { poolVectors } from "./pool.ts";
 import { importRuntime, type Runtime } from "../../../base/onnxruntime.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
 
-/** `runtime`: the name or the file of onnxruntime-node. */
+/** Data with which the thread starts. `runtime`: the name or the file of onnxruntime-node. */
 export type EmbedThreadData = {
   folder: string;
   modelFile: string;
@@ -31,7 +31,7 @@ export type EmbedMethods = {
   close(): Promise<void>;
 };
 
-/** `run` returns one result for each text of a batch. */
+/** A job whose texts wait for the model or are being run. `run`: returns one result for each text of a batch. */
 type Running = Job<TokenPair> & {
   run: (batch: TokenPair[]) => Promise<unknown[]>;
   results: unknown[];
@@ -46,9 +46,9 @@ type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 const OUTPUT = "last_hidden_state";
 /** Time after a query during which the backlog runs small batches, ms: a second search often follows. */
 const YIELDING_MS = 3_000;
-/** Pause of the backlog after a query, ms. One text of the backlog takes longer than a whole search. */
+/** Time after a query in which the backlog runs no batch, ms: one text of the backlog takes longer than a whole search. */
 const REST_MS = 100;
-/** Maximum length of this pause, as a multiple of the last batch's time, so that many searches cannot stop the backlog. */
+/** Maximum length of the backlog's pause, as a multiple of the last batch's time, so that many searches cannot stop the backlog. */
 const REST_MAX_TIMES = 5;
 
 /** The models of one thread and the batches that wait for them. Batches run one at a time, so a query can run between two batches. */

@@ -22,7 +22,7 @@ const SAME_WEIGHTS: ReadonlySet<string> = new Set([
   "71927e141d39160284b6ad5bf2ef19cd454734a4d10ff56a99c8cd5eccd75ff9",
 ]);
 
-/** `folder`: the folder with the tokenizer's files. */
+/** Place of a model on this machine. `folder`: the folder with the tokenizer's files. */
 export type ModelPlace = { folder: string; modelFile: string };
 export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 

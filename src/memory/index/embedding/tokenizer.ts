@@ -20,7 +20,7 @@ const PAIR_TOKENS_MAX = 512;
 /** Maximum length of a question. A longer question would leave no room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 
-/** `secondAt`: index of the second text's first id. */
+/** Token ids of two texts together. `secondAt`: index of the second text's first id. */
 export type TokenPair = { ids: number[]; secondAt: number };
 export type TokenizePair = (question: string, text: string) => TokenPair;
 

@@ -32,7 +32,7 @@ export function foundWords(text: string, asked: Asked): FoundWord[] {
       const letter = whole === undefined ? firstOfPair(own) : undefined;
       const term = whole ?? asked.get(letter ?? "");
       const at = lower.indexOf(own, from);
-      // If folding changes the length of a word, the whole word is marked.
+      // If folding changes the length of a word, the position is unknown, so the whole word is marked.
       const [start, end] = at < 0 ? [0, word.length] : [at, at + (letter ?? own).length];
       if (at >= 0) from = at;
       if (term === undefined) continue;

@@ -1,6 +1,6 @@
 /**
- * The lexical half of a search, over one read connection to the ledger. FTS5 selects the candidates; this file computes their full score
- * from the words of the query. Runs on the thread of lexical-thread.ts.
+ * The lexical part of a search (by words), over one read connection to the ledger. FTS5 selects the candidates; this file computes their
+ * score from the words of the query. Runs on the thread of lexical-thread.ts.
  */
 import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -40,7 +40,7 @@ const PART_ROWS_MAX = 20_000;
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
+/** Question with `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Searches one ledger. Used by one thread; each call sees all commits before it. */
@@ -107,7 +107,7 @@ export class LexicalSearch {
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const [near = [], found] = await Promise.all([
       vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
-      // Waits until the other thread has the vector, so that both work at the same time.
+      // Lets the call above reach the thread of the static vectors first, so that both threads work at the same time.
       setImmediate().then(() => {
         const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
         return ranked.concat(this.#named(parsed, filter));
@@ -205,7 +205,7 @@ export class LexicalSearch {
     return this.#rankTerms(parsed, [...parsed.words.keys()], limit, among?.allowed);
   }
 
-  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum over words, so the scores from both tables are added. */
+  /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum, so the scores of plain words and of other forms are added. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
     const { forms, stems, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
@@ -294,7 +294,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meaningOf.get(row) ?? 0,
-          // Up to 1 if the question names the drawer's file.
+          // `files` has the files that the question names, each with a number up to 1.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,
@@ -325,7 +325,7 @@ export class LexicalSearch {
       counts: count(drawer),
     }));
 
-    // Counting a phrase is expensive, and most pairs of a question occur in no candidate.
+    // Counts only pairs that occur in a candidate: counting a phrase is expensive, and most pairs of a question occur in none.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       return inverseFrequency(documents, this.#pairFrequency(parsed, pair));

@@ -71,7 +71,7 @@ export class NameIndex {
 
   constructor(ledger: Database) {
     const sql = <Bound extends unknown[], Row>(text: string) => ledger.prepare<Bound, Row>(text);
-    // A source of a small write is in `source_dirty` until maintenance gives it a row in `source`.
+    // A source that was written just now is only in `source_dirty`, until maintenance gives it a row in `source`.
     const waiting = "FROM source_dirty d WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.source_file = d.source_file)";
     this.#statements = {
       version: sql<[], number>("PRAGMA data_version").pluck(),

@@ -98,7 +98,7 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** `otherWords`: the drawer's date, and the headings above the drawer. `hasForms`: 1 if the drawer has a row in `form_fts`. */
+/** A drawer to count terms in. `otherWords`: its date and the headings above it. `hasForms`: 1 if the drawer has a row in `form_fts`. */
 export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */

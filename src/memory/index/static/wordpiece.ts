@@ -50,7 +50,7 @@ export class WordPiece {
   }
 
   #tokensOf(word: string): readonly number[] {
-    // A letter has at most two UTF-16 units. A word of this length is not cached, because it may be a whole file.
+    // The word has more than WORD_MAX letters, because a letter has at most two UTF-16 units. It is not cached: it may be a whole file.
     if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;

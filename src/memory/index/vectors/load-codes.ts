@@ -8,7 +8,7 @@ const LOAD_ROWS = 1024;
 
 /** Loads a table's codes in one transaction. Returns the row of the last code; 0 for an empty table. */
 export function loadCodes(ledger: Database.Database, table: "vector_code" | "static_code", codes: CodeMemory): number {
-  // SQLite has no aggregate that joins blobs. Cast to text, they are joined byte for byte; the outer cast makes a blob again.
+  // `group_concat` joins the codes byte for byte, but as a text. The cast makes a blob of the text, because no SQL function joins blobs.
   const page = ledger
     .prepare(
       `SELECT json_group_array(row), CAST(group_concat(code, '') AS BLOB), json_group_array(scale)

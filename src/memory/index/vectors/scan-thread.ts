@@ -1,5 +1,5 @@
 /**
- * Worker thread that answers the vector half of a search. It has all codes in memory, and reads the vectors of only the best rows from the
+ * Worker thread that answers the vector part of a search. It has all codes in memory, and reads the vectors of only the best rows from the
  * ledger. Started by vector-index.ts. Its read connection sees committed state only.
  */
 import { workerData } from "node:worker_threads";

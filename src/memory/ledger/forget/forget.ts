@@ -31,7 +31,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** Cached tests by list of drawers. A test contains words to be forgotten; the WeakMap frees it together with the list. */
+  /** Results of `carriedTest` by list of drawers. A result contains words to be forgotten; the WeakMap frees it together with the list. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -63,13 +63,13 @@ export class SqliteForget implements ForgetTx {
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     this.#tx.deleteDrawers(drawers.map(({ id }) => id));
     this.#dropSources(sources, match);
-    // A document that is still being filed in parts may contain the text.
+    // Drop all documents that are still arriving in parts, because one of them may contain the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
     for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
     for (const id of carried) this.#tx.carried.restore(id, null);
-    // A before-image would let undo bring the text back.
+    // Drop the before-images of this write, because with them an undo would bring the text back.
     this.#tx.images.clear();
     this.#tx.touch();
     const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
@@ -88,8 +88,8 @@ export class SqliteForget implements ForgetTx {
   }
 
   /**
-   * Marks filing records that no drawer needs, and records whose name contains the text; indexing then drops them. A transcript has one
-   * record for each extract mode. A document that was too short to be filed has a record, but never had a drawer.
+   * Marks filing records without drawers, and records whose name contains the text; background indexing then deletes the marked records. A
+   * transcript has one record for each extract mode. A document that was too short to be filed has a record, but never had a drawer.
    */
   #dropSources(sources: readonly string[], match: string | undefined): void {
     const path = "substr(source.source_file, 1, instr(source.source_file || @mark, @mark) - 1)";
@@ -103,7 +103,7 @@ export class SqliteForget implements ForgetTx {
       .run({ mark: MODE_SEPARATOR, match: match ?? null, sources: JSON.stringify(sources) });
   }
 
-  /** Returns a test that finding and cleaning share, so that each word is looked up only once. */
+  /** Returns the test for entries of Roampal's graphs, from the cache if possible: `find` and `forget` then look up each word only once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -141,7 +141,7 @@ export class SqliteForget implements ForgetTx {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
     const { id, isPart } = heldAs(match);
-    // Entities match in any case. Predicates are stored only in lower case.
+    // Names of entities are compared as ids, which are in lower case. Predicates are stored only in lower case.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entities = this.#database
       .prepare<{ match: string; id: string }, string>(
@@ -166,8 +166,8 @@ export class SqliteForget implements ForgetTx {
   }
 
   /**
-   * Removes forgotten words from the journal rows that contain the text or name a forgotten row. The rows keep their keys. Returns in `ids`
-   * the other drawers that these rows name.
+   * Removes forgotten words from the journal rows that contain the text or name a forgotten row. The rows keep their keys. Returns the
+   * number of cleaned rows, and in `ids` the other drawers that these rows name.
    */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
@@ -222,7 +222,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // These ids also include facts that an undo removed, and facts that were deleted when the same text was forgotten before.
+    // `graph.isId` is also true for facts that an undo removed, and for facts that an earlier `forget` of the same text deleted.
     const holding = this.#database
       .prepare<[], { kind: string; id: string }>(
         "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
@@ -254,8 +254,8 @@ export class SqliteForget implements ForgetTx {
 }
 
 /**
- * Returns the row's result without the forgotten words; undefined if the row does not contain them. Adds to `ids` the other drawers that
- * such a row names.
+ * Returns the journal row's result without the forgotten words; undefined if the row does not contain them. Adds to `ids` the other drawers
+ * that a row with these words names.
  */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
@@ -265,7 +265,7 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   const isOfSource = given.some((text) => words.isSource(text, row.method));
   const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
   if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
-  // A drawer that had the text earlier may still have its old state in the outbox.
+  // A drawer that had the text earlier may still be in the outbox with that text, so the erasure must wait for the drawer, too.
   if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
   return JSON.stringify(withoutWords(result, words));
 }
@@ -293,7 +293,7 @@ type Words = {
   /** True if an argument of that method is a forgotten source's name or, in a feeder's method, the name of a source that loses drawers. */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
-  /** True if drawers that no longer exist are to be found, too. */
+  /** True if `cleaned` also collects drawers that no longer exist. */
   isWide: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Cleans imported journal rows and their before-images. Used by forget.ts. */
+/** Removes forgotten words from imported journal rows and from their before-images. Used by forget.ts. */
 import { isColumns, isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest } from "../record.ts";
@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Undo compares a row with the digest that the import stored. The new digest keeps the import undoable.
+  // Updates the digest of a cleaned row, because undo of the import restores only rows that have their stored digest.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);

@@ -43,7 +43,7 @@ function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
   return exchange !== null && left.has(exchange);
 }
 
-/** Reads from a standing's image (STANDING_BODY) each outcome's exchange, and the concepts of its question. */
+/** Reads the before-image of a drawer's outcomes (STANDING_BODY): the exchange of each outcome, and the concepts of its question. */
 function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
   const scored = readColumn("change.before", image, isColumns)[5];
   if (!Array.isArray(scored)) return [];

@@ -18,7 +18,7 @@ const JOINT = "::";
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 
-/** `json`: the value, or its before-image. */
+/** An entry of Roampal's graphs. `json`: its value, or the value in a before-image. */
 type Row = { id: string; json: string | null };
 type IsMeant = (row: Row) => boolean;
 type Lookup = Statement<[string], number>;
@@ -32,8 +32,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a function that is true for a row to be forgotten. Such a row contains an id of one of the drawers or the exact text. Or its name
- * has one of the text's concepts, or a word that no other drawer has.
+ * Returns a function that is true for a row to be forgotten. Such a row contains an id of one of the drawers, or the exact text. A row is
+ * also forgotten if its name has one of the text's concepts, or a word that no other drawer has.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;

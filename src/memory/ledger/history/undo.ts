@@ -1,8 +1,8 @@
 /**
  * Undoes one agent's writes that arrived since a moment, from the before-images of the agent's journal rows. The time that a client claims
  * does not count. A row is restored only if it still is as the agent left it. A row that somebody else has changed is reported and stays.
- * The rows of a long drawer are restored together or not at all.
- * Runs on the writer thread as one write, which has its own before-images and can be undone too.
+ * The rows of a long drawer are restored together or not at all. Runs on the writer thread as one write, which has its own before-images
+ * and can be undone too.
  */
 import { isRecord } from "../../../base/parse-json.ts";
 import type { Metadata } from "../../port/drawer.ts";
@@ -102,7 +102,7 @@ export class SqliteUndo implements UndoTx {
            WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       )
       .get(window) ?? { dated: 0, earliestMs: null };
-    // Facts are restored before the entities that they name, and drawers before their outcomes.
+    // The histories are in ORDER: the decision about an entity depends on those about its facts, and outcomes follow their drawer.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(window).flatMap((history) => {
@@ -128,7 +128,7 @@ export class SqliteUndo implements UndoTx {
       const known = histories.get(name);
       if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
       else {
-        // Somebody else wrote between two writes of this agent.
+        // If the row's old state is not the state after the agent's write before, somebody else changed the row in between.
         known.isBroken ||= this.#digestOf(kind, before) !== known.after;
         known.after = after;
       }
@@ -137,7 +137,7 @@ export class SqliteUndo implements UndoTx {
     return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   }
 
-  /** Notes in each history the row that somebody else has changed. A long drawer has several rows; a change of one is a change of all. */
+  /** Sets `changed` in each history whose row somebody else has changed. If one row of a long drawer was changed, all its rows get it. */
   #noteChanged(histories: Iterable<History>): void {
     const changed = new Map<string, History>();
     const nameOf = ({ kind, id }: History): string => `${kind} ${kind === "drawer" ? wholeId(id) : id}`;
@@ -164,8 +164,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Gives the outcomes of a drawer the same decision as the drawer. A drawer that an agent made is removed even if other agents have scored
-   * it, because its text may be harmful. A drawer that a person's command made stays if other agents have scored it.
+   * Makes the decisions about a drawer and about its outcomes agree. A drawer that an agent made is removed even if other agents have
+   * scored it, because its text may be harmful. A drawer that a person's command made stays if other agents have scored it.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
@@ -191,11 +191,11 @@ export class SqliteUndo implements UndoTx {
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
-    // A drawer that could not be restored has no outcomes.
+    // Skips the outcomes of a drawer that does not exist.
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
     if (kind === "imported") return this.#tx.imported.restore(id, before);
     if (kind === "carried") return this.#tx.carried.restore(id, before);
-    // A fact that is restored in the same write may name the entity.
+    // Keeps an entity that a fact names. This write may have restored such a fact.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
@@ -208,7 +208,7 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** Deletes mined closets, because they point at the present drawers and can be built again. Keeps closets that a language model wrote. */
+  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps closets that a language model wrote. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);

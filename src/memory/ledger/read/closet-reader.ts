@@ -41,7 +41,7 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** Returns true if there are closets, or deleted closets that the public palace, or an earlier one, still has. */
+  /** Returns true if closets exist, or if a public palace, the present or an earlier one, still has to delete a closet. */
   isAny(): boolean {
     const any = `SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)
       OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(CLOSETS, "''")})`;

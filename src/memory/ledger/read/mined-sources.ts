@@ -34,7 +34,7 @@ export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // This reads only names, from the index. Sources with a filing record need no further read.
+  // Reads only the names of sources, from the index, and skips sources with a filing record. So few drawers have to be read after that.
   const names = ledger
     .prepare<typeof bounds, string>(
       `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source

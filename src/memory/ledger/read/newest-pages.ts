@@ -1,7 +1,4 @@
-/**
- * Lists drawers for people, the newest first, and finds drawers by a part of their ids. A split drawer counts once. Used by
- * reader.ts.
- */
+/** Lists drawers for people, the newest first, and finds drawers by a part of their ids. A split drawer counts once. Used by reader.ts. */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { wholeId } from "../record.ts";

@@ -80,7 +80,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
   }
 
-  /** Returns forgotten texts that may still have traces in files. */
+  /** Returns the list of forgotten rows whose texts must still be erased from files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
@@ -185,7 +185,7 @@ export class SqliteLedgerReader implements LedgerReader {
     return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
   }
 
-  // The other files of this folder answer the calls below.
+  // The next methods call functions of the other files in this folder.
   answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
   toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
   toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);
@@ -261,7 +261,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // Rows of 3.3.4 and older have the agent's name in its original case; find them, too (palace.md 8.1 lists this as a bug).
+    // Also finds rows of MemPalace 3.3.4 and older, which have the agent's name in its original case (palace.md 8.1 lists this as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?

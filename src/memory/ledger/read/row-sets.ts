@@ -8,7 +8,7 @@ import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 
-/** `rows`: the rows in order; `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
+/** Rows that pass a filter, in order. `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
 /** Number of cached sets. Agents search the same few places again and again. */

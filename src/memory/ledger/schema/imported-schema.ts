@@ -1,6 +1,6 @@
 /**
- * The ledger's table of journal rows that `palace import` brought. Imported by schema.ts; a ledger of an older version runs the same
- * text as its migration.
+ * The ledger's table of journal rows that `palace import` brought. Imported by schema.ts; a ledger of an older version runs the same text
+ * as its migration.
  */
 export const IMPORTED_SCHEMA = `
 -- One row for each write of another memory. These rows are not in "journal", whose row numbers rise with time. A write has the same key and

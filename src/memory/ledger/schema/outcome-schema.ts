@@ -50,8 +50,7 @@ CREATE TABLE IF NOT EXISTS standing (
 
 /**
  * SQL that turns a row into one JSON array without rounding numbers. The array's last element has the drawer's single outcomes, each with
- * its question. Without outcomes or questions, the array has the form of older versions, so that older writes can still be
- * undone.
+ * its question. Without outcomes or questions, the array has the form of older versions, so that older writes can still be undone.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
   THEN json_array(score, uses, successes, last_used_ms, json(past), json((

@@ -63,7 +63,7 @@ CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
 END;
 `;
 
-/** Statements that migrate a ledger to the next version, by its present version. They run in the transaction that raises `user_version`. */
+/** Statements that migrate a ledger from version N (the key) to N + 1. They run in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   // In version 1 a trigger indexed the words of a new drawer; now the writer does. Indexing them twice would corrupt the index.
   1: `
@@ -71,41 +71,23 @@ DROP TRIGGER drawer_insert;
 DROP INDEX IF EXISTS drawer_room;
 DROP INDEX IF EXISTS journal_at;
 ${DRAWER_INSERT}`,
-  // Version 3 adds the graph.
   2: GRAPH_SCHEMA,
-  // Version 4 adds closets.
   3: CLOSET_SCHEMA,
-  // Version 5 adds forgetting and undo.
   4: HYGIENE_SCHEMA,
-  // Version 6 adds the index of moments.
   5: SAID_SCHEMA,
-  // Version 7 adds documents in parts.
   6: PART_SCHEMA,
-  // Version 8 adds the time that a client claims for a write.
   7: CLAIM_SCHEMA,
-  // Version 9 adds the index of slices.
   8: PARENT_SCHEMA,
-  // Version 10 adds outcomes of drawers.
   9: STANDING_SCHEMA,
-  // Version 11 adds conversations.
   10: CONVERSATION_SCHEMA,
-  // Version 12 adds single outcomes with their sources.
   11: SCORED_SCHEMA,
-  // Version 13 adds the questions for which memories with outcomes were shown.
   12: QUESTION_SCHEMA,
-  // Version 14 adds Roampal's graphs.
   13: CARRIED_SCHEMA,
-  // Version 15 adds journal rows of other memories.
   14: IMPORTED_SCHEMA,
-  // Version 16 adds static vectors.
   15: STATIC_SCHEMA,
-  // Version 17 adds other forms of words, such as other spellings.
   16: FORM_SCHEMA,
-  // Version 18 stores static vectors by the row of their drawer.
   17: STATIC_BY_ROW,
-  // Version 19 lists drawers by the time at which their texts were said.
   18: SAID_SCHEMA,
-  // Version 20 adds headings, and counts drawers by the day of their filing.
   19: HEADING_SCHEMA + GROWTH_SCHEMA,
 };
 

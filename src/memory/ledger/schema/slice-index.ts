@@ -19,8 +19,8 @@ export const BY_ID = "sqlite_autoindex_drawer_1";
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
 /**
- * SQL for a drawer's slices in the order of its text; `slicesBound` gives the bound values. If a diary's slice was cut
- * again, the pieces name the slice and the diary. The diary finds them by their ids, which begin like those of its slices.
+ * SQL for a drawer's slices in the order of its text; `slicesBound` gives the bound values. If a slice of a diary entry was cut again, its
+ * pieces name the slice as their parent. The second condition finds these pieces by their ids, which begin with the entry's id.
  */
 export const SLICES_OF = `SELECT * FROM drawer
   WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;

@@ -1,15 +1,15 @@
 /**
- * Digests of adopted drawers that have no vector in the palace, from the time of adoption. While a drawer in the ledger still has its
- * digest, the palace's version is the newest. A later change in the palace is then adopted although the ledger never sent the drawer. Each
- * digest is a key in `meta`. It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this
- * folder and mempalace/adopt/foreign-rows.ts.
+ * Stores a digest of each adopted drawer that has no vector in the palace. While the ledger's drawer matches its digest, nobody has changed
+ * it here, so a later change in the palace is adopted although the ledger never sent the drawer. A digest is stored under a key in `meta`.
+ * It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this folder and
+ * mempalace/adopt/foreign-rows.ts.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { canonical } from "../record.ts";
 
-/** SQL: the key of the drawer whose id is `id`. */
+/** Returns SQL for the key in `meta` of a drawer's digest. `id`: SQL for the drawer's id. */
 export const adoptedKey = (id: string): string => `'adopted:' || ${id}`;
 
 type Content = { text: string; metadata: Metadata };

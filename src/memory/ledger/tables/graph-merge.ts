@@ -85,7 +85,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The write above made the trigger list the row.
+    // The merged row equals the file's row. A trigger listed it at the write above, but nothing has to be sent.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -106,7 +106,7 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   if (isLink(kind)) return ours;
   const merged = columnsIn(theirs);
   merged[VALID_TO] = columnsIn(ours)[VALID_TO] ?? merged[VALID_TO];
-  // SQLite writes 1.0 for JavaScript's 1. Both must count as the same row.
+  // SQLite writes 1.0 where JavaScript writes 1. A row that differs only in this must count as the same row.
   const text = JSON.stringify(merged);
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }

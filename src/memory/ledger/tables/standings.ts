@@ -5,7 +5,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
-/** Maximum number of single outcomes kept per drawer. Each before-image of the drawer's standing contains all of them. */
+/** Maximum number of single outcomes kept per drawer. Each before-image of the drawer's outcomes contains all of them. */
 const SCORED_KEPT = 50;
 /** Number of newest outcomes that keep their questions. A question takes four times as much space as an outcome. */
 const QUESTIONS_KEPT = 15;

@@ -155,7 +155,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
-    // The words are indexed after all rows: see schema.ts.
+    // Indexes the words only after all rows are inserted; schema.ts explains why this is faster.
     for (const { row, text, words } of inserted) {
       this.#insertWords.run(row, text, words);
       this.putStatic(row, text, false);

@@ -61,7 +61,8 @@ export class RowAdopter {
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
-    // The palace already has the row. A row without a vector is listed once it has a vector, and the palace then gets the vector.
+    // The palace has the row already, so the row leaves the outbox, unless the palace lacks the vector that the ledger has. A row without
+    // any vector returns to the outbox when it gets one.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
     if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);

@@ -91,7 +91,7 @@ export class ClosetWriter {
       JSON.stringify(metadata),
       vector === undefined ? null : floatBytes(vector),
     );
-    // The palace already has the row; a row without a vector is listed once it has a vector.
+    // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
     this.outbox.unlist(id);
     return true;
   }

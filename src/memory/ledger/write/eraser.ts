@@ -45,7 +45,7 @@ export class LedgerEraser {
       this.#group(() => void database.prepare(`INSERT INTO ${table} (${table}) VALUES ('optimize')`).run());
     faultPoint("erase.before-rewrite");
     if (statSync(database.name).size > MEMORY_MAX_BYTES) database.pragma("temp_store = FILE");
-    // A ledger that was made without this setting frees pages step by step from now on.
+    // Old ledgers were made without `auto_vacuum`. After this rewrite they can free pages step by step.
     database.pragma("auto_vacuum = INCREMENTAL");
     try {
       database.exec("VACUUM");

@@ -36,7 +36,7 @@ import { OutboxList } from "./outbox-list.ts";
 import { Reindex } from "./reindex.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** Applies one write: returns the value to answer and whether anything changed. */
+/** Applies one write inside the transaction and returns the value to answer. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images, ms. */
@@ -49,7 +49,7 @@ const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
-/** Implements LedgerTx over SQLite: the tables with forgetting and undo, inside one write. */
+/** Implements LedgerTx over SQLite: changes to the tables, forgetting and undo, inside one write. */
 class SqliteLedgerTx extends LedgerTables implements LedgerTx {
   readonly forget: SqliteForget;
   readonly undo: SqliteUndo;
@@ -66,7 +66,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** For reading only. All changes must be in a group. */
+  /** Tables of the ledger, for reading only. Every change must be in a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -82,7 +82,7 @@ export class LedgerWriter {
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /** Set if the log could not be synced. A later successful sync would prove nothing (Source: lwn.net/Articles/752063). */
+  /** Error of a failed sync of the log. It ends all writing, because a later sync proves nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 

@@ -18,7 +18,7 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** `at`: the drawer's place in its document, null if it has no place. */
+/** A drawer of a source. `at`: the drawer's place in its document, null if it has no place. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
@@ -125,7 +125,7 @@ export class Maintenance {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
     const { dropHeadings, putHeadings } = this.#statements;
-    // After an undo the rows of drawers may be in any order.
+    // Sorts by position, because after an undo the rows of drawers may be in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
     // Notes of agents may have one source, but each note begins at 0. Only a document has parts with different positions.

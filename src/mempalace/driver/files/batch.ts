@@ -30,7 +30,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** The new mark. It is below the first foreign record that we cannot apply, so that Chroma applies that record and later ones again. */
+  /** New mark, if there is a foreign record that we cannot apply: it is below that record, so that Chroma applies it and all later ones. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 

@@ -38,7 +38,7 @@ export class PalaceWriter {
   #open: { database: ChromaDatabase; inode: number } | undefined;
   /** Id of the collection that the first record will create. So the target's name is known from the start. */
   readonly #plannedId: string;
-  /** Folder and time of the last index that was checked. */
+  /** State of the last index that was found whole: the times of its files and the inode of its folder. */
   #checked = "";
 
   /** `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that we create. */

@@ -28,5 +28,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   await hooks[name]?.(input, output);
   process.stdout.write(`${JSON.stringify({ output, taken })}\n`);
 }
-// The plugin's timers would keep the process alive.
+// Ends the process, because the plugin's timers would keep it alive.
 process.exit(0);

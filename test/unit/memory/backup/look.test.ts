@@ -31,7 +31,7 @@ test("a coordination log that is missing or a folder is reported as no file, and
 test.each([
   ["of version 17", "DELETE FROM static_code WHERE row = old.row;"],
   ["of somebody else", "DELETE FROM journal;"],
-])("a ledger with a trigger %s", (name, body) => {
+])("a backup's ledger with a trigger %s is accepted only if the trigger is ours", (name, body) => {
   const ledger = openForWriting(join(folder, "ledger.sqlite3"));
   ledger.exec(`DROP TRIGGER static_gone; CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN\n  ${body}\nEND`);
   ledger.pragma("user_version = 17");

@@ -89,7 +89,7 @@ test("a drawer that was deleted while another palace was in use is also removed 
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
   writer.outbox.done(waiting());
-  // The server has this removal already. It gets it again, because the ledger does not note which palace has which removal.
+  // The server has this removal already and gets it again, because the ledger does not note which palace has which removal.
   retarget("http://h/t/d/c#2");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
   write("add_drawer", { wing: "w", room: "r", content: "text" });

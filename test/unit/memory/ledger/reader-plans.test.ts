@@ -37,7 +37,7 @@ function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
   if (at % 50 === 11) return {};
-  // A learned memory.
+  // A learned memory has `created_at` instead of `filed_at`.
   if (at % 50 === 13) return { created_at: "2026-02-03T10:00:00" };
   return { filed_at: `2026-01-${String(1 + Math.floor(at / 20)).padStart(2, "0")}T10:00:00` };
 }
@@ -149,7 +149,7 @@ test("the drawers of each day are those that a scan finds, after drawers were de
 /** Returns SQLite's plans for all statements that `read` executes. */
 function plansOf(read: () => unknown): string[] {
   const prepared = vi.spyOn(Database.prototype, "prepare");
-  // A reader prepares each statement once.
+  // Uses a new reader, because a reader prepares each statement only once.
   reader.close();
   reader = new SqliteLedgerReader(file);
   read();
@@ -169,7 +169,7 @@ function plansOf(read: () => unknown): string[] {
 /** Returns whether a plan scans all drawers or sorts whole drawers. */
 function isDear(plan: string): boolean {
   const [, steps = ""] = plan.split(/: (?=[^:]*$)/);
-  // One drawer has few slices.
+  // Sorting the slices of one drawer is allowed, because they are few.
   const isSorted =
     steps.includes("TEMP B-TREE") &&
     !steps.includes("drawer_parent (<expr>=?") &&

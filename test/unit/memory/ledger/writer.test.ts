@@ -119,7 +119,7 @@ test("one write from a clock that was ahead does not stop the deletion of old ke
   };
   at(0);
   at(1460);
-  // The write that was dated wrongly may be as young as the next one.
+  // The write dated with day 1460 is kept as long as the next write (day 100), because its true age is unknown.
   for (let day = 100; day <= 400; day += 10) at(day);
   expect(keys(150)).toEqual(["1460", "100", ...read<string>("SELECT key FROM journal WHERE seq > 3 ORDER BY seq")]);
   expect(keys(195)[0]).toBe("110");

@@ -60,6 +60,6 @@ test.each([
   ["strasse", "Die Weißstraße, die Straße.", ["Straße"]],
   ["🚀", "🚀 went", ["🚀"]],
   ["cafe", "Das Café", ["Café"]],
-])("%s is marked in %s", (question, text, marked) => {
+])("a search for %s marks its words in %s", (question, text, marked) => {
   expect(foundWords(text, askedWords(question)).map(({ start, end }) => text.slice(start, end))).toEqual(marked);
 });

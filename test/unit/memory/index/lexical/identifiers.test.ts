@@ -12,7 +12,7 @@ test.each([
   ["where did we go on the 3rd at 5pm, in the 1990s", []],
   ["Who is Anna's friend? I don't know...", []],
   ["see https://example.com/a_b", []],
-])("identifiers in a text: %s", (question, identifiers) => {
+])("the identifiers in %j are %j", (question, identifiers) => {
   expect(identifiersOf(question)).toEqual(identifiers);
 });
 

@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** More calls than one thread accepts at once. */
+/** Number of calls, more than one thread accepts at once. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter by place, source or time, the vector index finds what a plain search among matching drawers finds", async () => {
+test("with a filter by place, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
