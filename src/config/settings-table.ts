@@ -84,7 +84,7 @@ export const SETTINGS = {
     "Port for programs that use Roampal's HTTP API (docs/explanation/learning.md): a number, on (27182), or off. The broker listens on 127.0.0.1 and asks for a token.",
   ),
   "outcome-local": setting("broker", "start", SWITCH, false).means(
-    "If on, programs of the user whose broker it is need no token at outcome-port, for example Roampal's own hooks (Linux only). `palace outcome door --local` sets both keys.",
+    "If on, programs of the broker's own user need no token at outcome-port, for example Roampal's own hooks (Linux only). `palace outcome door --local` sets both keys.",
   ),
   "mine-roots": setting("broker", "start", FOLDERS, []).means(
     "Folders of the broker's machine that agents of other machines may mine with the tool `mine`. Clients of the local socket may mine any folder.",
@@ -144,10 +144,10 @@ export const SETTINGS = {
     "Wing that the wake-up text is taken from. If unset, it is taken from the whole palace.",
   ),
   "wake-up-bytes": setting("agents", "session", wholeNumber(512, 65_536), 4_096).means(
-    "Most bytes of a text that is injected into a session, including the markers around it.",
+    "Maximum size of a text that is injected into a session, in bytes, including the markers around it.",
   ),
   "turn-max-ms": setting("agents", "session", wholeNumber(100, 60_000), 1_000).means(
-    "How long a turn of an agent waits for the palace, ms. Without an answer in that time the agent goes on alone. Raise it on a slow machine.",
+    "How long a turn of an agent waits for the palace, ms. Without an answer in that time the agent continues without the palace. Raise it on a slow machine.",
   ),
   recall: setting("agents", "next", SWITCH, false).means(
     "If on, a hook searches the palace for each prompt in Claude Code, and the agent sees the three best drawers beside the prompt.",
@@ -175,10 +175,10 @@ export const SETTINGS = {
   ),
   "judge-model": setting("learning", "next", TEXT).means("Name of the model at judge-url."),
   "test-commands": setting("learning", "session", WORDS, []).means(
-    "Commands that count as tests beside those that are known (docs/explanation/learning.md), for example `just check,./ci`. A command counts if it begins with these words.",
+    "Commands that count as tests, in addition to the known test commands (docs/explanation/learning.md), for example `just check,./ci`. A command counts if it begins with these words.",
   ),
   "max-chunks-per-file": setting("mining", "next", wholeNumber(0), 50_000).means(
-    "Most drawers that one mined file may become. A larger file is skipped. 0 means no limit.",
+    "Maximum number of drawers that one mined file becomes. A larger file is skipped. 0 means no limit.",
   ),
   "topic-tunnel-min-count": setting("mining", "start", wholeNumber(1)).means(
     "Topics that two wings must share before mining links them.",
