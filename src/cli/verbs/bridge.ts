@@ -146,12 +146,12 @@ async function status({ config, out }: BridgeCall): Promise<number> {
 }
 
 function sshRows({ paths }: Config, { target, host, port, user, kind, hostKey }: BridgeSettings): string[][] {
-  const pinned = hostKey === "" ? "left to ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
+  const pinned = hostKey === "" ? "checked by ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
   return [
     ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
     ["kind", kind],
     ["host key", pinned],
-    ["key", kind === "command" ? "left to ssh" : keyFile(paths)],
+    ["key", kind === "command" ? "chosen by ssh" : keyFile(paths)],
   ];
 }
 
