@@ -1,4 +1,4 @@
-/** The page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
+/** Tests the page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Tokens, doors and spooled writes in the page. They are files on the broker's machine, and only the machine's owner may see and change
- * them.
+ * Tests tokens, doors and spooled writes in the page. They are files on the broker's machine, and only the machine's owner may see and
+ * change them.
  */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
