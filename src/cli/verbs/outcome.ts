@@ -29,7 +29,7 @@ palace outcome door [--local | --off]
 Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds, and how many of those shown helped, by week and agent
-  why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
+  why    a memory's outcomes, who reported them, its moves between collections, and where it was shown; for any scored drawer
   turns  the newest 100 turns that showed memories, of all conversations or of one, and each memory's outcome
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
   score  your own judgment. It replaces the agents' judgments, but never lowers a score it agrees with; your own judgments add up.
@@ -42,8 +42,9 @@ Memory that learns from outcomes (docs/how-to/learning.md).
          what is new. Memories that were scored or changed here stay as they are. The graphs are kept only for an export.
          --profile: imports into that profile of Roampal's profiles.json, without graphs; give its folder as well
   export writes a data folder that Roampal opens, with every memory, book and archived fact, and the imported graphs. --profile: only that profile
-  door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
-         server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
+  door   shows whether the port of Roampal's HTTP API is open. --local: your own programs need no token there, because Roampal's hooks,
+         plugins and MCP server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program
+         needs a token again`;
 
 const OPTIONS = options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off");
 
