@@ -190,7 +190,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
-    // The answer goes to a judge (a language model outside), so secrets are always masked.
+    // The answer is sent to an outside language model (the judge), so secrets are always masked.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
       owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),

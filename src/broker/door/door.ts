@@ -161,7 +161,7 @@ export class OpenDoor {
     return this.#streams.size + this.#requests;
   }
 
-  /** The port of a TCP door; 0 for others. */
+  /** The port of a TCP door; 0 for a UNIX socket. */
   get port(): number {
     const address = this.#listener.address();
     return typeof address === "object" && address !== null ? address.port : 0;
