@@ -109,7 +109,7 @@ test("the next import finishes an import killed at any step, without lost or dou
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    // A killed client does not affect the broker.
+    // A fault of the broker needs a new broker, which starts with that fault.
     if (!isClient) await stack.run("palace", ["stop"]);
     const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};

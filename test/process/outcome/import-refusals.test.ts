@@ -1,4 +1,4 @@
-/** An import or an export names what it refuses, and ends (outcome-memory.md 2, 4.2). */
+/** An import or an export names the rows and files that it refuses, and never hangs (outcome-memory.md 2, 4.2). */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
