@@ -40,7 +40,7 @@ export type InstallOptions = Readonly<{
 
 const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLDER]
   Installs pi, opencode and Claude Code, at the versions of scripts/agents.json, as FOLDER/bin/pi, opencode and claude.
-  FOLDER          default: a folder of the cache, named after what is pinned
+  FOLDER          default: a folder of the cache, named by a digest of the pins
   --without NAME  leave one out`;
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");

@@ -42,7 +42,10 @@ const EXTENSIONS = ["pi", "opencode"];
 /** Maximum time, ms, by which the clock that dates files is behind Node's clock. */
 const CLOCK_STEP_MS = 20;
 
-/** Packages of the tracer. Hardly anybody needs them, so they are not dependencies: the lazy part that uses them contains them. */
+/**
+ * Packages of the tracer. Few users need them, so they are not dependencies: the build bundles them into a part that is loaded only if
+ * tracing is on.
+ */
 const TRACING = "@opentelemetry/";
 
 /** Package that looks for its binary beside its own file and so stays unbundled. */

@@ -12,9 +12,9 @@ import { type ErrorCode, PalaceError } from "../src/base/errors.ts";
 import { ROOT, type RunOptions, runAsMain } from "./main.ts";
 
 const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:…] [--once]
-  Makes the bridge to the host (default: MEMPALACE_BROKER), trying again until it stands.
+  Makes the bridge to the host (default: MEMPALACE_BROKER), and retries until the bridge works.
   --host-key  the fingerprint of the host's key (default: DEVBOX_BRIDGE_HOST_KEY)
-  --once      try once; the exit code says whether the bridge stands`;
+  --once      try once; the exit code says whether the bridge works`;
 
 /** Pause after a refused key. sshd penalises an address for refused keys; at this pace it does not lock us out. */
 const REFUSED_WAIT_MS = 15_000;
@@ -32,18 +32,18 @@ export async function run(options: RunOptions): Promise<number> {
   }
   const endpoint = positionals[0] ?? env["MEMPALACE_BROKER"] ?? "";
   if (!endpoint.startsWith("ssh:")) {
-    print("no bridge is wanted here: MEMPALACE_BROKER is no ssh://user@host");
+    print("no bridge to set up: MEMPALACE_BROKER is not an address of the form ssh://user@host");
     return 0;
   }
   const wanted = readWanted(endpoint, values["host-key"] ?? env["DEVBOX_BRIDGE_HOST_KEY"]);
   if (await stands(wanted, options)) {
-    print(`The bridge to ${wanted.target} stands.`);
+    print(`The bridge to ${wanted.target} works.`);
     return 0;
   }
   for (let before = ""; ;) {
     const failure = await tryOnce(wanted, options);
     if (failure === undefined) {
-      print(`The bridge to ${wanted.target} stands. What agents wrote meanwhile is delivered with the next call.`);
+      print(`The bridge to ${wanted.target} works. The next call delivers the writes that agents spooled meanwhile.`);
       return 0;
     }
     if (failure.message !== before) await explain(wanted, failure, options);

@@ -86,6 +86,6 @@ export function total(tallies: readonly Tally[]): Tally {
 export function withoutSkips(tally: Tally): Tally {
   const { passed, leftOut } = tally;
   const nothingRan = passed + tally.failed + leftOut.length === 0;
-  const skips = (nothingRan ? ["all of it"] : leftOut).map((line) => `left out: ${line}`);
+  const skips = (nothingRan ? ["all tests"] : leftOut).map((line) => `left out: ${line}`);
   return { passed, failed: tally.failed + skips.length, leftOut: [], failures: [...tally.failures, ...skips] };
 }

@@ -30,8 +30,8 @@ type Stack = Readonly<{
 }>;
 
 const USAGE = `usage: ./scripts/up [--native | --docker] [--json]
-  Builds, starts the shared memory and proves it with one memory, written, found and erased.
-  --native  the broker as a process of yours, even where a Docker engine answers
+  Builds, starts the shared memory, and proves that it works: writes, finds and erases one memory.
+  --native  run the broker as your own process, even if a Docker engine answers
   --docker  the compose stack, or an error
   --json    one JSON document on stdout`;
 
@@ -173,7 +173,7 @@ function summary({ kind, services = [], host }: Stack, { ms }: Proof, search: Se
       ...proved,
       "Next:",
       "  ./scripts/palace devbox shell                a shell with pi, opencode, claude and the palace commands",
-      "  ./scripts/palace devbox status               what runs, and what it holds",
+      "  ./scripts/palace devbox status               the state of the stack and the size of its memory",
       "  every agent's MCP entry in the devbox:       mempalace-mcp (pi, opencode and claude have it)",
       ...(host?.state === "apart"
         ? []

@@ -37,7 +37,7 @@ const READERS_MAX_MS = 1_000;
 const HELP = `usage: mempalace-broker --ensure | --foreground | --at-login [--palace DIR] [--new]
 
   --ensure      make sure a broker runs (start one if not) and print its endpoint as one JSON line
-  --foreground  be the broker, log to stderr; ends on SIGTERM or Ctrl-C after finishing what it has accepted
+  --foreground  run the broker in this process, log to stderr; on SIGTERM or Ctrl-C it finishes the accepted calls and ends
   --at-login    the same for a service manager: log to the file of \`palace logs\`, and end at once after \`palace stop\`
   --palace DIR  the palace's folder (default: MEMPALACE_PALACE_PATH, else MEMPALACE_PATH, else ~/.mempalace)
   --new         begin an empty palace where one existed before and is gone
@@ -137,7 +137,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Returns the command of our own `palace mine` for this palace. Its environment names no other broker and no fault for a test. */
+/** Returns the command of our own `palace mine` for this palace. It clears variables that name another broker or a fault for a test. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
@@ -148,8 +148,8 @@ function minerOf(palace: string | undefined): MinerCommand {
 /** Returns why a broker that was started on demand must not run here. */
 function whyNotHere(config: Config): string | undefined {
   if (isStopped(config.paths)) return "stopped by hand";
-  if (isWanted(config.paths.wantedFile)) return "another broker is meant to stay";
-  return hasBridge(config) ? "a bridge leads to the host's" : undefined;
+  if (isWanted(config.paths.wantedFile)) return "a permanent broker wants to take over the palace";
+  return hasBridge(config) ? "clients here use the host's broker over a bridge" : undefined;
 }
 
 /** Returns true if a broker serves the palace. A broker that is ending does not count: its clients wait for the next one. */

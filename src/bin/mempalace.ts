@@ -20,7 +20,7 @@ const VERBS: Record<string, readonly [does: string, load: () => Promise<Verb>]> 
   init: ["Set up rooms from a folder's structure", async () => (await import("../cli/upstream/init.ts")).verb],
   mine: ["Mine files into the palace", async () => (await import("../cli/upstream/mine.ts")).verb],
   sweep: ["File every message of transcripts", async () => (await import("../cli/upstream/sweep.ts")).verb],
-  split: ["Take files of several sessions apart", async () => (await import("../cli/upstream/split.ts")).verb],
+  split: ["Split files that contain several sessions", async () => (await import("../cli/upstream/split.ts")).verb],
   search: ["Find anything, exact words", async () => (await import("../cli/upstream/search.ts")).verb],
   status: ["Show what's been filed", async () => (await import("../cli/upstream/status.ts")).verb],
   compress: ["Summarise drawers in AAAK", async () => (await import("../cli/upstream/compress.ts")).verb],
@@ -82,7 +82,7 @@ function withoutBackend(given: readonly string[]): string[] {
     if (name?.trim().toLowerCase() !== "chroma")
       throw new PalaceError(
         "ENGINE_UNSUPPORTED",
-        `--backend ${name ?? ""}: the palace is kept as Chroma keeps it`,
+        `--backend ${name ?? ""}: Chroma's format is the only one`,
         "leave it out",
       );
   }
@@ -94,11 +94,11 @@ function printHelp(): void {
   const text = [
     "usage: mempalace [-h] [--version] [--palace PALACE] VERB ...",
     "",
-    "MemPalace's command line, through the one broker that holds the palace.",
+    "MemPalace's command line, through the broker, the only process that opens the palace.",
     "",
     ...lines,
     "",
-    "mempalace VERB --help says more; palace --help has what is not MemPalace's.",
+    "mempalace VERB --help says more; palace --help lists the commands that MemPalace does not have.",
   ];
   process.stdout.write(`${text.join("\n")}\n`);
 }

@@ -8,7 +8,7 @@ import { runShim } from "../wire/shim.ts";
 
 const HELP = `usage: mempalace-mcp [--palace DIR]
 
-Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if need be. Put it into an agent's MCP config;
+Speaks MCP on stdin and stdout and passes it on to the broker, which it starts if needed. Put it into an agent's MCP config;
 mp-shim is the same command. No arguments are needed.
 
   --palace DIR  the palace's folder (default: MEMPALACE_PALACE_PATH, else MEMPALACE_PATH, else ~/.mempalace); a new palace

@@ -23,9 +23,7 @@ export type Peer = {
   tools: ToolProfile;
   /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];
-  /**
-   * Returns whether the peer reads its answers. If not, or if others leave many answers unread, its next read waits. Unset: the peer reads.
-   */
+  /** Returns whether the peer reads its answers. Its next read begins at once only after `goes on`. Unset: `goes on`. */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
   /** MCP revision that the client named in the handshake; undefined before the handshake, and if the client named none. */
   revision?: McpVersion | undefined;

@@ -68,5 +68,5 @@ export function readArguments(text: string): JsonObject {
     });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw wrongUsage("the arguments are no JSON object", `write them as one word: '{"key":"value"}'`);
+  throw wrongUsage("the arguments are not a JSON object", `write them as one word: '{"key":"value"}'`);
 }

@@ -40,7 +40,7 @@ export const VARIABLES = {
   XDG_STATE_HOME: variable("place", "~/.local/state").means("Folder for logs and markers."),
   XDG_CACHE_HOME: variable("place", "~/.cache").means("Folder for staging and models."),
   XDG_CONFIG_HOME: variable("place", "~/.config").means(
-    "Folder where newer MemPalace installs keep their home, and opencode its settings.",
+    "Folder where newer MemPalace installs keep their home, and where opencode keeps its settings.",
   ),
   XDG_DATA_HOME: variable("place", "~/.local/share").means("Folder where opencode has its data."),
   HOME: variable("place").means("The user's home."),
@@ -97,7 +97,7 @@ export const VARIABLES = {
   MEMPALACE_TRUST_MOUNT: variable("broker").means(
     "If 1, the broker also opens a palace on a shared folder where it cannot see the locks of other machines. Set it only for a palace that no other machine opens.",
   ),
-  MEMPALACE_ENGINE: variable("broker", "the engine of the last time, at first builtin").means(
+  MEMPALACE_ENGINE: variable("broker", "the engine of the last start; at the first start builtin").means(
     "Program that answers tool calls: builtin, or command:ARGV, an MCP server that the broker runs as its child. ARGV is words or a JSON array. settings.json cannot set it, because a palace from elsewhere must not name a command to run.",
   ),
   MEMPALACE_CHROMA_TOKEN: variable("broker").means(

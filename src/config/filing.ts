@@ -101,7 +101,7 @@ function readHalls(given: unknown, ignored: string[]): HallKeywords | undefined 
     const taken = (usable as string[]).slice(0, left);
     left -= taken.length;
     if (taken.length < words.length || (words.length === 0 && !Array.isArray(list)))
-      ignored.push(`hall_keywords: not all that is listed for ${hall} is used`);
+      ignored.push(`hall_keywords: ${hall} has entries that are not used: not a text, too long, or too many`);
     return [hall, taken];
   });
   return halls;

@@ -144,10 +144,10 @@ export const SETTINGS = {
     "Wing that the wake-up text is taken from. If unset, it is taken from the whole palace.",
   ),
   "wake-up-bytes": setting("agents", "session", wholeNumber(512, 65_536), 4_096).means(
-    "Maximum number of bytes of a text that is injected into a session, including the markers around it.",
+    "Maximum size of a text that is injected into a session, in bytes, including the markers around it.",
   ),
   "turn-max-ms": setting("agents", "session", wholeNumber(100, 60_000), 1_000).means(
-    "How long a turn of an agent waits for the palace, ms. Without an answer in that time the agent goes on alone. Raise it on a slow machine.",
+    "How long a turn of an agent waits for the palace, ms. Without an answer in that time the agent continues without the palace. Raise it on a slow machine.",
   ),
   recall: setting("agents", "next", SWITCH, false).means(
     "If on, a hook searches the palace for each prompt in Claude Code, and the agent sees the three best drawers beside the prompt.",

@@ -73,7 +73,7 @@ export const LISTEN: Kind<Address | "off"> = {
     const port = Number(match?.[3]);
     return host !== undefined && port <= 65_535 ? { host, port } : undefined;
   },
-  refusal: "no address to listen at",
+  refusal: "not an address to listen on",
 };
 export const PORT: Kind<number | "off"> = {
   takes: "a port, on or off",
@@ -89,7 +89,7 @@ export const PORT: Kind<number | "off"> = {
     if (word === "on") return OUTCOME_PORT;
     return /^\d{1,5}$/.test(word) && Number(word) > 0 && Number(word) <= 65_535 ? Number(word) : undefined;
   },
-  refusal: "no port, and not one of on, off",
+  refusal: "neither a port nor on or off",
 };
 
 /** Makes the kind of a choice between words. `more`: words only for a variable. The file may have true and false for on and off. */

@@ -48,7 +48,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
 
   link.connectSoon();
   const listen = (): void => {
-    // A request that is too long may have its id at its end.
+    // Waits for the end of a request that is too long, up to twice the limit, because its id may be there.
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {

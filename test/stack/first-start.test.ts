@@ -95,7 +95,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     const [, key = ""] = await says(/palace gate authorize '([^']+)'/);
     const entries = readFileSync(sshd.authorizedKeys, "utf8");
     expect((await host.run("palace", ["gate", "authorize", key])).code).toBe(0);
-    await says(/The bridge to root@host.docker.internal stands/);
+    await says(/The bridge to root@host.docker.internal works/);
     expect(await first.call("mempalace_add_drawer", note("over the bridge"))).toHaveProperty("drawer_id");
     const near = await host.shim();
     const listed = async (): Promise<string> =>
@@ -107,7 +107,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     const authorized = readFileSync(sshd.authorizedKeys, "utf8");
     expect(authorized).not.toBe(entries);
     await up(fingerprint, "--force-recreate");
-    await says(/The bridge to root@host.docker.internal stands/);
+    await says(/The bridge to root@host.docker.internal works/);
     expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(authorized);
     const second = await agent();
     expect(await second.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 2 });

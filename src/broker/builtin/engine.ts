@@ -1,4 +1,4 @@
-/** The builtin engine: opens the palace and answers calls. Until the palace is open, each answer says why. */
+/** The builtin engine: opens the palace and answers calls. A call fails with the reason if the palace is not open. */
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";
@@ -57,7 +57,7 @@ export function startBuiltinEngine(options: BuiltinOptions): Engine {
     async drain() {
       palace.isDraining = true;
       await within(palace.opened, DRAIN_MAX_MS);
-      // Ends the mines first, while the palace still accepts their writes.
+      // Ends running jobs of the tool `mine` first, while the palace still accepts their writes.
       await within(mines.close(), DRAIN_MAX_MS);
       await palace.open?.drain();
     },

@@ -75,7 +75,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process is gone or not ours; the lock decides.
+    // The process has ended, or belongs to another user. Callers look for the process's end themselves.
   }
 }
 

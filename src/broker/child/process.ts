@@ -73,7 +73,7 @@ export class ServerProcess {
     return this.#lastLines.join(" | ");
   }
 
-  /** Sends a message. It needs no queue, because the caller has only one open request. */
+  /** Sends a message. The caller has only one open request, so messages need no queue. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
@@ -150,7 +150,7 @@ export class ServerProcess {
     const nowMs = Date.now();
     if (nowMs - this.#logged.sinceMs > LOG_WINDOW_MS) {
       const left = this.#logged.count - LOG_LINES_MAX;
-      if (left > 0) log.info("engine said more", { generation, lines: left });
+      if (left > 0) log.info("the engine printed more lines", { generation, lines: left });
       this.#logged = { count: 0, sinceMs: nowMs };
     }
     this.#logged.count += 1;

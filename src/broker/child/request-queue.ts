@@ -12,7 +12,7 @@ import type { RequestOptions, Session } from "./session.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export type Call = {
-  /** Peer that waits for the call. Another connection takes the call over by repeating its idempotency key. */
+  /** Peer that gets the answer. If another connection repeats the call's idempotency key, that connection gets the answer instead. */
   peerId: number;
   /** The client's own request id, for notifications/cancelled. */
   id: RequestId | null;

@@ -25,7 +25,7 @@ export type Introduction = {
 export type Notification = { method: string; params: Record<string, unknown> | undefined };
 
 export type SessionOptions = Pick<ProcessOptions, "config" | "lock" | "generation" | "log"> & {
-  /** Not called for a notification about progress: only the `onProgress` of its request gets it. */
+  /** Called for each notification except progress, which goes to the `onProgress` of the request. */
   onNotification: (notification: Notification) => void;
   onGone: (why: string) => void;
 };
@@ -159,7 +159,7 @@ export class Session {
     const pending = typeof id === "number" ? this.#settle(id) : undefined;
     if (pending === undefined) {
       const fields: LogFields = { generation: this.generation, id: String(id) };
-      this.#options.log.info("engine answers what nobody asks", fields);
+      this.#options.log.info("the engine answered an unknown request", fields);
       return;
     }
     if (isRecord(message["error"])) pending.reject(new RpcFailure(asRpcError(message["error"])));

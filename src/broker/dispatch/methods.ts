@@ -42,7 +42,7 @@ const MCP: Readonly<Record<string, Handler>> = {
 };
 
 const HANDLERS = new Map<string, Handler>([...Object.entries(MCP), ...Object.entries(OWN_METHODS)]);
-/** Methods of MCP 2026-07-28, which has no handshake, but resources and prompts. */
+/** Methods of MCP 2026-07-28. This revision has no handshake, but has resources and prompts. */
 const MODERN_HANDLERS = new Map<string, Handler>([
   ...OFFERED.map((method): [string, Handler] => [method, (_, { peer }) => offer(method, peer.tools)]),
   ["tools/call", callTool],

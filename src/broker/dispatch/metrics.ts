@@ -59,13 +59,13 @@ export class Metrics {
     const gauges: [name: string, help: string, value: number][] = [
       ["palace_drawers", "Drawers in the ledger", drawers],
       ["palace_closets", "Closets in the ledger", closets.count],
-      ["palace_closets_lag", "Closets the public palace does not hold yet", closets.lag],
+      ["palace_closets_lag", "Closets that are not in the public palace yet", closets.lag],
       ["palace_ledger_bytes", "Size of the ledger with its write-ahead log", ledgerSizeBytes],
       ["palace_peers", "Open message streams", peers],
       ["palace_queue_depth", "Writes waiting", queue.depth],
       ["palace_embedding_pending", "Drawers without a vector yet", search.pending],
-      ["palace_graph_lag", "Rows of the graph that MemPalace's files do not hold yet", graph.lag],
-      ["palace_driver_lag", "Drawers the public palace does not hold yet", driver.lag],
+      ["palace_graph_lag", "Rows of the graph that are not in MemPalace's files yet", graph.lag],
+      ["palace_driver_lag", "Drawers that are not in the public palace yet", driver.lag],
       ["palace_process_resident_bytes", "Resident memory", rss],
       ["palace_start_time_seconds", "Start of this broker, Unix time", startedAtMs / 1000],
     ];
@@ -84,7 +84,7 @@ export class Metrics {
       ...labelled("palace_searches_total", "Answered searches by their best hit", "counter", "answer", {
         ...{ good: usage.searchesGood, weak: usage.searchesWeak, none: usage.searchesNone },
       }),
-      ...labelled("palace_injected_tokens_total", "Tokens given to agents, about", "counter", "where", {
+      ...labelled("palace_injected_tokens_total", "Approximate number of tokens given to agents", "counter", "where", {
         ...{ start: usage.tokensStart, prompt: usage.tokensPrompt },
       }),
       ...single("palace_memories_shown_total", "Memories shown beside prompts", "counter", usage.memoriesShown),

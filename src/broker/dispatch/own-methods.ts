@@ -100,7 +100,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     const answer = await searchTool(seen, params, searchMode(params["mode"]));
-    // The page also searches for what is near to a drawer that its user looks at.
+    // Does not count searches of the page: it searches by itself for drawers similar to the one that its user looks at.
     if (peer.door !== "ui") metrics.usage.countSearch(answer);
     return redactAnswer(withAdoption(reads, answer), redact);
   }),
@@ -150,7 +150,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { part, journalled } = readPart(unwrapped(call));
     return (await submit(dependencies, "memory.import", journalled, call, part)).value;
   },
-  // The journal and the answer in it contain neither the user's words nor a memory.
+  // The journal records arguments and answer of this write, and both must contain neither the user's words nor a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;
     const { redact } = dependencies;
@@ -190,7 +190,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   "turn.scored": read(({ reads }, { params }) => scoredIn(readerIn(reads, params), stringOf(params, "conversation"))),
   "turn.owed": read(({ reads }, { params }, { redact }) => {
     const asked = { conversation: stringOf(params, "conversation"), reply: optionalString(params, "reply") ?? "" };
-    // The answer goes to a judge (a language model outside), so secrets are always masked.
+    // The answer is sent to an outside language model (the judge), so secrets are always masked.
     const mode = redact === "off" ? "recall" : redact;
     return redactAnswer(
       owedScore({ ...reads, reader: readerIn(reads, params) }, asked, (text) => mask(text, mode).text),

@@ -50,7 +50,7 @@ export function growthOf(days: readonly { day: string; drawers: number }[], sinc
     let total = undated;
     const periods = [...filed].map(([begins, drawers]) => ({ begins, filed: drawers, total: (total += drawers) }));
     const since = periods.filter(({ begins }) => begins >= first.slice(0, length));
-    // If no drawer was filed since then, returns the last period, which has the number of drawers.
+    // If no drawer was filed since `sinceMs`, keeps the last period, because it has the total number of drawers.
     shortest = { unit, undated, periods: since.length === 0 ? periods.slice(-1) : since };
     if (shortest.periods.length <= PERIODS_MAX) break;
   }

@@ -62,8 +62,8 @@ export class Usage {
   }
 
   /**
-   * Writes the file if a number changed. Does not make the loop wait, because a sync takes up to a second on a busy disk. After a failure,
-   * the next minute tries again.
+   * Writes the file if a number changed. Does not block the event loop, because a sync takes up to a second on a busy disk. After a
+   * failure, the next minute tries again.
    */
   #flush(): void {
     const file = this.#file;

@@ -161,7 +161,7 @@ export class OpenDoor {
     return this.#streams.size + this.#requests;
   }
 
-  /** The port of a TCP door; 0 for others. */
+  /** The port of a TCP door; 0 for a UNIX socket. */
   get port(): number {
     const address = this.#listener.address();
     return typeof address === "object" && address !== null ? address.port : 0;
@@ -343,7 +343,7 @@ export class OpenDoor {
   }
 }
 
-const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp upgrades, to mcp", headers: {} };
+const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
 /**
  * Returns a refusal in the form that the client needs. Clients of the API get JSON. Roampal's hooks have no token, and after any error they
@@ -376,7 +376,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-/** Refuses an upgrade. Node no longer handles the socket, so we read on to notice its end, which may never come. */
+/** Refuses an upgrade. Node no longer handles the socket, so this function reads until the client closes it or a time-out ends it. */
 function refuse(socket: Socket, refusal: Refusal): void {
   socket.end(refusalHead(refusal));
   socket.resume();

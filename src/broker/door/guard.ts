@@ -110,7 +110,7 @@ export class Guard {
   /** Admits the owner's own programs. Refuses root unless root is the owner: root's programs may forward other users' connections. */
   #admitOwner({ socket, headers }: IncomingMessage, path: string): Admission | undefined {
     if (this.#own === undefined || !path.startsWith(this.#own.paths)) return undefined;
-    // Browsers send this header. The owner's browser may show other people's pages, so it is not admitted.
+    // Browsers send this header. A browser of the owner may show other people's pages, so its requests need a token.
     if (headers["sec-fetch-site"] !== undefined) return undefined;
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     if (!this.#owners.has(socket)) {

@@ -44,7 +44,7 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
   } catch (error) {
     throw new PalaceError(
       "CONFIG_BAD_VALUE",
-      `MEMPALACE_LISTEN: ${host}:${port} cannot be listened at (${(error as NodeJS.ErrnoException).code})`,
+      `MEMPALACE_LISTEN: the broker cannot listen on ${host}:${port} (${(error as NodeJS.ErrnoException).code})`,
       "choose another port, or end what listens there",
       { cause: error },
     );

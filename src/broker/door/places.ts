@@ -11,7 +11,7 @@ import type { Refusal } from "./guard.ts";
 /** Peer whose connections are counted by `key`. `name` is for messages. `isOwner`: true for the palace owner's own command line. */
 export type Claimant = { key: string; name: string; isOwner: boolean };
 
-/** Time in which a connection must prove its identity, ms. The shorter time applies while many connections have not. */
+/** Time in which a connection must prove its identity, ms. The shorter time applies while more than `MANY` connections are unproven. */
 const PROVEN_WITHIN_MS = 10_000;
 const PROVEN_WITHIN_MANY_MS = 2_000;
 const MANY = UNPROVEN_MAX / 4;
@@ -57,7 +57,7 @@ export class Places {
   }
 
   #lookLater(): void {
-    // The event loop reads first, so that no connection is dropped only because the loop was blocked.
+    // If the loop was blocked, proofs may have arrived meanwhile. setImmediate lets the loop read them before old connections are dropped.
     this.#look ??= setTimeout(() => setImmediate(() => this.#dropOld()), LOOK_MS).unref();
   }
 

@@ -71,7 +71,7 @@ function change<T>(file: string, edit: (tokens: TokenRecord[]) => { tokens: Toke
   keepFolder(dirname(file));
   const lock = openSync(`${file}.lock`, "w", 0o600);
   try {
-    if (!tryFlock(lock)) throw unavailable("another `palace token` is at work", "repeat the command");
+    if (!tryFlock(lock)) throw unavailable("another `palace bridge token` is running", "repeat the command");
     const { tokens, result } = edit(readTokens(file));
     writeFileAtomic(file, `${JSON.stringify({ schema: 1, tokens } satisfies TokenFile, null, 2)}\n`);
     return result;

@@ -59,7 +59,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
   const { config, log, mustStayAway, startAnew } = options;
   const { paths } = config;
   const engineConfig = config.engine ?? config.parseEngine(recallEngine(paths));
-  // Only the builtin engine has a ledger.
+  // Only the builtin engine has a ledger, so only its palace can count as vanished.
   const gone = startAnew || engineConfig.kind === "command" ? undefined : vanishedPalace(paths);
   if (gone !== undefined) throw gone;
   const lock = takeLock(paths.lockFile, options.isOnDemand);
@@ -74,7 +74,7 @@ export async function runBroker(options: LifecycleOptions): Promise<number | { h
 
   await startTracing(config, log);
   const broker = new Broker(options, engineConfig);
-  // Must come before broker.json names this process, because a reader of that file may end the broker at once.
+  // Must come before broker.json names this process, because a reader of that file may send SIGTERM at once.
   broker.endOnSignals();
   try {
     await broker.open();

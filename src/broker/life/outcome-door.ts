@@ -95,7 +95,7 @@ export class OutcomeDoor {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EADDRINUSE")
         return { why: `port ${port} is taken: ${await whoListens(port)}`, hint: makeWay(port) };
-      const why = `${OUTCOME_HOST}:${port} cannot be listened at (${code ?? String(error)})`;
+      const why = `the broker cannot listen on ${OUTCOME_HOST}:${port} (${code ?? String(error)})`;
       return { why, hint: "MEMPALACE_OUTCOME_PORT=27183 palace restart" };
     }
   }
@@ -133,8 +133,8 @@ async function whoListens(port: number): Promise<string> {
   if (isRecord(body) && body["service"] === SERVICE)
     return `a palace broker of another memory (pid ${JSON.stringify(body["pid"])}, ${JSON.stringify(body["data_path"])})`;
   if (wants.includes("Palace")) return "a palace broker of another memory, which asks for a token";
-  if (isRecord(body) && "memory_initialized" in body) return "a Roampal server, which is not us";
-  return `an HTTP server that is not us (GET /api/health: ${status})`;
+  if (isRecord(body) && "memory_initialized" in body) return "a Roampal server";
+  return `an HTTP server that is not a palace broker (GET /api/health: ${status})`;
 }
 
 function ask(port: number): Promise<{ status: number; wants: string; body: unknown }> {

@@ -56,7 +56,7 @@ export class Job {
     child.stdin.on("error", () => {});
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
-      if (stdout.length > STDOUT_MAX_BYTES) this.stop("it said too much");
+      if (stdout.length > STDOUT_MAX_BYTES) this.stop("it printed too much");
     });
     let line = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -98,7 +98,7 @@ export class MineJobs {
     const timer = setTimeout(() => resolve(undefined), this.#options.waitMs);
     const takenBack = (): void => {
       resolve(undefined);
-      // Other callers may wait for the same mine.
+      // Stops the mine only if no other caller waits for it.
       if (mine.waiting === 1) job.stop("cancelled by the client");
     };
     signal.addEventListener("abort", takenBack, { once: true });
@@ -107,7 +107,7 @@ export class MineJobs {
     job.listeners.add(listener);
     try {
       const result = await Promise.race([mine.result, cut]);
-      // A result is returned once; the next such call starts a new mine.
+      // A result is returned once; the next call with these arguments starts a new mine.
       if (result !== undefined && this.#current === mine) this.#current = undefined;
       return result ?? running(mine.request, job.steps);
     } finally {

@@ -43,7 +43,7 @@ export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   let { step } = STARTING;
   let isCancelled = false;
   const left = Promise.withResolvers<never>();
-  // A job that has ended no longer waits for this promise.
+  // Prevents an unhandled rejection: a job that has ended no longer awaits this promise.
   left.promise.catch(() => {});
   const say: Say = (now) => {
     step = now;

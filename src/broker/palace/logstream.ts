@@ -103,7 +103,7 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // If the file could not be opened, the log has none of these events. If the thread ended, clients repeat the calls with their keys.
+      // No event is stored if the file could not be opened. If the thread ended, clients repeat the calls with their keys.
       const known =
         error instanceof PalaceError
           ? error

@@ -45,7 +45,7 @@ export type Palace = {
   hygiene: Hygiene;
   logstream: Logstream;
   status(): PalaceStatus;
-  /** Resolves when an existing public palace is adopted, or after a while. */
+  /** Resolves when an existing public palace is adopted, or after a time limit. */
   adopted(): Promise<void>;
   /** Resolves when every accepted write is committed. */
   drain(): Promise<void>;

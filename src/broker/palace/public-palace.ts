@@ -120,7 +120,7 @@ export class PublicPalace {
         peek: (limit) => reader.outbox.entries(limit),
         done: (entries) => writer.call("outboxDone", [...entries]),
         lag: () => reader.outbox.lag(),
-        // The writer thread does this in parts, and agents' writes run in between.
+        // Each call of `retarget` does a part of the work, so that agents' writes run in between.
         retarget: async (target) => {
           while (await writer.call("retarget", target));
         },

@@ -1,6 +1,6 @@
 /**
  * Source files of drawers, as this machine sees them, for `sync`. Reads names, states and .gitignore files, never a document. palace.ts
- * opens it; the engine knows only the interface SourceFiles.
+ * calls `openSourceFiles`; other code uses only the interface SourceFiles.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";

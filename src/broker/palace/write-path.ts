@@ -55,7 +55,7 @@ async function commit(
     endIfGone(gone, { ledgerFile, onFatal });
     return result;
   } catch (error) {
-    // Throws only if the thread has died. It may have committed the writes or not, so clients repeat the calls with the next broker.
+    // The writer thread has died, perhaps after it committed the writes, so clients repeat the calls with the next broker.
     const known = new PalaceError("BROKER_SHUTTING_DOWN", "the ledger's writer ended", "repeat the call", {
       cause: error,
     });

@@ -79,9 +79,9 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
 }
 
 /**
- * Starts the login service (by `plan`, or an installed one), then runs `ensure`, which waits for its broker. Until that broker answers, no
- * client starts another. If the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`: file of a service
- * that was not started, because it has other settings or another program than this command.
+ * Starts the login service of `plan`, or else an installed one. Then runs `ensure`, which waits for the service's broker. Until that broker
+ * answers, no client starts another one. If the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`:
+ * file of a service that was not started, because it has other settings or another program than this command.
  */
 export async function ensureByService<T>(
   config: Config,

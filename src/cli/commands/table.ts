@@ -99,8 +99,8 @@ export const COMMANDS = {
       ingest: "file a book",
       books: "list the books",
       remove: "remove a book",
-      import: "import everything from a Roampal",
-      export: "write a folder that Roampal opens",
+      import: "import a Roampal data folder",
+      export: "write a data folder that Roampal opens",
     },
   },
   events: {

@@ -173,15 +173,13 @@ export function folderFixes({ paths }: Config): Fix[] {
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
     const stat = look(folder);
     if (stat === undefined) {
-      const what = `make ${folder}, for you alone`;
+      const what = `make ${folder}, readable only by you`;
       return [
         { name: "folder", what, run: guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 })) },
       ];
     }
     if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & OPEN_TO_OTHERS) === 0) return [];
-    return [
-      { name: "folder", what: `let only you open ${folder}`, run: guarded(folder, () => chmodSync(folder, 0o700)) },
-    ];
+    return [{ name: "folder", what: `make ${folder} private`, run: guarded(folder, () => chmodSync(folder, 0o700)) }];
   });
 }
 

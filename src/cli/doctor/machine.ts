@@ -186,7 +186,7 @@ function isRefused(folder: string): boolean {
 /** Maximum difference of two clocks without a warning, ms. */
 export const SKEW_MAX_MS = 60_000;
 
-/** Times of one request: our clock before it and after the answer, and the time of a write that is dated later. */
+/** Times of one request by our clock: before it and after its answer. `writtenMs`: date of the newest write that is dated in the future. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
 /** Returns the time of the newest write that is dated in the future. */

@@ -39,7 +39,7 @@ export type Joined = {
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that are not imported, with their number. */
   notImported: Record<string, number>;
-  /** The undo that removes all imported rows, also the rows of interrupted runs. Null if no such row is left. */
+  /** Arguments of the `palace history undo` that removes all imported rows, also rows of interrupted runs. Null if no such row is left. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 
@@ -61,7 +61,7 @@ class Run {
   /** Counts of the first pass, which only previews, and of the second pass, which writes. */
   readonly #found = new Tally();
   readonly #written = new Tally();
-  /** Our name in the journal; a token may have given us another name. */
+  /** Our client name in the journal. If we connect with a token, the broker puts the token's name in front. */
   importer = "";
   /** Parts with something to write, by kind and number. */
   readonly #due = new Set<string>();
@@ -221,7 +221,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
 }
 
 /**
- * Returns the undo of the import, or null if there is nothing to undo. If an import was undone and repeated, the undo covers only the
+ * Returns the arguments that undo the import, or null if there is nothing to undo. If an import was undone and repeated, they undo only the
  * repetition. `importer`: our name in the journal.
  */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {

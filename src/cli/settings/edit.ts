@@ -75,7 +75,7 @@ function change(draft: Draft, key: string, value: SettingValue | undefined): voi
   else draft.replace(old, draft.source(old, value));
 }
 
-/** Waits for the lock, which the kernel releases when the process ends. Without file locks, only reading the file again protects it. */
+/** Waits for the lock, which the kernel releases when the process ends. Without file locks, only `editOnce` protects changes. */
 async function takeLock(folder: string): Promise<number> {
   const { tryFlock } = await import("../../base/libc.ts");
   const lock = openSync(folder, "r");

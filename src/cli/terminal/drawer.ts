@@ -83,7 +83,7 @@ async function goneId(client: Client, given: string, deleted: readonly string[])
   if (only !== undefined) return only;
   assertLongEnough(given);
   if (HASHED.test(given)) return given;
-  // A memory may have several ids, and facts, links or imported graphs may name the id.
+  // An id without a drawer is still valid if it is another id of a memory, or if facts, links or imported graphs name it.
   const { total, facts, links, carried = 0 } = await client.call("memory.forgetPreview", { ids: [given] });
   if (total + facts + links + carried > 0) return given;
   throw new PalaceError(

@@ -12,7 +12,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch {
-    // The first written line will get the same error.
+    // Writing the first line then fails too, which is ignored below.
   }
   return (line) => {
     try {

@@ -1,4 +1,4 @@
-/** Decodes a text from a person. */
+/** Decodes text that a person typed or piped in. Only UTF-8 is accepted. */
 import type { Readable } from "node:stream";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";

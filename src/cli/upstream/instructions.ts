@@ -34,18 +34,18 @@ const GUIDES: Readonly<Record<string, string>> = {
   status: `# MemPalace: status
 
 1. Call \`mempalace_status\`, or run \`mempalace status\`.
-2. Tell the drawers by wing and room.
+2. Report the number of drawers by wing and room.
 3. Where the tools exist, add the graph (\`mempalace_graph_stats\`) and the facts (\`mempalace_kg_stats\`).
 4. End with one suggestion: file something if it is empty, search if it is not, \`palace doctor\` if something is wrong.
 `,
   audit: `# MemPalace: audit
 
-1. \`mempalace status\`: wings and rooms with their drawers. Rooms with one drawer, and wings that are spelled in two ways, are what
-   to look at.
+1. \`mempalace status\`: wings and rooms with their drawers. Look at rooms with
+   one drawer, and at wings that are spelled in two ways.
 2. \`palace doctor\`: what is wrong with the palace itself, with the command that corrects it.
 3. \`mempalace sync\`: drawers whose files are gone. Show the user what it would delete before \`--apply\`.
 4. \`mempalace hallways\`, \`mempalace_list_tunnels\`: what is linked; \`mempalace_kg_stats\`: the facts.
-5. Suggest at most three changes, each with its command. Change nothing without the user's word.
+5. Suggest at most three changes, each with its command. Change nothing without the user's consent.
 `,
   help: `# MemPalace: help
 

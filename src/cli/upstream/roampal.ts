@@ -34,7 +34,7 @@ Wires the named agents to the memory, or else all that it finds (\`palace instal
     let code = 0;
     for (const agent of named.length === 0 ? ["all"] : named)
       code = Math.max(code, await verb.execute([agent, ...place, ...(out.isJson ? ["--json"] : [])], env));
-    out.notice("learning is on in every agent after: palace config set outcomes on");
+    out.notice("to turn learning on in every agent: palace config set outcomes on");
     return code;
   },
 });
@@ -49,7 +49,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
   run: async ({ values: { port, host = "127.0.0.1" }, config, env, out }) => {
     if (host !== "127.0.0.1" && host !== "localhost")
       throw badValue(
-        `the door is open to this machine alone, not at ${host}`,
+        `only this machine can reach the door; it does not listen on ${host}`,
         "MEMPALACE_LISTEN=tcp://HOST:PORT palace restart opens one to other machines, with the same API",
       );
     assertOwnBroker(config);

@@ -91,7 +91,7 @@ function describeSurvey(palaceDir: string, survey: Survey): string {
   const lines = [
     `${palaceDir} holds ${plural(drawers, "drawer")}${queued === 0 ? "" : `, ${queued} of them in its queue only`}.`,
     `${plural(vectors, "vector")} can be read${width === null ? "" : `, of ${width} numbers each`}.`,
-    ...(torn === null ? [] : [`Its index is torn (${torn}): its texts are embedded again.`]),
+    ...(torn === null ? [] : [`Its index is damaged (${torn}): its texts are embedded again.`]),
     ...(vectors < drawers ? [`${plural(drawers - vectors, "text")} will be embedded again.`] : []),
     ...(recipe === null
       ? []

@@ -33,7 +33,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
     assertNoCommand("palace backup", args[0] ?? "");
     if (isPipe && (out.isJson || process.stdout.isTTY))
       throw wrongUsage(
-        out.isJson ? "with - the backup itself is on stdout, and no JSON" : "a backup cannot be shown on a terminal",
+        out.isJson ? "--json and - exclude each other" : "a backup cannot be shown on a terminal",
         "palace backup - > FILE",
       );
     const given = config.backup.passphrase(values["passphrase-file"]);

@@ -24,8 +24,8 @@ palace bridge status
 palace bridge key
 palace bridge remove
 
-Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration), which starts it on
-demand. setup makes a key of its own, pins the host's key, lets the host accept that key only for the broker, and proves the round
+Lets this container's agents use the broker of HOST (host, user@host or a name of your SSH configuration). HOST starts the
+broker on demand. setup makes a key of its own, pins the host's key, lets the host accept that key only for the broker, and proves the round
 trip; running it again changes nothing. key prints the public key, and makes it if there is none, for a host
 that this container cannot reach with SSH (\`palace gate authorize KEY\` there). remove undoes all of it.
 
@@ -37,9 +37,9 @@ palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets th
   --ssh-config FILE   the configuration your own \`ssh\` uses
   --port N            the host's SSH port
   --host-key SHA256:… the fingerprint of the host's key, if your own ssh does not know the host yet
-  --new-host-key      the host was installed again: pin its present key
+  --new-host-key      pin the host's present key, because the host was reinstalled
   --remote-palace CMD how the host calls our command line (default: palace)
-  --remote-dir DIR    which palace of the host (default: its own default)
+  --remote-dir DIR    folder of the palace on the host (default: the host's default palace)
   --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`;
 
 const OPTIONS = options(
@@ -146,12 +146,12 @@ async function status({ config, out }: BridgeCall): Promise<number> {
 }
 
 function sshRows({ paths }: Config, { target, host, port, user, kind, hostKey }: BridgeSettings): string[][] {
-  const pinned = hostKey === "" ? "left to ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
+  const pinned = hostKey === "" ? "checked by ssh" : `${fingerprintOf(Buffer.from(hostKey, "base64"))}, pinned`;
   return [
     ["host", `${user}@${host}:${port}${target === host ? "" : ` (${target})`}`],
     ["kind", kind],
     ["host key", pinned],
-    ["key", kind === "command" ? "left to ssh" : keyFile(paths)],
+    ["key", kind === "command" ? "chosen by ssh" : keyFile(paths)],
   ];
 }
 

@@ -27,8 +27,8 @@ down --volumes erases them. Plain docker compose works beside it.
   shell     opens a login zsh in tmux session main, as you left it; runs CMD there instead, even without a terminal
   status    shows services, health, image, volumes, workspace, drawers, the last backup, an unfinished recreate
   recreate  replaces the containers by ones from new images. It drains agents' writes, copies and verifies memory and home, and
-            counts them again in the new stack. A difference is rolled back, with exit code 5. After a kill at any point, the next
-            recreate or up finishes it. --no-build: uses the existing images; --force: even while something works in the stack
+            counts them again in the new stack. If the counts differ, it rolls back, with exit code 5. After a kill at any point, the next
+            recreate or up finishes it. --no-build: uses the existing images; --force: even while a program works in the stack
   down      ends and removes the containers. --volumes also erases memory and home: you type the project's name
             (or --yes PROJECT), and the command first makes a copy (unless --no-backup)
   restore   restores a copy: FOLDER is the one that down --volumes named (memory and home), FILE a backup (memory).

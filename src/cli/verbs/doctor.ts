@@ -11,11 +11,11 @@ export const verb = defineVerb({
   usage: `palace doctor [--fix [--dry-run]] [--no-start]
 
 Checks Node, the palace's folder, disk and settings, the broker and the door to it, the ledger, the model and the driver, the agents, backups,
-tokens and clocks, and says what to do about what is wrong. Exit code 0 when nothing fails; notes and warnings do not count.
+tokens and clocks, and says how to fix each fault. Exit code 0 when nothing fails; notes and warnings do not count.
 
-  --fix        first fix what is safe to fix, and list it: missing folders of ours, sockets and notes of a dead broker, a
-               broker that should run, spooled writes, agents wired by an older version, a backup that is due.
-               It deletes no user's text, and starts no broker that was stopped by hand
+  --fix        first make the safe fixes, and list them: make missing folders of ours, remove sockets and notes of a dead broker,
+               start the broker, deliver spooled writes, wire agents of an older version again, make a backup that is due.
+               It never deletes your texts, and never starts a broker that was stopped by hand
   --dry-run    with --fix: only say what would be done
   --no-start   do not start a broker`,
   options: options("fix dry-run no-start"),

@@ -19,8 +19,8 @@ palace gate owner
 
 Without arguments: sshd runs it for a bridge's key; it starts a broker if none runs, and connects to it. authorize lets the
 public key KEY (of \`palace bridge setup\` in the container) do that and nothing else; revoke removes the entry; socket prints
-the socket for a forwarding bridge. owner passes bytes to the broker's own socket: the command line of the engine's user runs it with
-\`docker exec\`, and no SSH key can.
+the socket for a forwarding bridge. owner passes bytes to the broker's own socket: the command line of a Docker user runs it with
+\`docker exec\`. An SSH key cannot run it.
 
   --streamlocal   let the key forward too; it can then reach every socket and port that you can
   --file FILE     default: ~/.ssh/authorized_keys`;

@@ -13,9 +13,9 @@ export const verb = defineVerb({
 
 Files the commits of the git repository around DIR (default: the working directory): message, author, date and file names,
 one drawer for each commit. Run it again at any time: only new commits are filed. A commit that a rebase or a cherry-pick
-gave another hash is known by its author, date and message. Commits that a rebase drops stay in the palace. E-mail addresses are not filed;
-commits of bots, merges without a message of their own, and commits without a message are left out. The wing is the one of the
-project's documents (in a worktree: the main clone's); the room is git.
+gave another hash is recognised by its author, date and message. Commits that a rebase drops stay in the palace. E-mail addresses are
+not filed; commits of bots, merges without a message of their own, and commits without a message are left out. The wing is the wing of
+the project's documents (in a worktree: the main clone's); the room is git.
 
   --limit N   look at the newest N commits (default ${COMMITS_USUAL}; 0 = all, at most ${COMMITS_MAX})
   --wing W    file into wing W

@@ -22,17 +22,18 @@ palace hook turn-end --session NAME/ID [--agent NAME]
 palace hook judge --session NAME/ID [--agent NAME]
 palace hook file --from opencode|claude-code|pi --session ID
 
-Agents run these commands (\`palace install\`). They never fail an agent, and print nothing without a memory. Beside a prompt they take a second at most (turn-max-ms).
+Agents run these commands (\`palace install\`). They never fail an agent, and print nothing if there is no memory.
+For a prompt they take at most a second (turn-max-ms).
 
   claude-code  reads a hook's JSON from stdin. It gives a new session the wake-up text, and files a session that pauses, ends or
                is about to be compacted
   wake-up      prints that text; --resumed: only the text that this session got before; --cwd DIR: the agent's folder, whose
                project comes first
   turn         reads {"prompt", "cwd"} from stdin and prints the texts of memory with outcomes (MEMPALACE_OUTCOMES) for that
-               prompt: {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: nor
-               the conversation, so the last exchanges are printed too
+               prompt: {"scoring", "context"}; --fresh: the agent no longer sees what it was shown before; --compacted: it also
+               no longer sees the conversation, so the last exchanges are printed too
   turn-end     reads {"user", "assistant", "cwd", "signals"} from stdin and stores that exchange, in 30 s at most. The user's next
-               message and the signals judge it (docs/explanation/learning.md). Without a broker it is spooled
+               message and the signals judge it (docs/explanation/learning.md). Without a broker the exchange is spooled
   judge        reads a missing score from stdin, as turn-end prints it, and lets the model of MEMPALACE_JUDGE_URL judge it, in
                30 s at most; errors go to hook.log
   file         files what is new in a session, in one process per session; errors go to hook.log of the state folder. In

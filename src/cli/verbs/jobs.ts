@@ -6,7 +6,7 @@ import { defineVerb } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace status jobs [cancel ID]
 
-Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe place.`,
+Lists the jobs of the running broker (export, repair, migrate) with their progress; cancel ends one at its next safe point.`,
   args: [0, 2],
   forOwner: true,
   run: async ({ args: [what, id], connect, out }) => {

@@ -29,8 +29,8 @@ palace outcome door [--local | --off]
 Memory that learns from outcomes (docs/how-to/learning.md).
 
   stats  how many memories each collection holds, and how many of those shown helped, by week and agent
-  why    a memory's outcomes and who reported them, its moves, and the conversations it was shown in; works for any scored drawer
-  turns  the newest 100 turns that showed memories, of all conversations or of one, and what came of each memory
+  why    a memory's outcomes, who reported them, its moves between collections, and where it was shown; for any scored drawer
+  turns  the newest 100 turns that showed memories, of all conversations or of one, and each memory's outcome
   list   the memories of working, history, patterns and memory_bank, or of the collection you name: 500 at most, the newest first
   score  your own judgment. It replaces the agents' judgments, but never lowers a score it agrees with; your own judgments add up.
          A memory whose score falls too low is removed, and the command that restores it is printed
@@ -38,12 +38,13 @@ Memory that learns from outcomes (docs/how-to/learning.md).
   ingest files a book: a text file, or .pdf .docx .pptx .xlsx .rtf .epub, in chunks that search_memory finds; an existing title is not changed
   books  lists the books with their titles, files and chunks
   remove removes a book, and prints the command that restores it
-  import imports everything from a Roampal's data folder (ROAMPAL_DATA_PATH, or Roampal's default), which is only read. A second import adds
+  import imports everything from a Roampal data folder (ROAMPAL_DATA_PATH, or Roampal's default), which is only read. A second import adds
          what is new. Memories that were scored or changed here stay as they are. The graphs are kept only for an export.
          --profile: imports into that profile of Roampal's profiles.json, without graphs; give its folder as well
   export writes a data folder that Roampal opens, with every memory, book and archived fact, and the imported graphs. --profile: only that profile
-  door   shows Roampal's HTTP API at its port. --local: programs of your own need no token there, because Roampal's hooks, plugins and MCP
-         server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program needs a token again`;
+  door   shows whether the port of Roampal's HTTP API is open. --local: your own programs need no token there, because Roampal's hooks,
+         plugins and MCP server cannot send one; this is permanent, and opens port 27182 if no port was set. --off: every program
+         needs a token again`;
 
 const OPTIONS = options("title= sort= profile= dry-run chunk-size= chunk-overlap= local off");
 
@@ -119,7 +120,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Opens or shows the outcome door. It has no client, because a restart would end the client's broker. */
+/** Opens or shows the door at Roampal's port. Opening it restarts the broker, so this function gets no connected client. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;

@@ -11,8 +11,8 @@ const TIMEOUT_MS = 10 * 60_000;
 export const verb = defineVerb({
   usage: `palace repair status
 
-Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, torn
-segments, and how much both differ. Exit code 1 when \`palace repair\` would fix something.`,
+Looks through ledger and public palace without changing anything: counts on both sides, what each index holds of them, damaged
+indexes, and the differences between ledger and palace. Exit code 1 when \`palace repair\` would fix something.`,
   run: async ({ connect, out }) => {
     const client = await connect("palace repair-status");
     const report = await client.call("palace.health", {}, { timeoutMs: TIMEOUT_MS });
@@ -40,7 +40,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   check(ledger.forgotten === 0, `${ledger.forgotten} drawers have no vector and are not queued for one`);
   check(["ok", "absent"].includes(palace.integrity), `the palace's file: ${palace.integrity}`);
   for (const { name, segment, why, unindexed, isMarkPoisoned, space } of palace.collections) {
-    check(segment !== "torn", `the index of ${name} is torn: ${why}`);
+    check(segment !== "torn", `the index of ${name} is damaged: ${why}`);
     check(unindexed === 0, `${unindexed} rows of ${name} have no vector in its index`);
     check(!isMarkPoisoned, `a counter of ${name} is so high that new rows do not reach its index`);
     check(
@@ -75,7 +75,7 @@ function rowsOf({ ledger, palace }: PalaceHealthReport): [string, string][] {
 }
 
 function describe({ rows, indexed, queued, segment, state }: CollectionHealth): string {
-  const index = { whole: `${indexed} in its index`, absent: "no index yet", torn: "its index is torn" }[segment];
+  const index = { whole: `${indexed} in its index`, absent: "no index yet", torn: "its index is damaged" }[segment];
   if (rows + queued === 0 && segment === "absent") return "empty";
   return `${plural(rows, "row")}, ${index}, ${queued} in its queue${state === "DIVERGED" ? "; far apart" : ""}`;
 }

@@ -14,7 +14,7 @@ import { defineVerb } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace restart
 
-Lets the broker finish and starts a new one, for instance after an update. Agents that are connected come back by themselves.`,
+Ends the broker after it has finished its calls, and starts a new one, for example after an update. Connected agents reconnect by themselves.`,
   run: async ({ config, out }) => {
     const { stopped, endpoint, health, stale } = await restartBroker(config);
     noticeStale(stale, out);

@@ -48,7 +48,7 @@ A broker in a container of this machine's engine gets FILE through the engine.
   --dry-run               show the present palace and what would replace it; change nothing
   --yes                   do not ask
   --with-tokens           restore the TCP door's tokens too, if there are none now; whoever has such a token may then connect
-  --no-start              do not start the broker again, because something else does
+  --no-start              do not start the broker again, if something else does
   --passphrase-file FILE  the first line of FILE is its passphrase (else MEMPALACE_BACKUP_PASSPHRASE_FILE, -PASSPHRASE, else asked)`,
   options: options("dry-run yes|y with-tokens no-start passphrase-file="),
   args: [1, 1],

@@ -63,7 +63,7 @@ meaning, and has a short id for \`palace show ID\`, \`palace edit ID\` and \`pal
 
 Without --wing, drawers of this folder's project come before equally good drawers. The project may have the folder's name, its git
 repository's or the remote's, or mempalace.yaml's wing, in any spelling. --scope strict searches only that project; --scope all prefers
-none.`,
+no project.`,
   options: options("wing= room= scope= limit= mode= explain"),
   args: [1, Infinity],
   run: async ({ values, args, config, connect, out }) => {
@@ -164,7 +164,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
     hasHeadings: hasHeadings(path),
   });
   const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
-  // A note of one line is its own title.
+  // A note of one line is shown with marked words in place of a title.
   const [only = []] = lines;
   if (path === "" && lines.length === 1) {
     out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");

@@ -49,7 +49,7 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // A broker that already ran may be the login service's.
+    // A broker that ran before this command may be the login service's, so the notice appears only without one.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);

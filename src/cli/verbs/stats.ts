@@ -8,7 +8,7 @@ import { defineVerb, options } from "../define-verb.ts";
 export const verb = defineVerb({
   usage: `palace stats [--since TIME]
 
-Shows what the memory did for your agents: searches and how many had a good hit, the tokens that agents were given (about), whether the
+Shows what the memory did for your agents: searches and how many had a good hit, the approximate number of tokens that agents were given, whether the
 shown memories helped, writes that waited for a broker and were stored later, and how many drawers there are. The counters outlast the
 broker. Below are the times of each kind of request since the broker's start, estimated from a histogram.
 

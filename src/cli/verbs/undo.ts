@@ -13,9 +13,9 @@ Keeps and lists what others have changed since. Without --until, writes dated in
 a write of "palace undo", which you can undo in the same way. Writes of the last 30 days can be undone.
 --seq N undoes only the write that \`palace history --json\` lists with that seq, even if others arrived in the same millisecond.`;
 
-/** Names of the kinds of writes for people. (An undo removes drawers of a mined file, never the file.) */
+/** Names of the kinds of rows that an undo changes, for people. */
 const KINDS: Readonly<Record<string, string>> = {
-  source: "mark of a file",
+  source: "filing record",
   triple: "fact",
   standing: "outcomes",
   carried: "graph",
@@ -37,7 +37,7 @@ export const verb = defineVerb({
     const request = {
       agent,
       sinceMs: readTime(since, "since", now),
-      // Writes from a time when the clock was ahead have dates in the future.
+      // Includes dates in the future, because a clock that was ahead may have dated some writes.
       untilMs: until === undefined ? Number.MAX_SAFE_INTEGER : readTime(until, "until", now),
       ...(values.seq !== undefined && { seq: readCount(values.seq, "seq", 1, 1) }),
     };
@@ -47,7 +47,7 @@ export const verb = defineVerb({
     if (plan.writes === 0) throw nothingSince(agent, plan);
     if (values.seq !== undefined && plan.writes > 1)
       throw new PalaceError("PROTOCOL_VERSION_MISMATCH", "the broker is too old for --seq", "palace restart");
-    // Keeps writes that arrive after the preview.
+    // Excludes writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {
       tell(plan, out, "Would undo");

@@ -25,7 +25,7 @@ const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 export function lookInto(folder: string): Look {
   const ledger = openWhole(join(folder, LEDGER));
   try {
-    if (ledger.pragma("application_id", { simple: true }) !== APPLICATION_ID) throw damaged(`${LEDGER} is no ledger`);
+    if (ledger.pragma("application_id", { simple: true }) !== APPLICATION_ID) throw damaged(`${LEDGER}: not a ledger`);
     const ledgerSchema = Number(ledger.pragma("user_version", { simple: true }));
     if (ledgerSchema > SCHEMA_VERSION)
       throw new PalaceError(

@@ -58,10 +58,10 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const before = readSettings(paths)?.kind;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
-    // Another kind of channel needs other rights.
+    // Another kind of channel needs other rights, so the host gets a new line for our key.
     if (before !== undefined && before !== kind) await askHost(options, "authorize", [publicKey, ...streamlocal]);
     if (kind === "streamlocal") remoteSocket = await findSocket(options);
-    onStep("entry on the host: there already");
+    onStep("entry on the host: it exists already");
   } catch (error) {
     if (!(error instanceof PalaceError && error.code === "BROKER_DENIED")) throw error;
     const remote = await askHost(options, "authorize", [publicKey, ...streamlocal]);
@@ -133,7 +133,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
     throw new PalaceError(
       "BROKER_DENIED",
       `${where.host} shows another host key than it did at the set-up: ${fingerprintOf(shown)}`,
-      `if the host was really set up again: palace bridge setup ${options.target} --new-host-key`,
+      `if the host really has a new key: palace bridge setup ${options.target} --new-host-key`,
     );
   }
   const isExpected =

@@ -69,7 +69,7 @@ function asPalaceError(
     return new PalaceError(
       "BROKER_DENIED",
       `${where} shows another host key than the pinned host key`,
-      "if the host was really set up again: palace bridge setup HOST --new-host-key",
+      "if the host really has a new key: palace bridge setup HOST --new-host-key",
       { cause: error },
     );
   if (error.level === "client-authentication")

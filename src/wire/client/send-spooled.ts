@@ -75,7 +75,7 @@ export async function deliver(
       spool.unsendable.delete(name);
       if (refusal === undefined) {
         spool.remove(name);
-        // The broker takes this write, so it refused each skipped write for a reason of that write.
+        // The broker accepts this write, so it refused each skipped write because of that write's content.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
       } else if (!spool.refuse(name, refusal.why, isUndone(response))) return "stuck";
     }

@@ -22,7 +22,7 @@ const CLOSE_MAX_MS = 10_000;
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch((error: unknown) => {
-    // If we cannot ask the broker to stop, the stop mark must not exist.
+    // Sets no stop mark, which would only prevent later starts: a process in this sandbox cannot end the broker.
     if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
     return undefined;
   });

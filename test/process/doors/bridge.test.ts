@@ -258,7 +258,7 @@ describe.skipIf(process.getuid?.() !== 0)("`palace gate authorize` as root", () 
       [1000, 1001, 0o700],
       [1000, 1001, 0o600],
     ]);
-    // Mode that our umask would not give.
+    // Sets a mode that our umask would not give, to see that `revoke` keeps it.
     chmodSync(file, 0o666);
     expect((await authorize("revoke")).stdout).toContain("removed");
     const { uid, gid, mode } = statSync(file);

@@ -1,6 +1,6 @@
 /**
- * The broker answers others while some peers ask for much and read nothing, or send requests that never end. Its memory stays bounded. The
- * tests count answers and measure no time.
+ * Tests that the broker answers other peers while some peers request much and read nothing, or send requests that never end. Its memory
+ * stays bounded. The tests count answers and measure no time.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -28,7 +28,7 @@ const PASSES = [
 ];
 
 const NOT_DECLARED = (capability: string): string =>
-  `only for servers that declare ${capability}; ours declares tools alone`;
+  `only for servers that declare ${capability}; ours declares only tools`;
 const MAY = "a server may, and ours does not";
 const ASKS_CLIENT = "needs a server that asks its client; ours never does, it works without sessions";
 
@@ -55,7 +55,7 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
   "elicitation-sep1330-enums": ASKS_CLIENT,
 };
 
-/** Scenarios that have nothing to check here and say so: neither success nor failure. */
+/** Scenarios that report neither success nor failure, because we lack the optional feature that they check. */
 const NOTHING_TO_CHECK: Readonly<Record<string, string>> = {
   "server-sse-polling": `give a session whose streams can be resumed: ${MAY}`,
   "server-sse-multiple-streams": `give a session: ${MAY}`,

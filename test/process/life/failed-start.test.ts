@@ -18,7 +18,7 @@ afterEach(() => taken.close());
 test("each client reports a door that cannot be opened, together with the fix", async () => {
   await using palace = createTestPalace();
   const bad = { env: { MEMPALACE_LISTEN: `tcp://${address}` } };
-  const why = `MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)\n  choose another port, or end what listens there\n`;
+  const why = `MEMPALACE_LISTEN: the broker cannot listen on ${address} (EADDRINUSE)\n  choose another port, or end what listens there\n`;
   for (const [bin, args] of [
     ["palace", ["start"]],
     ["palace", ["ls"]],
@@ -34,7 +34,9 @@ test("each client reports a door that cannot be opened, together with the fix", 
 test("an agent gets the reason of a failed start, and the next agent gets an answer after the fix", async () => {
   await using palace = createTestPalace();
   const env = { MEMPALACE_LISTEN: `tcp://${address}` };
-  await expect(palace.shim(env)).rejects.toThrow(`MEMPALACE_LISTEN: ${address} cannot be listened at (EADDRINUSE)`);
+  await expect(palace.shim(env)).rejects.toThrow(
+    `MEMPALACE_LISTEN: the broker cannot listen on ${address} (EADDRINUSE)`,
+  );
   taken.close();
   const shim = await palace.shim(env);
   expect(await shim.request("tools/list", {})).toMatchObject({ tools: expect.anything() });
@@ -47,7 +49,7 @@ test("an invalid MEMPALACE_LISTEN is refused at once, before a broker starts", a
   expect(failed).toMatchObject({
     code: 2,
     stderr:
-      "palace: MEMPALACE_LISTEN=nonsense is no address to listen at\n  export MEMPALACE_LISTEN=tcp://127.0.0.1:7780\n",
+      "palace: MEMPALACE_LISTEN=nonsense is not an address to listen on\n  export MEMPALACE_LISTEN=tcp://127.0.0.1:7780\n",
   });
   expect(palace.log()).toBe("");
 });

@@ -6,7 +6,7 @@ import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, processesWith } from "../../helpers/palace.ts";
 import { assertWhole } from "../../helpers/storm.ts";
 
-test("agents write through a broker that they started; the service's broker takes over, and each write exists once", async () => {
+test("a service's broker takes over from a broker that agents started, and each write of the agents exists once", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all([palace.shim(), palace.shim(), palace.shim()]);
   const written = new Set<string>();

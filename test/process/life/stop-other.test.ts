@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Answers /health as a broker of the distant future does, and ends on SIGTERM as every broker does. */
+/** Answers /health as a broker with a much newer protocol does, and ends on SIGTERM as every broker does. */
 const FUTURE = `
 const [socket, health] = process.argv.slice(1);
 require("node:http").createServer((request, response) => response.end(health)).listen(socket, () => console.log("up"));

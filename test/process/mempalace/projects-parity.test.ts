@@ -107,7 +107,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
       "README",
     ],
   ];
-  // Folders that rules name get every file, the others every second file.
+  // The folders in `isWhole` get every file, because the ignore rules name their files. Other folders get every second file.
   const isWhole = (folder: string): boolean => ["", "src/", "deep/a/b/c/"].includes(folder);
   for (const [turn, folder] of folders.entries())
     for (const name of names.filter((_, at) => isWhole(folder) || (at + turn) % 2 === 0)) {

@@ -260,7 +260,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect([await scored("a"), await scored("b"), await scored("nobody")]).toEqual(
     [true, false, false].map((one) => ({ scored: one })),
   );
-  // `mcp_1` names a client and no conversation. Its score is for the exchange that still needs a score.
+  // `mcp_1` is the name of a client, not of a conversation. So its score counts for the only exchange that still needs a score.
   const summary = { outcome: "failed", exchange_summary: "b was asked for" };
   expect(await told(ask, "/api/record-outcome", { conversation_id: "mcp_1", ...summary })).toMatchObject({
     summary_stored: true,

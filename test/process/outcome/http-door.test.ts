@@ -50,7 +50,10 @@ test("the port of Roampal's API serves requests with a token and this machine's 
 });
 
 test.each([
-  ["an HTTP server that is not us", () => createServer((_asked, response) => response.writeHead(418).end("tea"))],
+  [
+    "an HTTP server that is not a palace broker",
+    () => createServer((_asked, response) => response.writeHead(418).end("tea")),
+  ],
   ["a Roampal server", () => createServer((_asked, response) => response.end('{"memory_initialized":true}'))],
   [
     "a process that does not answer",

@@ -169,7 +169,7 @@ test("undo by the import's client name reverts an import, and the import can be 
   expect(await bring(palace, data.dir)).toMatchObject({ ...WHOLE, added: 7, ghosts: 1 });
 });
 
-/** Enough memories for three calls of an import. */
+/** More memories than an import sends in two calls. */
 const MANY = Array.from({ length: 250 }, (_, at) => {
   const id = `history_0001${at.toString(16).padStart(4, "0")}`;
   return { id, text: `number ${at} of many`, metadata: { score: 0.5 + at / 1000, created_at: ago(HOUR_MS) } };

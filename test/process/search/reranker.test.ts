@@ -1,5 +1,5 @@
 /**
- * Tests a cross-encoder that is in its folder, through a real broker: the cross-encoder orders the hits, and doctor and explain report it.
+ * Tests a real broker with an installed cross-encoder: the cross-encoder orders the hits, and `palace doctor` and `--explain` report it.
  */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

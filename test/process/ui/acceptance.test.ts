@@ -27,7 +27,7 @@ const DOCUMENT_SIZE = 45_000;
 const TALKS = 20;
 const EXCHANGES = 60;
 const HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> user\u202Etxt.exe\u2066 of the pump";
-/** Rows of a list in the page at most, and rows of an answer at most. The journal of today comes in one page of 500. */
+/** Maximum number of rows in a list of the page, in an answer, and in an answer with today's journal. */
 const ROWS_MAX = 60;
 const PAGE_MAX = 100;
 const JOURNAL_PAGE_MAX = 500;
@@ -109,12 +109,12 @@ async function work(): Promise<void> {
   client.close();
 }
 
-/** A view's address, and what its commands say: the text of each of its numbers. */
+/** `at`: a view's address. `numbers`: the text of each number in the view, as the commands print it. */
 type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;
 
-/** Returns the entry with most drawers. */
+/** Returns the place with the most drawers. */
 function largest(places: Counts): [name: string, drawers: number] {
   return Object.entries(places).toSorted(([, a], [, b]) => b - a)[0] ?? ["", 0];
 }
@@ -159,7 +159,7 @@ async function homeNumbers(): Promise<Record<string, string>> {
     wings: count(status.wings),
     rooms: count(rooms.flatMap((one) => Object.keys(one)).length),
     size: bytes(status.ledgerSizeBytes),
-    // The command itself was connected, too.
+    // Does not count the command itself, which was also connected.
     peers: count(status.peers - 1),
     acknowledged: count(status.queue.acknowledged),
     today: plural(entries.length, "write"),
@@ -204,7 +204,7 @@ async function shown(page: Page): Promise<Record<string, string>> {
 
 type Asked = { method: string; limit: number };
 
-/** Collects what the page asks of the broker. */
+/** Collects the method and limit of each request that the page sends to the broker. */
 function watch(page: SeenPage): Asked[] {
   const asked: Asked[] = [];
   page.on("request", (request) => {

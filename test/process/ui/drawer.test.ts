@@ -1,4 +1,4 @@
-/** Tests search, a drawer and the history in the page. Clicks reach the ledger, and the text of a note stays text. */
+/** Tests search, a drawer and the history in the page. A click changes the ledger, and the page shows HTML in a note as plain text. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DRAWER_SIZE_MAX } from "../../../src/protocol/limits.ts";

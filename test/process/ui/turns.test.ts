@@ -59,7 +59,7 @@ test("the page's turns have the numbers that `palace outcome turns` prints, and 
   const after = (await listed()).turns.find(({ agent }) => agent === "pi")?.memories.find((one) => one.id === id);
   expect(after?.outcomes.map(({ outcome, by }) => `${outcome} ${by}`)).toEqual(["worked tests-passed", "failed user"]);
   expect(await row.innerText()).toContain(`score ${after?.score?.toFixed(2)}`);
-  // The text of a memory stays text.
+  // HTML in a memory is shown as plain text.
   await visit(page, "#/turns?conversation=claude-code%2F1", "Turns of claude-code/1");
   await page.getByText("onerror").waitFor();
   expect(await page.locator("main").innerText()).toContain("<img src=x onerror=alert(1)>");

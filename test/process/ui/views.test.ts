@@ -1,4 +1,4 @@
-/** Tests facts, diary, long work and long lists in the page. */
+/** Tests facts, diary, long jobs and long lists in the page. */
 import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -92,7 +92,7 @@ test("an entity of 10,000 facts is drawn with at most 25 entities, from pages of
   await expect.poll(() => page.getByRole("button", { name: "Show more of 10,000" }).count()).toBe(1);
   await page.getByText("10 of 100 neighbours are drawn").waitFor();
   expect(await page.locator("[data-graph=Hub] a").count()).toBeLessThanOrEqual(25);
-  // Many values of a relation form a list, not a contradiction.
+  // An entity with many values of one predicate does not count as contradictory.
   expect(await page.locator(".edge.doubtful").count()).toBe(0);
   expect(Number(await page.evaluate("document.querySelectorAll('main *').length"))).toBeLessThan(1_500);
   expect(Math.max(...limits)).toBe(100);
@@ -200,7 +200,7 @@ test("a click starts a backup; the page lists it with its age, verifies it, and 
   const { jobs } = await json<{ jobs: { kind: string; state: string }[] }>(palace, "jobs", "--json");
   expect(jobs.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["backup done", "verify done"]);
 
-  // The numbers of a backup are not those of the file that it replaced.
+  // After the file was replaced, the page does not show the numbers of the old file.
   expect((await palace.run("palace", ["backup", file, "--force"])).code).toBe(0);
   await expect.poll(() => row.locator("[data-number=restore]").count()).toBe(0);
   expect(page.complaints).toEqual([]);

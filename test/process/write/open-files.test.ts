@@ -1,6 +1,6 @@
 /**
- * The test watches a palace's files and sees if a second process opens one of them, by any path. Two of our own brokers never have the same
- * file open.
+ * Tests that two brokers never have the same file of a palace open. The test watches the files, and notices any second process that opens
+ * one of them, by any path.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ async function opened(watch: OpenFiles): Promise<void> {
   await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
 }
 
-/** Opens of a second process by the number of the storm's round. From round 1 on, a broker was killed before. */
+/** File that a second process opens in each round of `amidStorm`. From round 1 on, an earlier broker was killed. */
 const OPENS: Readonly<
   Record<number, { file: string; flags: string; by: "its own path" | "another name" | "another mount" }>
 > = {

@@ -48,7 +48,7 @@ it("an agent never gets a secret unmasked, and the ledger stores the secret verb
   expect(ledger.prepare("SELECT text FROM drawer WHERE id = ?").pluck().get(id)).toBe(TEXT);
   ledger.close();
 
-  // The masked text that an agent got must not overwrite the secret.
+  // An update with the masked text that an agent got is refused, because it would overwrite the secret.
   const lost = await shim.call("mempalace_update_drawer", { drawer_id: id, content: `${MASKED} twice` });
   expect(lost).toMatchObject({ success: false, error: expect.stringContaining("palace edit") as string });
   const moved = await shim.call("mempalace_update_drawer", { drawer_id: id, room: "elsewhere" });

@@ -277,7 +277,7 @@ test("a paused broker (SIGSTOP) makes no agent wait for long, and does nothing t
   await shim.close();
 });
 
-test("agents are killed while they spool writes, and brokers while they get the spooled writes: each write exists once", async () => {
+test("each write exists once although agents are killed while they spool writes, and brokers while they get spooled writes", async () => {
   await using palace = createTestPalace();
   // A spooled drawer gets an id only after an answer has shown here how the palace makes ids.
   const first = await palace.shim();

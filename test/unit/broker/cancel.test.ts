@@ -44,7 +44,7 @@ test("the queue skips a cancelled write that waits, and finishes a cancelled wri
     ({ key, isRepeatable: true, method: "add_drawer", params: {}, peer, requestId: key, atMs: 1 }) as WriteCall;
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
   const begun = queue.submit(1, call("begun"), 1, first.signal);
-  // The first commit has begun.
+  // Waits until the first commit has begun.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const waiting = queue.submit(1, call("waiting"), 1, second.signal);
   const kept = queue.submit(2, call("kept"), 1, third.signal);

@@ -31,7 +31,7 @@ function watched(promise: Promise<boolean>): { ended: unknown } {
   return state;
 }
 
-test("a commit after the caller has taken its mark wakes the wait at once", async () => {
+test("a commit wakes a waiting call at once, and a commit between `mark` and the call counts too", async () => {
   using wait = waits.begin(1, 10_000, never);
   waits.wake();
   const state = watched(wait.change(wait.mark()));
@@ -41,7 +41,6 @@ test("a commit after the caller has taken its mark wakes the wait at once", asyn
   waits.wake();
   await vi.advanceTimersByTimeAsync(0);
   expect(state.ended).toBe(true);
-  // A commit after the mark counts, even if it came before the call.
   expect(await wait.change(mark)).toBe(true);
 });
 
@@ -61,7 +60,7 @@ test("a wait sees a commit of another process within 250 ms; the broker does not
   expect(looks).toBe(before);
 });
 
-test("a wait looks for events once more after its time is over", async () => {
+test("a call looks for events once more when its waiting time is over", async () => {
   using wait = waits.begin(1, 1_000, never);
   // The first look reads the version and counts as a change.
   await vi.advanceTimersByTimeAsync(300);

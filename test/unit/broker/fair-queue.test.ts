@@ -1,4 +1,4 @@
-/** Tests the lanes of both queues (one lane for each peer): turns between peers, limits, and removal of cancelled items. */
+/** Tests the queue in which each peer has a lane: turns between peers, limits, and removal of cancelled items. */
 import { expect, test } from "vitest";
 import { FairQueue } from "../../../src/broker/palace/fair-queue.ts";
 

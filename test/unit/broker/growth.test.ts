@@ -1,4 +1,4 @@
-/** The periods in which `palace.stats` says how the memory grew. */
+/** Tests the report of `palace.stats` on the growth of the memory: drawers by day, month or year. */
 import { expect, test } from "vitest";
 import { growthOf } from "../../../src/broker/dispatch/stats.ts";
 

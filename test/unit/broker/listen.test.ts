@@ -1,4 +1,4 @@
-/** Finds the address for `tcp://docker:PORT` in the kernel's tables. */
+/** Tests that the broker finds the address for `tcp://docker:PORT` in the kernel's tables. */
 import { expect, test } from "vitest";
 import { bridgeAddress } from "../../../src/broker/door/listen.ts";
 

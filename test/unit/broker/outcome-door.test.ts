@@ -26,7 +26,7 @@ async function reported(status: number, headers: Record<string, string>, body: u
 }
 
 test.each([
-  ["Roampal", 200, {}, { memory_initialized: true }, "a Roampal server, which is not us"],
+  ["Roampal", 200, {}, { memory_initialized: true }, "a Roampal server"],
   [
     "another broker",
     ...[200, {}, { service: "palace-devbox", pid: 7, data_path: "/p", memory_initialized: true }],
@@ -37,7 +37,7 @@ test.each([
     ...[401, { "www-authenticate": "Bearer, Palace" }, null],
     "a palace broker of another memory, which asks for a token",
   ],
-  ["any other server", 404, {}, [], "an HTTP server that is not us (GET /api/health: 404)"],
+  ["any other server", 404, {}, [], "an HTTP server that is not a palace broker (GET /api/health: 404)"],
 ] as [string, number, Record<string, string>, unknown, string][])(
   "the log names the owner of a taken port: %s",
   async (_whose, status, headers, body, why) => {

@@ -1,4 +1,4 @@
-/** Links and sessions of the page: which requests each of them allows, and for how long. */
+/** Tests the links that open the page, and the page's sessions: which requests each allows, and for how long. */
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Finds the user at the other end of a connection in the kernel's table (proc(5)). */
+/** Tests that the broker finds the user at the other end of a connection in the kernel's table (proc(5)). */
 import { expect, test } from "vitest";
 import { type Connection, ownerIn } from "../../../src/broker/door/socket-owner.ts";
 

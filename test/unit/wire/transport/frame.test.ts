@@ -48,6 +48,6 @@ test("the reader counts brackets only outside strings", () => {
   expect([isDeeper(nested(8), 8), isDeeper(nested(9), 8)]).toEqual([false, true]);
   expect(isDeeper(JSON.stringify({ text: `\\"]}${nested(20)}\\` }), 8)).toBe(false);
   expect(isDeeper(`{"a":"\\\\","b":${nested(8)}}`, 8)).toBe(true);
-  // A closed level no longer counts.
+  // Brackets that are closed again do not add up to a deep level.
   expect(isDeeper(`[${Array.from({ length: 20 }, () => "[{}]").join(",")}]`, 8)).toBe(false);
 });
