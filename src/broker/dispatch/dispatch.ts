@@ -5,10 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { asTyped } from "../../memory/text/validate.ts";
-import { FACT_WRITES } from "../../memory/tools/writes.ts";
 import { isLogWrite } from "../../mempalace/events/log-tools.ts";
 import { needsFindings, prepareWrite, runReadTool } from "../tools/reads.ts";
-import { isWriteMethod, type WriteMethod } from "../tools/writes.ts";
+import { FACT_WRITES, isWriteMethod, type WriteMethod } from "../tools/writes.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";

@@ -4,7 +4,7 @@ import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo } from "../../memory/hygiene/hygiene.ts";
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
-import { applyWrite } from "../tools/writes.ts";
+import { writesWith } from "../tools/writes.ts";
 import { headingsAbove } from "../../memory/text/headings.ts";
 import { formsOf } from "../../memory/index/lexical/tokens.ts";
 import { staticTable } from "../../memory/index/static/static-table.ts";
@@ -35,7 +35,7 @@ armFault(fault);
  */
 class PalaceWriter extends LedgerWriter {
   constructor() {
-    super(ledgerFile, (tx, call) => applyWrite(tx, call, settings), {
+    super(ledgerFile, writesWith(settings), {
       staticCode: (text) => staticTable().codeOf(text),
       formsOf,
       headingsAbove,
