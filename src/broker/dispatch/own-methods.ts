@@ -43,8 +43,8 @@ import {
   type OpenPalace,
   palaceAfterWrites,
 } from "./call.ts";
+import { submit } from "./dispatch.ts";
 import { statsOf } from "./stats.ts";
-import { submit } from "./submit.ts";
 
 /** Maximum number of names that a client may send for its project's wing. */
 const WINGS_MAX = 20;

@@ -1,20 +1,25 @@
-/** Wraps an engine's dispatch, so that a traced call has a span with its outcome. Without a tracer the call passes unchanged. */
+/** Wraps an engine's dispatch, so that a traced call has a span with its outcome. Without a tracer it wraps nothing. */
 import { isRecord } from "../../base/parse-json.ts";
-import { metaText, parseTraceParent, type Span, TRACEPARENT_META, tracerInUse } from "../../base/trace.ts";
+import { metaText, parseTraceParent, type Span, TRACEPARENT_META, type Tracer, tracerInUse } from "../../base/trace.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import type { RpcResponse } from "../../protocol/spec.ts";
 import { endOfCall, spanOfCall } from "../../protocol/spans.ts";
 import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
-import { OWN_METHODS } from "./own-methods.ts";
+import { isOwnMethod } from "./permissions.ts";
 
 /** Methods that only look at the broker. The page calls these methods again and again, so they have a span only inside a caller's trace. */
 const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
 
-/** Returns the dispatch with spans. Handshakes, lists, and looks at the broker's state have no span, unless the caller traces them. */
+/**
+ * Returns the dispatch with spans, or the same dispatch if no tracer is in use. Handshakes, lists, and looks at the broker's state have no
+ * span, unless the caller traces them.
+ */
 export function withSpans(dispatch: Dispatch): Dispatch {
+  const tracer = tracerInUse();
+  if (tracer === undefined) return dispatch;
   return async (peer, message, ...more) => {
-    const span = begin(peer, message);
+    const span = begin(tracer, peer, message);
     if (span === undefined) return dispatch(peer, message, ...more);
     try {
       const answer = await span.run(() => dispatch(peer, message, ...more));
@@ -27,13 +32,12 @@ export function withSpans(dispatch: Dispatch): Dispatch {
   };
 }
 
-function begin(peer: Peer, message: unknown): Span | undefined {
-  const tracer = tracerInUse();
-  if (tracer === undefined || !isRecord(message)) return undefined;
+function begin(tracer: Tracer, peer: Peer, message: unknown): Span | undefined {
+  if (!isRecord(message)) return undefined;
   const params = isRecord(message["params"]) ? message["params"] : {};
   const meta = params["_meta"];
   const isAsked = parseTraceParent(metaText(meta, TRACEPARENT_META)) !== undefined;
-  const call = spanOfCall(message, (own) => Object.hasOwn(OWN_METHODS, own) && (isAsked || !LOOKS.test(own)));
+  const call = spanOfCall(message, (own) => isOwnMethod(own) && (isAsked || !LOOKS.test(own)));
   if (call === undefined) return undefined;
   const { agent, door, revision } = peer;
   const transport = door === "tcp" ? "tcp" : "unix";

@@ -10,12 +10,11 @@ import { InvalidValue } from "../../memory/text/validate.ts";
 import type { LogPaths } from "../../mempalace/logstream/log-file.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { type Changes, type WriteOutcome, type WriteCall } from "../../memory/port/ledger.ts";
+import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
-import { endIfGone, refuseAll } from "./write-path.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { endIfGone, NO_CHANGES, refuseAll, WriteQueue } from "./write-queue.ts";
 
 type Values = Record<string, unknown>;
 
@@ -30,8 +29,6 @@ export type LogstreamOptions = {
   /** Called when the log's file or the palace is lost: the broker must end. */
   onFatal: (error: PalaceError) => void;
 };
-
-const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export class Logstream {
   readonly #options: LogstreamOptions;

@@ -1,5 +1,5 @@
 /**
- * An open palace: ledger, indexes, public palace, graph and write path. They open in this order and close in reverse. This file connects
+ * An open palace: ledger, indexes, public palace, graph and write queue. They open in this order and close in reverse. This file connects
  * all parts behind the write queue.
  */
 import { dirname, join } from "node:path";
@@ -29,13 +29,12 @@ import { Logstream } from "./logstream.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { boundHeapGrowth, startMemoryRelease } from "./heap.ts";
 import { PublicPalace } from "./public-palace.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import { ledgerQueue, watchPresence, type WriteQueue } from "./write-queue.ts";
 import { whenQuiet } from "./deferred-work.ts";
 import { openSourceFiles } from "./source-files.ts";
 import type { UpstreamLock } from "./upstream-lock.ts";
 import { Wakes } from "./wake-up-calls.ts";
 import { startWarmUp } from "./warm-up.ts";
-import { createWritePath, watchPresence } from "./write-path.ts";
 
 export type Palace = {
   reads: ReadContext;
@@ -110,7 +109,7 @@ export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const { ledgerFile } = config.paths;
   const watched = { writer: ledger.writer, ledgerFile, log, onFatal };
   opening.defer(watchPresence(() => ledger.writer.call("assertPresent"), watched));
-  const queue = createWritePath({ ...watched, vectors: indexes.vectors, wakes });
+  const queue = ledgerQueue({ ...watched, vectors: indexes.vectors, wakes });
   opening.defer(() => queue.drain());
   const logstream = openLogstream(parts, opening);
   const jobs = new Jobs(log);

@@ -4,7 +4,7 @@ import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo } from "../../memory/hygiene/hygiene.ts";
 import { previewImport } from "../../memory/import/merge.ts";
 import type { WriteSettings } from "../../memory/tools/writes.ts";
-import { applyWrite } from "../tools/writes.ts";
+import { writesWith } from "../tools/writes.ts";
 import { headingsAbove } from "../../memory/text/headings.ts";
 import { formsOf } from "../../memory/index/lexical/tokens.ts";
 import { staticTable } from "../../memory/index/static/static-table.ts";
@@ -18,8 +18,6 @@ import { moment } from "../../base/uptime.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
 import type { ForgetSelector } from "../../memory/port/hygiene.ts";
-import type { Changes, NewVector, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
-import type { AdoptionBatch } from "../../memory/port/public-palace.ts";
 import type { ImportPart, MergeReport } from "../../protocol/import.ts";
 
 export type WriterData = {
@@ -29,82 +27,55 @@ export type WriterData = {
   fault: string | undefined;
 };
 
-export type WriterMethods = {
-  commit: (calls: WriteCall[]) => { outcomes: WriteOutcome[]; changes: Changes };
-  storeVectors: (vectors: NewVector[], model: string) => Changes;
-  /** Adopts foreign rows. `taken`: number of rows that were new or different. */
-  adopt: (batch: AdoptionBatch) => { taken: number; changes: Changes };
-  outboxDone: OutboxList["done"];
-  retarget: OutboxList["retarget"];
-  resend: OutboxList["resend"];
-  storeClosetVectors: ClosetWriter["storeVectors"];
-  closetsDone: OutboxList["done"];
-  retargetClosets: OutboxList["retarget"];
-  resendClosets: OutboxList["resend"];
-  adoptClosets: ClosetWriter["adopt"];
-  adoptGraph: GraphMerge["adopt"];
-  graphDone: GraphMerge["done"];
-  putMeta: (key: string, value: string) => void;
-  /** Checks the ledger's files. Errors: as in LedgerWriter. */
-  assertPresent: () => void;
-  reindexWords: () => void;
-  reindexCounts: () => { places: number; forgotten: number };
-  reindexCodes: (afterRow: number) => { written: number[]; next: number };
-  /** Does one step of maintenance; returns true if there is more. */
-  maintain: () => boolean;
-  /** Shows what would be forgotten; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
-  previewForget: (selector: ForgetSelector) => Record<string, unknown>;
-  previewUndo: (params: Record<string, unknown>) => Record<string, unknown>;
-  previewImport: (part: ImportPart) => MergeReport;
-  rewriteLedger: () => void;
-  ledgerSpace: () => LedgerSpace;
-  cutLog: () => boolean;
-  erased: (seq: number) => void;
-  /** Frees the pages that SQLite keeps in memory. */
-  shrinkCache: () => void;
-  close: () => void;
-};
-
 const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
-await serveThread<WriterMethods>(() => {
-  const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call, settings), {
-    staticCode: (text) => staticTable().codeOf(text),
-    formsOf,
-    headingsAbove,
-  });
-  return {
-    commit: (calls) => writer.commit(calls),
-    storeVectors: (vectors, model) => writer.storeVectors(vectors, model),
-    adopt: (batch) => writer.adopt(batch),
-    outboxDone: (entries) => writer.outbox.done(entries),
-    retarget: (target) => writer.outbox.retarget(target),
-    resend: (ids) => writer.outbox.resend(ids),
-    storeClosetVectors: (vectors, model) => writer.closets.storeVectors(vectors, model),
-    closetsDone: (entries) => writer.closets.outbox.done(entries),
-    retargetClosets: (target) => writer.closets.outbox.retarget(target),
-    resendClosets: (ids) => writer.closets.outbox.resend(ids),
-    adoptClosets: (batch) => writer.closets.adopt(batch),
-    adoptGraph: (finding) => writer.graph.adopt(finding),
-    graphDone: (rows) => writer.graph.done(rows),
-    putMeta: (key, value) => writer.putMeta(key, value),
-    assertPresent: () => writer.assertPresent(),
-    reindexWords: () => writer.reindex.words(),
-    reindexCounts: () => writer.reindex.counts(),
-    reindexCodes: (afterRow) => writer.reindex.codes(afterRow),
-    maintain: () => writer.maintain(retention, moment()),
-    previewForget: (selector) => previewForget(writer.tx, selector, LEARNING_TRACES),
-    previewUndo: (params) => previewUndo(writer.tx, params, LEARNING_TRACES),
-    previewImport: (part) => previewImport(writer.tx, part),
-    rewriteLedger: () => writer.eraser.rewrite(),
-    ledgerSpace: () => writer.eraser.space(),
-    cutLog: () => writer.eraser.cutLog(),
-    erased: (seq) => writer.eraser.done(seq),
-    shrinkCache: () => writer.shrinkCache(),
-    close: () => writer.close(),
-  };
-});
+/**
+ * The ledger's writer with the writes of all wings. The main thread calls methods by their names, so this class names those of its parts.
+ */
+class PalaceWriter extends LedgerWriter {
+  constructor() {
+    super(ledgerFile, writesWith(settings), {
+      staticCode: (text) => staticTable().codeOf(text),
+      formsOf,
+      headingsAbove,
+    });
+  }
+
+  readonly outboxDone: OutboxList["done"] = (entries) => this.outbox.done(entries);
+  readonly retarget: OutboxList["retarget"] = (target) => this.outbox.retarget(target);
+  readonly resend: OutboxList["resend"] = (ids) => this.outbox.resend(ids);
+  readonly storeClosetVectors: ClosetWriter["storeVectors"] = (...made) => this.closets.storeVectors(...made);
+  readonly closetsDone: OutboxList["done"] = (entries) => this.closets.outbox.done(entries);
+  readonly retargetClosets: OutboxList["retarget"] = (target) => this.closets.outbox.retarget(target);
+  readonly resendClosets: OutboxList["resend"] = (ids) => this.closets.outbox.resend(ids);
+  readonly adoptClosets: ClosetWriter["adopt"] = (batch) => this.closets.adopt(batch);
+  readonly adoptGraph: GraphMerge["adopt"] = (finding) => this.graph.adopt(finding);
+  readonly graphDone: GraphMerge["done"] = (rows) => this.graph.done(rows);
+  readonly reindexWords = (): void => this.reindex.words();
+  readonly reindexCounts = (): { places: number; forgotten: number } => this.reindex.counts();
+  readonly reindexCodes: LedgerWriter["reindex"]["codes"] = (afterRow) => this.reindex.codes(afterRow);
+  /** Shows what would be forgotten; changes nothing. Errors: PROTOCOL_BAD_PARAMS. */
+  readonly previewForget = (selector: ForgetSelector): Record<string, unknown> =>
+    previewForget(this.tx, selector, LEARNING_TRACES);
+  readonly previewUndo = (params: Record<string, unknown>): Record<string, unknown> =>
+    previewUndo(this.tx, params, LEARNING_TRACES);
+  readonly previewImport = (part: ImportPart): MergeReport => previewImport(this.tx, part);
+  readonly rewriteLedger = (): void => this.eraser.rewrite();
+  readonly ledgerSpace = (): LedgerSpace => this.eraser.space();
+  readonly cutLog = (): boolean => this.eraser.cutLog();
+  readonly erased = (seq: number): void => this.eraser.done(seq);
+
+  /** Does one step of maintenance; returns true if there is more. */
+  override maintain(): boolean {
+    return super.maintain(retention, moment());
+  }
+}
+
+type Parts = "closets" | "eraser" | "graph" | "outbox" | "prune" | "reindex" | "tx";
+export type WriterMethods = Omit<PalaceWriter, Parts>;
+
+await serveThread<WriterMethods>(() => new PalaceWriter());
 
 // Loads the table of static vectors now, because the first write needs it and no caller waits yet.
 staticTable();

@@ -1,22 +1,17 @@
 /**
- * Table of writes: the function for each tool's or method's name, which changes the ledger. Each wing has its own functions. Runs on the
- * writer thread, inside the transaction.
+ * Joins the tables of writes: the function for each tool's or method's name, which changes the ledger. Each wing has its own functions. They
+ * run on the writer thread, inside the transaction.
  */
-import { invariant } from "../../base/invariant.ts";
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { forget, undo } from "../../memory/hygiene/hygiene.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
-import { MEMORY_METHODS, MEMORY_WRITES, type WriteSettings } from "../../memory/tools/writes.ts";
+import { applying, MEMORY_METHODS, MEMORY_WRITES, type Write, type WriteSettings } from "../../memory/tools/writes.ts";
 import { AAAK_METHODS } from "../../mempalace/tools.ts";
 import { asTyped } from "../../memory/text/validate.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import type { MethodName } from "../../protocol/spec.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
-
-const USUAL: WriteSettings = { drawerSize: DRAWER_SIZE };
-
-type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
 
 const TOOLS: Readonly<Record<ToolsWith<{ kind: "write"; keeper: "palace" }>, Write>> = {
   ...MEMORY_WRITES,
@@ -33,23 +28,36 @@ const METHODS = {
 
 export type WriteMethod = keyof typeof METHODS;
 
-const WRITES: Readonly<Record<string, Write>> = { ...TOOLS, ...METHODS, ...LEARNING_OWN_WRITES };
+/** Tools that answer only after their fact is in MemPalace's graph file, unless other rows are queued. */
+export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof TOOLS>([
+  "kg_add",
+  "kg_invalidate",
+  "kg_supersede",
+]);
 
 /** Returns true if one of our own methods is a write. The kind of a tool is in its row of the tool table. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/**
- * Applies a write. Errors: InvalidValue of a tool, PROTOCOL_BAD_PARAMS of a method of our own, and any error of the transaction. The caller
- * then rolls the write back.
- */
-export function applyWrite(tx: LedgerTx, call: WriteCall, settings: WriteSettings = USUAL): unknown {
-  const write = Object.hasOwn(WRITES, call.method) ? WRITES[call.method] : undefined;
-  invariant(write, `${call.method} is not a write`);
-  try {
-    return write(tx, call, settings);
-  } catch (error) {
-    throw isWriteMethod(call.method) ? asTyped(error) : error;
-  }
+/** Gives a write the errors of our own methods: PROTOCOL_BAD_PARAMS instead of a tool's InvalidValue. */
+function typed(write: Write): Write {
+  return (...given) => {
+    try {
+      return write(...given);
+    } catch (error) {
+      throw asTyped(error);
+    }
+  };
 }
+
+const WRITES: ReadonlyMap<string, Write> = new Map([
+  ...Object.entries<Write>({ ...TOOLS, ...LEARNING_OWN_WRITES }),
+  ...Object.entries<Write>(METHODS).map(([name, write]): [string, Write] => [name, typed(write)]),
+]);
+
+/** Returns the function that applies any write. Its caller rolls a write back that throws. */
+export const writesWith = (settings: WriteSettings) => applying(WRITES, settings);
+
+/** Applies a write with the usual settings. */
+export const applyWrite = writesWith({ drawerSize: DRAWER_SIZE });

@@ -1,4 +1,5 @@
 /** The tools and methods that write the palace, by name. They change the ledger on the writer thread, inside the transaction. */
+import { invariant } from "../../base/invariant.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
 import { checkpoint } from "../drawer/checkpoint.ts";
@@ -21,7 +22,7 @@ export type WriteSettings = Readonly<{
   drawerSize: number;
 }>;
 
-type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
+export type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
 
 export const MEMORY_WRITES = {
   add_drawer: addDrawer,
@@ -40,13 +41,6 @@ export const MEMORY_WRITES = {
   delete_hallway: deleteHallway,
 } satisfies Record<string, Write>;
 
-/** Tools that answer only after their fact is in MemPalace's graph file, unless other rows are queued. */
-export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof MEMORY_WRITES>([
-  "kg_add",
-  "kg_invalidate",
-  "kg_supersede",
-]);
-
 export const MEMORY_METHODS = {
   "source.replace": replaceSource,
   "source.part": addPart,
@@ -57,3 +51,12 @@ export const MEMORY_METHODS = {
   "memory.import": importPart,
   "message.add": addMessages,
 } satisfies Record<string, Write>;
+
+/** Returns the function that finds a write by its name and applies it. `writes`: the writes of all wings. Errors: those of the write. */
+export function applying(writes: ReadonlyMap<string, Write>, settings: WriteSettings) {
+  return (tx: LedgerTx, call: WriteCall): unknown => {
+    const write = writes.get(call.method);
+    invariant(write, `${call.method} is not a write`);
+    return write(tx, call, settings);
+  };
+}

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
 import { createDispatch } from "../../../src/broker/dispatch/methods.ts";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
+import { withSpans } from "../../../src/broker/dispatch/traced.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { VERSION_META } from "../../../src/protocol/modern.ts";
@@ -33,4 +34,8 @@ test("a connection keeps no request in memory after the answer", async () => {
   const before = queryObjects(AbortController, { format: "count" });
   for (let id = 1; id <= 100; id++) await ping(id);
   expect(queryObjects(AbortController, { format: "count" }) - before).toBeLessThan(50);
+});
+
+test("without a tracer a call passes no code for spans", () => {
+  expect(withSpans(dispatch)).toBe(dispatch);
 });

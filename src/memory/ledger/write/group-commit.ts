@@ -143,10 +143,7 @@ export class LedgerWriter {
     } catch (error) {
       if (this.#database.inTransaction) statements.rollback.run();
       this.tx.takeChanges();
-      return {
-        outcomes: calls.map(() => failed(translateError(error, this.#file))),
-        changes: noChanges(),
-      };
+      return { outcomes: calls.map(() => failed(translateError(error, this.#file))), changes: noChanges() };
     }
   }
 

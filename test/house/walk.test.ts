@@ -1,0 +1,49 @@
+/** Holds the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { importsOf, resolveImport, ROOT } from "./source-files.ts";
+
+const OUTSIDE_MAX = 8;
+const CLIMBS_MAX = 2;
+
+const page = readFileSync(join(ROOT, "src/README.md"), "utf8");
+const section = page.split(/^### /m).find((one) => one.startsWith("One write\n")) ?? "";
+const steps = [...section.matchAll(/^\| (?:([→⇢≈]) )?`([\w/-]+\.ts)`/gm)].map(([, arrow = "", file = ""]) => ({
+  arrow,
+  file,
+}));
+const pairs = steps.slice(1).map((step, index) => ({ ...step, from: steps[index]?.file ?? "" }));
+
+/** Returns the floor of a file's wing in the picture of src/README.md. */
+function floorOf(file: string): number {
+  const wing = file.split("/")[0] ?? "";
+  const line = page.match(new RegExp(`^(\\d+) +(?:[a-z]+ )*${wing} `, "m"));
+  return Number(line?.[1] ?? Number.NaN);
+}
+
+test("the walk of one write goes from the shim to the ledger's rows, and each of its files exists", () => {
+  expect(steps[0]?.file).toBe("wire/shim.ts");
+  expect(steps.at(-1)?.file).toBe("memory/ledger/tables/tables.ts");
+  expect(steps.filter(({ file }) => !existsSync(join(ROOT, "src", file)))).toEqual([]);
+});
+
+test("the walk of one write enters at most eight files outside the ledger and climbs at most twice", () => {
+  const outside = steps.filter(({ file }) => !file.startsWith("memory/ledger/"));
+  expect(new Set(outside.map(({ file }) => file)).size).toBeLessThanOrEqual(OUTSIDE_MAX);
+  expect(pairs.every(({ file, from }) => floorOf(file) > 0 && floorOf(from) > 0)).toBe(true);
+  expect(pairs.filter(({ file, from }) => floorOf(file) > floorOf(from)).length).toBeLessThanOrEqual(CLIMBS_MAX);
+});
+
+test("each step of one write that has an arrow for an import is imported by the step before it", () => {
+  const direct = pairs.filter(({ arrow }) => arrow === "→");
+  expect(direct.length).toBeGreaterThan(2);
+  const missing = direct.filter(({ file, from }) => {
+    const path = join("src", from);
+    const imports = importsOf({ path, text: readFileSync(join(ROOT, path), "utf8") });
+    return !imports.some(
+      ({ specifier, typesOnly }) => !typesOnly && resolveImport(path, specifier) === join("src", file),
+    );
+  });
+  expect(missing).toEqual([]);
+});
