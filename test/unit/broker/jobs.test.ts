@@ -37,9 +37,9 @@ test("an ending broker waits for a job that ends in time", async () => {
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
 });
 
-/** Writes into a pipe that a thread waits for. */
-function release(pipe = ""): void {
-  const fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+/** Writes into a pipe as soon as a thread waits for it. */
+async function release(pipe = ""): Promise<void> {
+  const fd = await vi.waitFor(() => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK), { timeout: 30_000 });
   writeSync(fd, "bytes");
   closeSync(fd);
 }
@@ -69,7 +69,7 @@ test("a cancelled job with a stuck thread ends, and while two threads are stuck 
   const { id: refused } = jobs.start("verify", {}, () => reading(2));
   expect(await jobs.ended(refused)).toMatchObject({ state: "failed", error: { code: "BROKER_BUSY" } });
   // The stuck threads continue and end.
-  for (const pipe of pipes.slice(0, 2)) release(pipe);
+  for (const pipe of pipes.slice(0, 2)) await release(pipe);
   let again = "";
   await expect
     .poll(async () => {
@@ -78,7 +78,7 @@ test("a cancelled job with a stuck thread ends, and while two threads are stuck 
       return Promise.race([jobs.ended(id).then(({ state }) => state), sleep(200, "running")]);
     })
     .toBe("running");
-  await vi.waitFor(() => release(pipes[2]));
+  await release(pipes[2]);
   expect(await jobs.ended(again)).toMatchObject({ state: "done", result: { text: "bytes" } });
   rmSync(folder, { recursive: true });
 });
