@@ -5,7 +5,7 @@ import { FACT_WRITES } from "../../memory/tools/writes.ts";
 import type { WriteMethod } from "../tools/writes.ts";
 import { needsFindings, prepareWrite } from "../tools/reads.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import { RpcFailure } from "../../protocol/rpc-error.ts";
 import { isRefusal } from "../../protocol/tools/result.ts";
 import type { ToolsWith } from "../../protocol/tools/table.ts";
@@ -27,9 +27,9 @@ export async function submit(
   const agent = authorOf(peer, outer);
   const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
   let findings = beside;
+  const own = palace.reads.searches.of(agent);
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    const own = palace.reads.searches.of(agent);
     // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
@@ -52,7 +52,7 @@ export async function submit(
   }
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
-  const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
+  const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), own.giveBack);
   // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
   // still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
@@ -61,4 +61,16 @@ export async function submit(
   if (write.atMs !== arrivedAtMs && !replayed && !isRefusal(outcome.value))
     dependencies.metrics.usage.add("writesLate");
   return { value: outcome.value, replayed };
+}
+
+/** Submits a write. If it stores nothing (busy, refused, repeated), calls `undo`, so that the next try finds what the preparation took. */
+async function unlessStored(submitted: () => Promise<WriteOutcome>, undo: () => void): Promise<WriteOutcome> {
+  let isStored = false;
+  try {
+    const { outcome, replayed } = await submitted();
+    isStored = outcome.ok && !replayed && !isRefusal(outcome.value);
+    return { outcome, replayed };
+  } finally {
+    if (!isStored) undo();
+  }
 }
