@@ -4,8 +4,10 @@ import {
   fchmodSync,
   fchownSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,7 +15,8 @@ import {
   writeSync,
 } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { badValue } from "./errors.ts";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 
@@ -64,6 +67,33 @@ export function writeFileAtomic(
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
+}
+
+/** Maximum number of links from a path to its file. */
+const LINKS_MAX = 40;
+
+/** Resolves a path's links, even if the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
+export function targetOf(path: string): string {
+  let target = path;
+  for (let links = 0; links < LINKS_MAX; links += 1) {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
+    target = resolve(dirname(target), readlinkSync(target));
+  }
+  throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
+}
+
+/**
+ * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
+ * stays and its target gets the content. Errors: CONFIG_BAD_VALUE for a cycle of links; the file system's.
+ */
+export function writeUserFile(
+  path: string,
+  content: string | Uint8Array,
+  mode?: number,
+  owner?: Owner,
+  beforeRename?: () => void,
+): void {
+  writeFileAtomic(targetOf(path), content, mode, owner, beforeRename);
 }
 
 /** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it only for content that is then useless. */
