@@ -7,6 +7,7 @@ import {
   lstatSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -84,7 +85,8 @@ export function targetOf(path: string): string {
 
 /**
  * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
- * stays and its target gets the content. Errors: CONFIG_BAD_VALUE for a cycle of links; the file system's.
+ * stays and its target gets the content. Writes in place a file that is mounted alone, because such a file cannot be replaced. Errors:
+ * CONFIG_BAD_VALUE for a cycle of links; the file system's.
  */
 export function writeUserFile(
   path: string,
@@ -93,7 +95,45 @@ export function writeUserFile(
   owner?: Owner,
   beforeRename?: () => void,
 ): void {
-  writeFileAtomic(targetOf(path), content, mode, owner, beforeRename);
+  const target = targetOf(path);
+  try {
+    writeFileAtomic(target, content, mode, owner, beforeRename);
+  } catch (error) {
+    // The rename over a mount point gives EBUSY, as for a file that a container mounts without its folder.
+    if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+    writeInPlace(target, content);
+  }
+}
+
+/**
+ * Writes an existing file in place. Until the new content is synced, the copy `FILE.TIME.palace-former` has the former content. A kill leaves
+ * the copy.
+ */
+function writeInPlace(file: string, content: string | Uint8Array): void {
+  const before = readFileSync(file);
+  const copy = `${file}.${Date.now()}.palace-former`;
+  writeFileAtomic(copy, before, statSync(file).mode & 0o7777);
+  faultPoint("file.copied");
+  try {
+    fill(file, content);
+  } catch (error) {
+    fill(file, before);
+    rmSync(copy, { force: true });
+    throw Object.assign(error as NodeJS.ErrnoException, { path: file });
+  }
+  rmSync(copy, { force: true });
+}
+
+function fill(file: string, content: string | Uint8Array): void {
+  const open = openSync(file, "r+");
+  try {
+    ftruncateSync(open);
+    faultPoint("file.emptied");
+    writeFileSync(open, content);
+    syncFile(open);
+  } finally {
+    closeSync(open);
+  }
 }
 
 /** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it only for content that is then useless. */
