@@ -23,6 +23,10 @@ export type Staged = {
   first?: string;
   /** Sessions from which this session was forked. Its transcript leaves out the turns that were staged with them. */
   without?: readonly string[];
+  /** True if the transcript could not be filed. Its forks then have its turns. */
+  refused?: true;
+  /** Refused sessions whose turns this transcript has. */
+  shares?: readonly string[];
   /** Versions of those sessions, if they may abandon the copied turns. */
   read?: Readonly<Record<string, string>>;
 };
