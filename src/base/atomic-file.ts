@@ -4,8 +4,11 @@ import {
   fchmodSync,
   fchownSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
+  readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,7 +16,8 @@ import {
   writeSync,
 } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { badValue } from "./errors.ts";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 
@@ -64,6 +68,72 @@ export function writeFileAtomic(
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
+}
+
+/** Maximum number of links from a path to its file. */
+const LINKS_MAX = 40;
+
+/** Resolves a path's links, even if the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
+export function targetOf(path: string): string {
+  let target = path;
+  for (let links = 0; links < LINKS_MAX; links += 1) {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
+    target = resolve(dirname(target), readlinkSync(target));
+  }
+  throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
+}
+
+/**
+ * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
+ * stays and its target gets the content. Writes in place a file that is mounted alone, because such a file cannot be replaced. Errors:
+ * CONFIG_BAD_VALUE for a cycle of links; the file system's.
+ */
+export function writeUserFile(
+  path: string,
+  content: string | Uint8Array,
+  mode?: number,
+  owner?: Owner,
+  beforeRename?: () => void,
+): void {
+  const target = targetOf(path);
+  try {
+    writeFileAtomic(target, content, mode, owner, beforeRename);
+  } catch (error) {
+    // The rename over a mount point gives EBUSY, as for a file that a container mounts without its folder.
+    if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+    writeInPlace(target, content);
+  }
+}
+
+/**
+ * Writes an existing file in place. Until the new content is synced, the copy `FILE.TIME.palace-former` has the former content. A kill leaves
+ * the copy.
+ */
+function writeInPlace(file: string, content: string | Uint8Array): void {
+  const before = readFileSync(file);
+  const copy = `${file}.${Date.now()}.palace-former`;
+  writeFileAtomic(copy, before, statSync(file).mode & 0o7777);
+  faultPoint("file.copied");
+  try {
+    fill(file, content);
+  } catch (error) {
+    fill(file, before);
+    rmSync(copy, { force: true });
+    throw Object.assign(error as NodeJS.ErrnoException, { path: file });
+  }
+  rmSync(copy, { force: true });
+}
+
+function fill(file: string, content: string | Uint8Array): void {
+  const open = openSync(file, "r+");
+  try {
+    ftruncateSync(open);
+    faultPoint("file.emptied");
+    writeFileSync(open, content);
+    syncFile(open);
+  } finally {
+    closeSync(open);
+  }
 }
 
 /** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it for content that is useless by then. */

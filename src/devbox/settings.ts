@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../base/atomic-file.ts";
+import { writeUserFile } from "../base/atomic-file.ts";
 
 const MODE = 0o644;
 
@@ -25,7 +25,7 @@ export function writeSettings(root: string, settings: Readonly<Record<string, st
     else text = `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${line}\n`;
   }
   if (text === before) return false;
-  writeFileAtomic(file, text, existsSync(file) ? statSync(file).mode & 0o777 : MODE);
+  writeUserFile(file, text, existsSync(file) ? statSync(file).mode & 0o777 : MODE);
   return true;
 }
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord, parseAs, readRecord } from "../base/parse-json.ts";
 import { badValue } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/atomic-file.ts";
+import { writeUserFile } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
 
@@ -27,7 +27,7 @@ export function createSettingsStore(home: string) {
           "fix it or move it away, then repeat the call",
         );
       mkdirSync(home, { recursive: true, mode: 0o700 });
-      writeFileAtomic(
+      writeUserFile(
         configFile,
         `${JSON.stringify({ ...config, hooks: { ...hooksIn(config), ...change } }, null, 2)}\n`,
       );

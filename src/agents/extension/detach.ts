@@ -2,19 +2,26 @@
 import { spawn } from "node:child_process";
 import type { Env } from "../../config/env.ts";
 
-/** Runs a command; resolves when it has read all of `input`. `problem`: log text if the command cannot start. Never throws. */
+/**
+ * Settings of a detached command. `problem`: log text if the command cannot start. `onExit`: called once, when the command has ended or could
+ * not start.
+ */
+type Detached = { env: Env; log: (line: string) => void; problem: string; input?: string; onExit?: () => void };
+
+/** Runs a command; resolves when it has read all of `input`. Never throws. */
 export function detach(
   [command = "", ...args]: readonly string[],
-  { env, log, problem, input = "" }: { env: Env; log: (line: string) => void; problem: string; input?: string },
+  { env, log, problem, input = "", onExit = () => {} }: Detached,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const fail = (error: unknown): void => {
     log(`${problem}: ${error instanceof Error ? error.message : String(error)}`);
     resolve();
+    onExit();
   };
   try {
     const child = spawn(command, args, { env, stdio: ["pipe", "ignore", "ignore"], detached: true, cwd: "/" });
-    child.once("error", fail).unref();
+    child.once("error", fail).once("exit", onExit).unref();
     child.stdin.on("error", () => resolve()).end(input, () => resolve());
   } catch (error) {
     fail(error);

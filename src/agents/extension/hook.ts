@@ -28,6 +28,8 @@ export type Hook = {
   turnMaxMs: number;
   log: (line: string) => void;
   cwd?: string | undefined;
+  /** Processes that are storing an exchange, by session. Each promise resolves when its process has ended. */
+  ends: Map<string, Promise<void>>;
 };
 export type Session = { harness: "opencode" | "pi"; id: string };
 
@@ -43,7 +45,7 @@ export function readSettings(env: Env): HarnessSettings {
 
 export function hookOf(settings: HarnessSettings, env: Env, agent: string, log: Hook["log"]): Hook {
   const argv = settings.hookCommand ?? launch?.hook ?? [...commandOf("palace"), "hook"];
-  return { argv, env, agent, turnMaxMs: settings.turnMaxMs, log };
+  return { argv, env, agent, turnMaxMs: settings.turnMaxMs, log, ends: new Map() };
 }
 
 export function shimOf(settings: HarnessSettings): readonly string[] {
@@ -63,7 +65,15 @@ function commandOf(name: "palace" | "mempalace-mcp"): [string] {
 
 /** Returns the wake-up text; empty if there is none. With `isResumed`, returns only a text that the session already got. */
 export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boolean): Promise<string> {
-  const args = ["wake-up", "--session", `${harness}/${id}`, "--agent", hook.agent, "--within", String(WAKE_UP_MAX_MS)];
+  const args = [
+    "wake-up",
+    "--session",
+    nameOf({ harness, id }),
+    "--agent",
+    hook.agent,
+    "--within",
+    String(WAKE_UP_MAX_MS),
+  ];
   const more = ["--cwd", hook.cwd ?? process.cwd(), ...(isResumed ? ["--resumed"] : [])];
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
@@ -75,10 +85,21 @@ export type Beside = Readonly<{ scoring: string; context: string }>;
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
+/**
+ * Begins a turn after the session's last exchange is stored, because the broker takes a turn that begins for the answer to that exchange. If
+ * storing the exchange takes more than half of the time for a turn, returns no texts and lets the broker miss the beginning.
+ */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
-  const name = `${session.harness}/${session.id}`;
-  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(hook.turnMaxMs)];
-  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], hook.turnMaxMs, {
+  const name = nameOf(session);
+  const startedAtMs = performance.now();
+  await within(hook.ends.get(name), hook.turnMaxMs / 2);
+  if (hook.ends.has(name)) {
+    hook.log(`no turn of ${name}: its last exchange is still being stored`);
+    return { scoring: "", context: "" };
+  }
+  const leftMs = Math.round(hook.turnMaxMs - (performance.now() - startedAtMs));
+  const args = ["turn", "--session", name, "--agent", hook.agent, "--within", String(leftMs)];
+  const text = await ask(hook, `turn of ${name}`, [...args, ...LOST[lost]], leftMs, {
     prompt,
     cwd: hook.cwd ?? process.cwd(),
   });
@@ -112,14 +133,26 @@ async function ask(hook: Hook, what: string, args: string[], maxMs: number, inpu
   }
 }
 
+function nameOf({ harness, id }: Session): string {
+  return `${harness}/${id}`;
+}
+
 /** Sends an exchange to a process that outlives this one. Resolves when that process has read all of it. */
-export async function endTurn(hook: Hook, { harness, id }: Session, said: Exchange): Promise<void> {
-  const args = ["turn-end", "--session", `${harness}/${id}`, "--agent", hook.agent];
+export async function endTurn(hook: Hook, session: Session, said: Exchange): Promise<void> {
+  const { harness, id } = session;
+  const name = nameOf(session);
+  const args = ["turn-end", "--session", name, "--agent", hook.agent];
   const input = JSON.stringify({ ...said, cwd: hook.cwd ?? process.cwd() });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const ended = Promise.all([hook.ends.get(name), promise]).then(() => {
+    if (hook.ends.get(name) === ended) hook.ends.delete(name);
+  });
+  hook.ends.set(name, ended);
   const read = detach([...hook.argv, ...args], {
     ...hook,
     input,
     problem: `an exchange of ${harness} ${id} is not kept`,
+    onExit: resolve,
   });
   hook.log(`an exchange of ${harness} ${id} is handed over`);
   await within(read, GRACE_MS);

@@ -1,54 +1,106 @@
 /**
  * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
- * A process that starts meanwhile leaves a mark, so that the session's end is not lost.
+ * A process that starts meanwhile leaves a mark, so that the session's end is not lost. A mark stays until the session is filed. If a process
+ * is killed before, the next process of the palace files that session, too.
  */
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setPriority } from "node:os";
 import { join } from "node:path";
+import { removeLeftovers, writeFileAtomic } from "../../base/atomic-file.ts";
+import { faultPoint } from "../../base/fault-point.ts";
+import { removeOld } from "../../base/old-files.ts";
+import { readRecord } from "../../base/parse-json.ts";
 import { takePidFile } from "../../base/pid-file.ts";
 import { CHECKPOINT_EVERY, countSinceLast, writeCheckpoint } from "./checkpoint.ts";
 import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Files a session. Never throws: the next call tries again. */
+/** Age after which a mark is a leftover of a palace that is not used any more. */
+const MARK_MAX_MS = 30 * 24 * 3_600_000;
+/** Endings of a session's marks: handed over, and being filed. */
+const DUE = ".due";
+const DOING = ".doing";
+
+/** Content of a mark. `home`: folder of the palace. */
+type Mark = Readonly<Record<"from" | "session" | "agent" | "home", string>>;
+
+/** Files a session, and the sessions of processes that were killed. Never throws: the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
-  const { config, log, host } = scene;
+  const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
   const folder = join(config.paths.stateDir, "filing");
-  const name = createHash("sha256").update(`${from}\0${config.paths.home}\0${session}`).digest("hex").slice(0, 32);
+  const mark: Mark = { from, session, agent, home: config.paths.home };
+  const name = createHash("sha256").update(`${from}\0${mark.home}\0${session}`).digest("hex").slice(0, 32);
   try {
     // Lowers this process's priority, so that the agent's own turn goes first.
     setPriority(10);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await oneAtATime(join(folder, name), async () => {
+    writeFileAtomic(join(folder, `${name}${DUE}`), JSON.stringify(mark));
+    faultPoint("filing.marked");
+    await fileMarked(scene, join(folder, name), mark);
+    for (const [path, left] of leftMarks(folder, mark.home)) await fileMarked(scene, path, left);
+  } catch (error) {
+    log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
+  }
+}
+
+/** Files a marked session, unless another process does. Logs its error. */
+async function fileMarked(scene: Scene, path: string, { from, session, agent }: Mark): Promise<void> {
+  const { config, log, host } = scene;
+  try {
+    await oneAtATime(path, async () => {
       await host.mineSession(config, from, session);
-      if (from === "opencode") await keepDiary(scene, session);
+      faultPoint("filing.filed");
+      if (from === "opencode") await keepDiary({ ...scene, agent }, session);
     });
   } catch (error) {
     log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
   }
 }
 
+/** Returns the marks of this palace's sessions. Removes old files. */
+function leftMarks(folder: string, home: string): Map<string, Mark> {
+  removeLeftovers(folder);
+  removeOld(folder, MARK_MAX_MS);
+  const files = readdirSync(folder).filter((name) => name.endsWith(DUE) || name.endsWith(DOING));
+  const marks = files.map((name): [string, Record<string, unknown>] => [
+    join(folder, name.slice(0, name.lastIndexOf("."))),
+    readRecord(join(folder, name)),
+  ]);
+  return new Map(marks.filter((one): one is [string, Mark] => isMark(one[1]) && one[1].home === home));
+}
+
+function isMark({ from, session, agent, home }: Record<string, unknown>): boolean {
+  return [from, session, agent, home].every((field) => typeof field === "string");
+}
+
 /** Repeats the work while other processes ask for it, also after an error; returns at once if another does it. Errors: the last run's. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
-  const [due, holder] = [`${path}.due`, `${path}.pid`];
-  writeFileSync(due, "", { mode: 0o600 });
-  // Checks the mark again after removing the holder's file: the mark may appear between the last check and the removal.
-  while (existsSync(due)) {
+  const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
+  const isMarked = (): boolean => existsSync(due) || existsSync(doing);
+  // Checks the marks again after removing the holder's file: a mark may appear between the last check and the removal.
+  while (isMarked()) {
     const file = takePidFile(holder);
     if (file === undefined) return;
+    faultPoint("filing.taken");
     writeSync(file, String(process.pid));
     closeSync(file);
+    faultPoint("filing.held");
     try {
-      while (existsSync(due)) {
-        rmSync(due, { force: true });
+      while (isMarked()) {
+        // A mark that appears during the work is another file.
+        if (existsSync(due)) renameSync(due, doing);
+        faultPoint("filing.begun");
         await work().catch((error: unknown) => {
           if (!existsSync(due)) throw error;
         });
+        rmSync(doing, { force: true });
       }
     } finally {
+      rmSync(doing, { force: true });
+      faultPoint("filing.done");
       rmSync(holder, { force: true });
     }
   }

@@ -1,28 +1,16 @@
 /**
- * Reads and writes files of other programs: resolves links, checks that a file may be written, and keeps mode, owner and
- * links. Imported by plan.ts and apply.ts.
+ * Reads and writes files of other programs: checks that a file may be written, and keeps its mode and owner. Imported by plan.ts and apply.ts.
  */
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { type Owner, writeFileAtomic } from "../../base/atomic-file.ts";
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type Owner, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";
 
-const LINKS_MAX = 40;
 const NEW_FILE_MODE = 0o600;
 const BACKUP = ".palace-backup";
 const WRITE_BITS = 0o222;
-
-/** Resolves a path's links, even if the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
-export function targetOf(path: string): string {
-  let target = path;
-  for (let links = 0; links < LINKS_MAX; links += 1) {
-    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
-    target = resolve(dirname(target), readlinkSync(target));
-  }
-  throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
-}
 
 /** Returns a file's content; undefined if the file is missing. Errors: CONFIG_BAD_VALUE for a folder, pipe or unreadable file. */
 export function contentOf(path: string): Buffer | undefined {
@@ -89,7 +77,7 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
   try {
     mkdirSync(dirname(target), { recursive: true });
     const { mode, owner } = ownership(target);
-    writeFileAtomic(target, content, mode, owner, () => {
+    writeUserFile(target, content, mode, owner, () => {
       try {
         beforeRename();
       } catch (error) {

@@ -4,9 +4,10 @@
  */
 import { existsSync } from "node:fs";
 import type { Row } from "./agent-files.ts";
+import { targetOf } from "../../base/atomic-file.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { Draft } from "./draft.ts";
-import { assertWritable, contentOf, missingFolders, targetOf, textOf } from "./files.ts";
+import { assertWritable, contentOf, missingFolders, textOf } from "./files.ts";
 import { type AgentRecord, type FileRecord, hashOf, type InstallState } from "./record.ts";
 import { type Before, holds, lookBefore, movedFrom, unwire, type Want, wire } from "./wire-entries.ts";
 

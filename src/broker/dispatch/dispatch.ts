@@ -13,7 +13,7 @@ import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { VERSION } from "../../base/version.ts";
 import { PalaceError } from "../../base/errors.ts";
-import type { WriteCall } from "../../memory/port/ledger.ts";
+import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import { ERROR_TEXT_MAX, RpcFailure } from "../../protocol/rpc-error.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -171,9 +171,9 @@ export async function submit(
   const agent = authorOf(peer, outer);
   const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
   let findings = beside;
+  const own = palace.reads.searches.of(agent);
   if (needsFindings(method)) {
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    const own = palace.reads.searches.of(agent);
     // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
@@ -196,7 +196,7 @@ export async function submit(
   }
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
-  const { outcome, replayed } = await queue.submit(peer.id, write, sizeBytes, signal);
+  const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), own.giveBack);
   // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
   // still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
@@ -205,6 +205,18 @@ export async function submit(
   if (write.atMs !== arrivedAtMs && !replayed && !isRefusal(outcome.value))
     dependencies.metrics.usage.add("writesLate");
   return { value: outcome.value, replayed };
+}
+
+/** Submits a write. If it stores nothing (busy, refused, repeated), calls `undo`, so that the next try finds what the preparation took. */
+async function unlessStored(submitted: () => Promise<WriteOutcome>, undo: () => void): Promise<WriteOutcome> {
+  let isStored = false;
+  try {
+    const { outcome, replayed } = await submitted();
+    isStored = outcome.ok && !replayed && !isRefusal(outcome.value);
+    return { outcome, replayed };
+  } finally {
+    if (!isStored) undo();
+  }
 }
 
 type Values = Record<string, unknown>;

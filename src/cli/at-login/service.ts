@@ -10,7 +10,7 @@ import { START_MARK_MS } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";
 import { assertSettings } from "../../config/settings.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
@@ -64,7 +64,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
   try {
     if (action === "write") {
       mkdirSync(dirname(file), { recursive: true });
-      writeFileAtomic(file, content);
+      writeUserFile(file, content);
     }
     // systemd needs the file to disable its unit, so the other command (reload the folder) runs after the file is removed.
     const last = action === "remove" ? commands.slice(0, 1) : commands;

@@ -12,7 +12,7 @@ import { defineVerb, options } from "../define-verb.ts";
 import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown, wholeNumber } from "./log-call.ts";
 import { mkdirSync, readFileSync } from "node:fs";
 import { isRecord } from "../../base/parse-json.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 
 const POLL_MS = 300_000;
 const LIMIT = 50;
@@ -245,5 +245,5 @@ function writeWatchState(file: string | undefined, cursor: string | undefined, a
     updated_at: `${new Date().toISOString().slice(0, 19)}Z`,
     ...(agent !== undefined && { agent }),
   };
-  writeFileAtomic(file, `${JSON.stringify(state)}\n`);
+  writeUserFile(file, `${JSON.stringify(state)}\n`);
 }

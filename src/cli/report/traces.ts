@@ -9,7 +9,7 @@ import { readList } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { type Exchange, exchangeText } from "../../learning/turn/exchange.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 import { readFolder } from "../../base/read-folder.ts";
 import { realPath } from "../../base/real-path.ts";
 import { parseJson } from "../../base/parse-json.ts";
@@ -111,7 +111,7 @@ export function removeTraces(
       // MemPalace only appends to this file.
       const needles = needlesOf(texts);
       const lines = readFileSync(path, "utf8").split("\n");
-      writeFileAtomic(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
+      writeUserFile(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
       removed.push(trace);
     } else left.push(trace);
   }

@@ -2,12 +2,12 @@
  * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time. If
  * an editor saved the file meanwhile, we read the file again, so no change is lost.
  */
-import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SettingValue } from "../../config/settings-value.ts";
 import { Draft, propertyOf, valueOf } from "../../agents/install/draft.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { isInContainer } from "../../base/container.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
@@ -43,13 +43,10 @@ function editOnce(path: string, key: string, value: SettingValue | undefined): "
   const draft = new Draft(path, before ?? "");
   change(draft, key, value);
   if (draft.content === before) return "same";
-  const isThere = before !== undefined;
-  // Keeps a symbolic link, such as dotfile managers make.
-  const file = isThere ? realpathSync(path) : path;
-  const mode = isThere ? statSync(file).mode & 0o777 : FILE_MODE;
+  const mode = before === undefined ? FILE_MODE : statSync(path).mode & 0o777;
   let isOutdated = false;
   try {
-    writeFileAtomic(file, draft.content, mode, undefined, () => {
+    writeUserFile(path, draft.content, mode, undefined, () => {
       isOutdated = contentOf(path) !== before;
       if (isOutdated) throw new Error("saved meanwhile");
     });

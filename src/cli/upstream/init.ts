@@ -16,7 +16,7 @@ import {
   ignoreProjectFiles,
   writeProjectEntities,
 } from "../../feeders/setup/known.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 import { quoted } from "../../base/shell-word.ts";
 import { unreadable } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
@@ -122,7 +122,7 @@ function writeConfig({ paths }: Config, out: Output): void {
   try {
     mkdirSync(paths.settingsDir, { recursive: true, mode: 0o700 });
     const config = { palace_path: paths.palaceDir, collection_name: "mempalace_drawers" };
-    writeFileAtomic(file, JSON.stringify(config, null, 2));
+    writeUserFile(file, JSON.stringify(config, null, 2));
   } catch (error) {
     out.notice(`  Could not write ${file}: ${(error as Error).message}`);
   }

@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { fileHook } from "../../agents/hook/file.ts";
 import { isHook, runHook } from "../../agents/hook/run.ts";
 import type { Scene } from "../../agents/hook/scene.ts";
+import { armFault } from "../../base/fault-point.ts";
 import { loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { executable } from "../executable.ts";
@@ -49,8 +50,11 @@ export const verb: Verb = {
     const { values, positionals } = parse(argv);
     const [what = ""] = positionals;
     if (values.help === true || what === "") process.stdout.write(`${USAGE}\n`);
-    else if (what === "file") await fileHook(sceneOf(what, values, env), values);
-    else if (!isHook(what)) process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
+    else if (what === "file") {
+      const scene = sceneOf(what, values, env);
+      armFault(scene.config.fault);
+      await fileHook(scene, values);
+    } else if (!isHook(what)) process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     else {
       const scene = usable(what, values, env);
       const text = scene === undefined ? "" : await runHook(what, scene, values);

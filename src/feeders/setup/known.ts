@@ -5,7 +5,7 @@
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { targetOf, writeFileAtomic } from "../../base/atomic-file.ts";
 import { isRecord } from "../../base/parse-json.ts";
 
 export type Confirmed = { people: string[]; projects: string[]; topics: string[] };
@@ -25,6 +25,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
  * Adds the names to the registry of all projects. A file that is not a registry is renamed. Returns undefined if the file was not changed.
  */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
+  path = targetOf(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let existing = readObject(path);
   let keptAs: string | undefined;

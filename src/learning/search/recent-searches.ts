@@ -13,31 +13,51 @@ export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
   /** Returns the question for a score and forgets the question, because a later score belongs to another search. */
   take: (drawer: string) => Question | undefined;
+  /** Notes the taken questions again, because the score was not stored. Newer questions stay. */
+  giveBack: () => void;
 };
 
+type Noted = { question: Question; atMs: number };
+
 export class Searches {
-  readonly #questions = new Map<string, { question: Question; atMs: number }>();
+  #questions = new Map<string, Noted>();
 
   of(agent: string): OwnSearches {
     const nameOf = (drawer: string): string => JSON.stringify([agent, drawer]);
+    const taken = new Map<string, Noted>();
+    const questions = this.#questions;
     return {
       note: (drawers, query) => {
         const question = questionOf(query);
         for (const drawer of drawers) this.#keep(nameOf(drawer), question);
       },
-      take: (drawer) => this.#take(nameOf(drawer)),
+      take: (drawer) => {
+        const name = nameOf(drawer);
+        const noted = this.#take(name);
+        if (noted !== undefined) taken.set(name, noted);
+        return noted?.question;
+      },
+      giveBack: () => {
+        // `clear` erases taken questions, too.
+        if (questions === this.#questions) for (const [name, noted] of taken) this.#giveBack(name, noted);
+        taken.clear();
+      },
     };
   }
 
   /** Forgets all questions, because a question may be about a text that the user has erased. */
   clear(): void {
-    this.#questions.clear();
+    this.#questions = new Map();
   }
 
-  #take(name: string): Question | undefined {
-    const { question, atMs = -Infinity } = this.#questions.get(name) ?? {};
+  #take(name: string): Noted | undefined {
+    const noted = this.#questions.get(name);
     this.#questions.delete(name);
-    return performance.now() - atMs < KEPT_MS ? question : undefined;
+    return noted !== undefined && performance.now() - noted.atMs < KEPT_MS ? noted : undefined;
+  }
+
+  #giveBack(name: string, noted: Noted): void {
+    if (!this.#questions.has(name) && this.#questions.size < KEPT_MAX) this.#questions.set(name, noted);
   }
 
   /** Keeps only the newest question of a memory. */

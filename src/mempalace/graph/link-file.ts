@@ -16,7 +16,7 @@ import {
   readLink,
 } from "../../memory/ledger/graph-row.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { writeUserFile } from "../../base/atomic-file.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -83,7 +83,7 @@ export class LinkFile {
         return body === null ? [] : [readLink(body)];
       });
       for (const body of changes.values()) if (body !== null) records.push(readLink(body));
-      writeFileAtomic(this.file, formatLinks(this.kinds[0], records));
+      writeUserFile(this.file, formatLinks(this.kinds[0], records));
       this.#accepted = this.#seen = this.#signature();
       return true;
     } finally {

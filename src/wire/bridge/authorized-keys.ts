@@ -2,9 +2,9 @@
  * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other line
  * stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
  */
-import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { writeFileAtomic } from "../../base/atomic-file.ts";
+import { targetOf, writeFileAtomic } from "../../base/atomic-file.ts";
 import { badValue } from "../../base/errors.ts";
 
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
@@ -60,7 +60,7 @@ function readLines(file: string): string[] {
 /** Writes `authorized_keys`. If root writes another user's file, the file belongs to that user afterwards. */
 function write(file: string, lines: readonly string[]): void {
   // Many dotfiles are symbolic links. Writes to the target, so that the link remains.
-  if (existsSync(file)) file = realpathSync(file);
+  file = targetOf(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });
   const { uid, gid } = before ?? statSync(nearestFolder(folder));

@@ -25,6 +25,7 @@ import { findTool } from "../../protocol/tools/table.ts";
 import { findBroker } from "./discover.ts";
 import { Link } from "./link.ts";
 
+const CANCELLED = "notifications/cancelled";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
@@ -33,7 +34,10 @@ const POLL_MS = 50;
  * of the project that searches prefer.
  */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
-/** Settings of one call. `key`: idempotency key, by default a new one. `timeoutMs`: time to wait for the answer, including repetitions. */
+/**
+ * Settings of one call. `key`: idempotency key, by default a new one; a write that is repeated after TRANSPORT_TIMEOUT needs the same key.
+ * `timeoutMs`: time to wait for the answer, including repetitions.
+ */
 export type CallOptions = { key?: string; timeoutMs?: number };
 /** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
@@ -84,7 +88,11 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
     try {
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
       const response = await within(promise, timeoutMs);
-      if (response === undefined) throw noAnswer(method, timeoutMs);
+      if (response === undefined) {
+        // The caller may repeat the call with another key, so the link must not send this one again.
+        link.cancel(id, JSON.stringify({ jsonrpc: "2.0", method: CANCELLED, params: { requestId: id } }));
+        throw noAnswer(method, timeoutMs);
+      }
       if ("error" in response) throw toPalaceError(response.error);
       return response.result;
     } finally {

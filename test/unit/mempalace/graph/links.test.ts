@@ -1,6 +1,16 @@
 /** Tests tunnels and hallways: the rules of the tools, and keeping the ledger and the JSON files equal. */
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { followTunnels, listHallways, listTunnels } from "../../../../src/memory/graph/tunnels.ts";
@@ -155,6 +165,18 @@ describe("tunnels.json", () => {
     closeSync(lock);
     expect(graph.sync()).toMatchObject({ sent: 1 });
     expect(file()).toMatchObject([{ id: "theirs" }, { label: "ours" }]);
+  });
+
+  it("tunnels.json stays a symbolic link, and its target gets the tunnels", () => {
+    const { tunnelsFile } = graph.paths;
+    const target = `${tunnelsFile}.elsewhere`;
+    writeFileSync(target, "[]");
+    symlinkSync(target, tunnelsFile);
+    graph.write("create_tunnel", ENDS);
+    expect(graph.sync()).toMatchObject({ sent: 1 });
+    expect(lstatSync(tunnelsFile).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(target, "utf8"))).toHaveLength(1);
+    agree();
   });
 
   it("the ledger adopts new, changed and deleted tunnels of other programs from tunnels.json", () => {
