@@ -6,6 +6,7 @@ import { faultPoint } from "../../base/fault-point.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { RESTORE_HINT } from "./json-column.ts";
+import { GONE_INDEX } from "./schema/hygiene-schema.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
 
 export type LedgerDatabase = Database.Database;
@@ -99,6 +100,7 @@ function prepare(database: LedgerDatabase, file: string): void {
       database.pragma(`user_version = ${from + 1}`);
     })();
   }
+  database.exec(GONE_INDEX);
   database.prepare("SELECT count(*) FROM place").get();
 }
 

@@ -44,9 +44,7 @@ type Known = { text: string; metadata: Metadata; settled: boolean; adopted: bool
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
-          OR (EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")})
-            AND (SELECT instr(e.value, p.id) > 0 AND t.value NOT LIKE '%' || p.id FROM (SELECT '#' || ? AS id) p
-                JOIN meta e ON e.key = ${removedKey(kind, "''")} JOIN meta t ON t.key = '${kind.target}')))
+          OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")} AND instr(value, '#' || ?) > 0))
         AND NOT EXISTS (SELECT 1 FROM ${table} d WHERE d.id = i.value)`;
 /** SQL for the ledger's rows, and for its removals that still wait to be sent. It takes the ids twice, then the collection's id. */
 const KNOWN: Readonly<Record<RowKind, string>> = {

@@ -151,14 +151,20 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/** Returns at most `limit` ids that begin with `part`, or whose hash does, of drawers of which only the journal still has a state. */
+/**
+ * Returns at most `limit` ids of deleted drawers that begin with `part`, or whose hash does. Only the journal still has a state of them. It
+ * reads the index of deleted drawers, so a drawer that another program deleted in the palace is not found.
+ */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
-  const ids = database
-    .prepare<{ part: string; hash: string }, string>(
-      `SELECT DISTINCT id FROM change WHERE kind = 'drawer' AND id NOT IN (SELECT id FROM drawer)
-         AND (instr(id, @part) = 1 OR (@hash <> '' AND instr(id, @hash) > 0))`,
-    )
-    .pluck()
-    .all({ part, hash: HASH_PART.test(part) ? `_${part}` : "" });
+  const idsOf = (where: string, ...values: string[]): string[] =>
+    database
+      .prepare<string[], string>(
+        `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}
+           AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = c.id)`,
+      )
+      .pluck()
+      .all(...values);
+  const ids = idsOf("id >= ? AND id < ?", part, `${part}\u{10FFFF}`);
+  if (HASH_PART.test(part)) ids.push(...idsOf("instr(id, ?) > 0", `_${part}`));
   return [...new Set(ids.map(wholeId))].slice(0, limit);
 }
