@@ -93,6 +93,7 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "ledger/read/reader",
     "ledger/record",
     "ledger/schema/graph-schema",
+    "ledger/select",
     "ledger/tables/adopted-digests",
     "ledger/tables/graph-merge",
     "ledger/write/closet-writer",
