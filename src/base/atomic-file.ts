@@ -16,6 +16,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
+import { orElse } from "./or-else.ts";
 
 /** Matches the temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
@@ -120,9 +121,5 @@ export function removeLeftovers(folder: string, nowMs = Date.now()): void {
 }
 
 function namesBelow(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: "utf8" });
-  } catch {
-    return [];
-  }
+  return orElse(() => readdirSync(folder, { recursive: true, encoding: "utf8" }), []);
 }

@@ -9,6 +9,7 @@ import { parseEnv, promisify } from "node:util";
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import type { Env } from "../config/env.ts";
 import { badValue, PalaceError, wrongUsage } from "../base/errors.ts";
+import { orElse } from "../base/or-else.ts";
 
 export type Place = Readonly<{
   /** Folder of docker-compose.yml, `.env` and `.env.devbox`. */
@@ -73,11 +74,7 @@ function composeFiles({ root, env }: Place): string[] {
 }
 
 function readDotEnv(root: string): NodeJS.Dict<string> {
-  try {
-    return parseEnv(readFileSync(join(root, ".env"), "utf8"));
-  } catch {
-    return {};
-  }
+  return orElse(() => parseEnv(readFileSync(join(root, ".env"), "utf8")), {});
 }
 
 type Settings = {

@@ -18,6 +18,7 @@ import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** The child's descriptor of the lock file. */
 const LOCK_FD = 3;
@@ -130,10 +131,6 @@ function holders(file: string): number[] {
     return [];
   }
   return pids.map(Number).filter((pid) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === path;
-    } catch {
-      return false;
-    }
+    return orElse(() => readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === path, false);
   });
 }

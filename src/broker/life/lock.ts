@@ -8,6 +8,7 @@ import { keepFolder } from "../../base/folders.ts";
 import { isDiskFull } from "../../base/state-files.ts";
 import { tryFlock } from "../../base/libc.ts";
 import { PalaceError } from "../../base/errors.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type LifetimeLock = {
   /** Returns false once the file was removed or replaced: another broker could then lock the new file. */
@@ -24,11 +25,7 @@ export function makesWay(heldBy: string): boolean {
 
 /** Reads the text of the lock's last holder. The caller must find out whether that holder still has the lock. */
 export function isHeldOnDemand(file: string): boolean {
-  try {
-    return makesWay(readFileSync(file, "utf8").trim());
-  } catch {
-    return false;
-  }
+  return orElse(() => makesWay(readFileSync(file, "utf8").trim()), false);
 }
 
 /** Takes the lock. Returns the holder's text for a message if another broker has it. Errors: STORE_READ_ONLY. */

@@ -19,6 +19,7 @@ import type { BackupsReport, JobRequest } from "../../protocol/spec.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
 import { type Jobs, type JobWork, onThread, type Say } from "./jobs.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type BackupRequest = Extract<JobRequest, { kind: "backup" }>;
 type Scheduled = { scheduled: boolean; passphrase: string | undefined };
@@ -107,11 +108,7 @@ export function listBackups(home: string): BackupsReport {
 
 /** Returns false also for a file that cannot be reached now, such as one of another machine. */
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path).isFile(), false);
 }
 
 function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {

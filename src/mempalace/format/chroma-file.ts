@@ -11,6 +11,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { unavailable } from "../../base/errors.ts";
 import { selectRows, selectValue, selectValues } from "../../memory/ledger/select.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type ChromaDatabase = Database.Database;
 
@@ -86,21 +87,13 @@ export function readCollections(database: ChromaDatabase): ChromaCollection[] {
 
 /** Returns true if Chroma has created its tables here, even without a collection, or if the file cannot be read. */
 export function isMadeByChroma(palaceDir: string): boolean {
-  try {
-    return readChroma(palaceDir, 0, hasTables) ?? false;
-  } catch {
-    return true;
-  }
+  return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
 /** Returns true if this palace has the collection, if the collection is unknown, or if the file cannot be read now. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
-  try {
-    return readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false;
-  } catch {
-    return true;
-  }
+  return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
 /** Counts rows missing in the index on disk. The index must have all rows up to its mark (`max_seq_id`); the queue has the others. */

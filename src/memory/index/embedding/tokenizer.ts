@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { isRecord, parseAs } from "../../../base/parse-json.ts";
 import { PalaceError } from "../../../base/errors.ts";
+import { orElse } from "../../../base/or-else.ts";
 
 const TOKENS_MAX = 256;
 /** Maximum number of characters to read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
@@ -59,9 +60,5 @@ function readJson(folder: string, name: string): object {
 
 /** Reads tokenizer_config.json; empty if it is missing, because the library has a default for each of its fields. */
 function readConfig(folder: string): object {
-  try {
-    return readJson(folder, "tokenizer_config.json");
-  } catch {
-    return {};
-  }
+  return orElse(() => readJson(folder, "tokenizer_config.json"), {});
 }
