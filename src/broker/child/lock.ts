@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unwritable } from "../../base/errors.ts";
 import { orElse } from "../../base/or-else.ts";
 
 /** The child's descriptor of the lock file. */
@@ -85,11 +85,10 @@ function openFile(file: string): number {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return openSync(file, "a+", 0o600);
   } catch (cause) {
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${dirname(file)} cannot be written by this user`,
       "make it writable, or name another palace in MEMPALACE_ENGINE",
-      { cause },
+      cause,
     );
   }
 }

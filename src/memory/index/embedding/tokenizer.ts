@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { isRecord, parseAs } from "../../../base/parse-json.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { damaged } from "../../../base/errors.ts";
 import { orElse } from "../../../base/or-else.ts";
 
 const TOKENS_MAX = 256;
@@ -53,8 +53,7 @@ export function cutTokens(ids: number[], max: number): number[] {
 
 function readJson(folder: string, name: string): object {
   const content = parseAs(readFileSync(join(folder, name), "utf8"), isRecord);
-  if (content === undefined)
-    throw new PalaceError("STORE_CORRUPT", `${join(folder, name)} is not a JSON object`, "palace doctor");
+  if (content === undefined) throw damaged(`${join(folder, name)} is not a JSON object`, "palace doctor");
   return content;
 }
 

@@ -7,7 +7,7 @@ import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";
 import { isList, type Metadata } from "../../../memory/port/drawer.ts";
 import { type PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { badValue, PalaceError } from "../../../base/errors.ts";
+import { badValue, damaged } from "../../../base/errors.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../format/chroma-file.ts";
 import { readMark, topicOf } from "../../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../format/queue.ts";
@@ -220,8 +220,7 @@ function lastSeq(database: ChromaDatabase): bigint {
   const mark = highest("SELECT max(seq_id) FROM max_seq_id WHERE typeof(seq_id) = 'integer'");
   const last = queue > mark ? queue : mark;
   if (last < BigInt(Number.MAX_SAFE_INTEGER)) return last;
-  throw new PalaceError(
-    "STORE_CORRUPT",
+  throw damaged(
     `the palace's counter is ${last}, a fault of older MemPalaces`,
     "mempalace repair --mode max-seq-id --yes",
   );

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { badValue, PalaceError } from "../../../base/errors.ts";
+import { badValue, damaged, type PalaceError } from "../../../base/errors.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -199,11 +199,7 @@ export class PalaceWriter {
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
-    new PalaceError(
-      "STORE_CORRUPT",
-      `${file} has lost ${what}`,
-      "restore a backup of the palace, or rebuild it from the ledger: palace repair",
-    );
+    damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
   const missing = missingTables(database, ["migrations"]);
   if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);
   const version = selectValue<number | null>(database, "SELECT max(version) FROM migrations WHERE dir = 'metadb'");
