@@ -9,13 +9,15 @@ import { feedTranscripts } from "../convo-miner/file-transcripts.ts";
 import type { MineOptions, MineReport, TranscriptFile } from "../convo-miner/run.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
 import { checkName, readProject } from "../doc-miner/project.ts";
-import { copiesIn } from "./copies.ts";
 import { projectFolder } from "../../base/worktree.ts";
-import { ofName, readNotes, writeNotes } from "../notes.ts";
+import { ofName, readNotes, readText, writeNotes } from "../notes.ts";
 import type { FeedDeps, FeedWatch } from "../run.ts";
 import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
 import * as stage from "./staging-area.ts";
+import { stagedPath, type StageNotes } from "./staging-area.ts";
 import { transcribe, transcriptName } from "./transcribe.ts";
+import { parseJson } from "../../base/parse-json.ts";
+import { fieldsOf, textOf } from "../fields.ts";
 
 export type SessionOptions = Omit<MineOptions, "wing"> & {
   harness: HarnessName;
@@ -241,4 +243,36 @@ async function wingOfProject(directory: string, watch: FeedWatch): Promise<strin
       watch.notice(`${folder}: ${error.message}; its sessions go to wing "${wing}"`);
     return wing;
   }
+}
+
+type Place = {
+  home: string;
+  notes: StageNotes;
+  heads: ReadonlyMap<string, SessionHead>;
+  /** Reads a session again that may have abandoned a branch since it was staged. */
+  reread?: (head: SessionHead) => Session | undefined;
+};
+
+/**
+ * Returns the sessions that have the copied turns, by the turn's id. A fork or a resumed session of Claude Code or pi begins with the
+ * messages of the other session, under the same ids. `own` is the session's own id in the notes.
+ */
+function copiesIn({ turns }: Session, own: string, { home, notes, heads, reread }: Place): ReadonlyMap<string, string> {
+  const copies = new Map<string, string>();
+  const first = turns[0]?.id ?? "";
+  if (first === "") return copies;
+  for (const [other, { first: begun, wing, file }] of Object.entries(notes.sessions)) {
+    const head = heads.get(other);
+    if (begun !== first || other === own || file === "" || head === undefined) continue;
+    const held = idsIn(readText(stagedPath(home, wing, file)) ?? "");
+    const kept = reread && new Set(reread(head)?.turns.map(({ id }) => id));
+    for (const { id } of turns)
+      if (!copies.has(id) && (held.has(id) || held.has(`${id}-0`)) && kept?.has(id) !== false) copies.set(id, other);
+  }
+  return copies;
+}
+
+/** Returns the ids of turns in a transcript: a user's line has the turn's id, an answer's first line that id with `-0`. */
+function idsIn(transcript: string): Set<string> {
+  return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
 }

@@ -12,12 +12,12 @@ import { absentIds } from "../adopt/settled-rows.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
+  CLOSETS,
   countUnindexed,
   readChroma,
   readCollections,
 } from "../format/chroma-file.ts";
 import { countInexact, countRows, presentIds } from "../format/palace-file.ts";
-import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
 import { selectRows } from "../../memory/ledger/select.ts";
 
 export type CompareInput = {
@@ -207,4 +207,34 @@ function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean
   const { wing, room } = theirs;
   const at = place({ ...(wing !== null && { wing }), ...(room !== null && { room }) });
   return theirs.text !== ours.text || at.wing !== ours.wing || at.room !== ours.room;
+}
+
+type ClosetComparison = {
+  /** Id of the closets' collection; undefined if the palace has none. */
+  collectionId: string | undefined;
+  /** True if the ledger should adopt anything. */
+  isForeign: boolean;
+  /** Ids of our closets that must be in the palace and are not. */
+  missing: string[];
+  /** Number of rows without a vector in the index. */
+  unindexed: number;
+};
+
+/** Compares the closets: foreign rows that the ledger lacks, and our rows that were lost. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
+function compareClosets(
+  palace: ChromaDatabase,
+  palaceDir: string,
+  collections: readonly ChromaCollection[],
+  ledger: LedgerDatabase,
+  { horizon, isOurs }: { horizon: Horizon; isOurs: boolean },
+): ClosetComparison {
+  const collection = collections.find(({ name }) => name === CLOSETS);
+  const missing = isOurs ? absentIds({ palace, collection, ledger, kind: "closets" }, MISSING_MAX) : [];
+  if (collection === undefined) return { collectionId: undefined, isForeign: false, missing, unindexed: 0 };
+  return {
+    collectionId: collection.id,
+    isForeign: hasForeign({ palace, palaceDir, collection, ledger, horizon, kind: "closets" }),
+    missing,
+    unindexed: countUnindexed(palace, palaceDir, collection),
+  };
 }
