@@ -102,7 +102,7 @@ function withNearSub(
   const meant = nearestCall(typed, subs, (sub) => `${call} ${sub}`);
   if (meant === undefined) return error;
   const other = hint.startsWith("usage: ") ? "" : ` Or: ${hint}`;
-  return new PalaceError("CONFIG_USAGE", message, `${didYouMean(meant)}${other}`, { cause: error });
+  return wrongUsage(message, `${didYouMean(meant)}${other}`, error);
 }
 
 /** Lists the subverbs of a call: from the table, from its own loaders, and from the lines of its usage. */

@@ -21,6 +21,7 @@ import {
 } from "../format/palace-file.ts";
 import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
+import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
  * Limits of an adoption, as Chroma's sequence numbers. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions
@@ -191,10 +192,8 @@ export class ForeignRows {
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
     if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;
-    const kept = this.#palace
-      .prepare<[string, number], number>("SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1")
-      .pluck()
-      .get(topicOf(this.#collection), sinceSeq);
+    const sql = "SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1";
+    const kept = selectValue<number>(this.#palace, sql, topicOf(this.#collection), sinceSeq);
     return kept === undefined;
   }
 

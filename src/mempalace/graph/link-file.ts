@@ -19,7 +19,7 @@ import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { writeUserFile } from "../../base/atomic-file.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, type PalaceError } from "../../base/errors.ts";
 
 const ABSENT = "absent";
 const HALLWAYS_VERSION = 1;
@@ -142,11 +142,10 @@ export class LinkFile {
   }
 
   #unreadable(cause: unknown): PalaceError {
-    return new PalaceError(
-      "STORE_CORRUPT",
+    return damaged(
       `${this.file} does not contain a list of ${this.kinds[0]}s; it was left as it is`,
       "correct it or move it away; the broker writes it again from the ledger",
-      { cause },
+      cause,
     );
   }
 
