@@ -171,8 +171,10 @@ export async function submit(
   const agent = authorOf(peer, outer);
   const palace = await (needsFindings(method) ? palaceAfterWrites(dependencies, call) : dependencies.ready());
   let findings = beside;
-  const own = palace.reads.searches.of(agent);
+  let giveBack = (): void => {};
   if (needsFindings(method)) {
+    const own = palace.reads.searches.of(agent);
+    giveBack = own.giveBack;
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
     // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
@@ -196,7 +198,7 @@ export async function submit(
   }
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
-  const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), own.giveBack);
+  const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
   // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
   // still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
