@@ -109,7 +109,8 @@ test("a waiting call of a client that left is not started, and a cancelled call 
   await palace.startBroker();
   const stays = await openRaw(palace);
   const leaves = await openRaw(palace);
-  leaves.send({ id: 1, ...callOf("look", { text: "runs", ms: 300 }) });
+  // The call runs long enough that on a busy machine the other calls come while it runs.
+  leaves.send({ id: 1, ...callOf("look", { text: "runs", ms: 3_000 }) });
   await expect.poll(() => palace.calls().some((line) => line.startsWith("look runs"))).toBe(true);
   leaves.send({ id: 2, ...callOf("add", { text: "never" }) });
   stays.send({ id: 2, ...callOf("add", { text: "taken back" }) });
