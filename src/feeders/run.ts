@@ -79,13 +79,6 @@ export async function fileEach<File>(
 
 type Failures = Pick<RunReport, "skipped" | "failed">;
 
-const REFUSED = "refused by the broker: ";
-
-/** Returns true if the broker refused the source or it is too large, so that its content is not in the palace. */
-export function isLeftOut({ reason }: Skip): boolean {
-  return reason.startsWith(REFUSED) || reason.startsWith("larger than ");
-}
-
 /** Counts a source that the broker refuses; other sources may still be filed. Throws an error that is not only about this source. */
 export function countRefused(
   report: Failures,
@@ -94,7 +87,7 @@ export function countRefused(
   isAboutFile = isRefusal(error),
 ): undefined {
   if (!isAboutFile) throw error;
-  report.skipped.push({ file, reason: `${REFUSED}${(error as Error).message}` });
+  report.skipped.push({ file, reason: `refused by the broker: ${(error as Error).message}` });
   report.failed += 1;
 }
 

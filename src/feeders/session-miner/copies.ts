@@ -25,11 +25,7 @@ export function copiesIn(
   const copies = new Map<string, string>();
   const first = turns[0]?.id ?? "";
   if (first === "") return copies;
-  // A turn that also a filed session has does not come from a refused one.
-  const others = Object.entries(notes.sessions).toSorted(
-    ([, a], [, b]) => Number(a.refused ?? 0) - Number(b.refused ?? 0),
-  );
-  for (const [other, { first: begun, wing, file }] of others) {
+  for (const [other, { first: begun, wing, file }] of Object.entries(notes.sessions)) {
     const head = heads.get(other);
     if (begun !== first || other === own || file === "" || head === undefined) continue;
     const held = idsIn(readText(stagedPath(home, wing, file)) ?? "");

@@ -12,7 +12,7 @@ import { checkName, readProject } from "../doc-miner/project.ts";
 import { copiesIn } from "./copies.ts";
 import { projectFolder } from "../../base/worktree.ts";
 import { ofName, readNotes, writeNotes } from "../notes.ts";
-import { type FeedDeps, type FeedWatch, isLeftOut } from "../run.ts";
+import type { FeedDeps, FeedWatch } from "../run.ts";
 import type { HarnessName, Session, SessionHead, SessionSource } from "./session.ts";
 import * as stage from "./staging-area.ts";
 import { transcribe, transcriptName } from "./transcribe.ts";
@@ -43,7 +43,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
 };
 
 /** A session that is staged, or that a real run would stage. */
-type Ready = { id: string; name: string; wing: string; file: TranscriptFile; isPending: boolean };
+type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {
   /** All existing sessions, by their ids. */
@@ -72,17 +72,6 @@ export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   };
   const wingOf = wing === undefined ? wingFinder(deps.watch) : async (): Promise<string> => wing;
   const run: Run = { ...deps, heads: new Map(all.map((head) => [head.id, head])), home, notes, wingOf, report };
-  await feedHeads(heads, run, notesFile);
-  // The forks of a session that was just refused need the turns that they share with it. The forks of a session that was just filed must not
-  // have these turns.
-  const forks = heads.filter(({ id }) => !isShared(ofName(notes.sessions, id), notes));
-  if (forks.length > 0 && !options.dryRun) await feedHeads(forks, run, notesFile);
-  report.interrupted ||= signal.aborted;
-  return report;
-}
-
-async function feedHeads(heads: readonly SessionHead[], run: Run, notesFile: string): Promise<void> {
-  const { options, notes, report, signal } = run;
   const ready: Ready[] = [];
   try {
     for (const head of heads) {
@@ -97,14 +86,9 @@ async function feedHeads(heads: readonly SessionHead[], run: Run, notesFile: str
   for (const [name, sessions] of byWing) {
     if (signal.aborted || (options.limit > 0 && report.filed >= options.limit)) break;
     await feedWing(name, sessions, run);
-    if (!options.dryRun) writeNotes(notesFile, notes);
   }
-}
-
-/** Returns true if the transcript has the turns of the refused sessions, and not the turns of the filed sessions. */
-function isShared(noted: stage.Staged | undefined, { sessions }: stage.StageNotes): boolean {
-  const isRefused = (id: string): boolean => ofName(sessions, id)?.refused === true;
-  return noted?.without?.some(isRefused) !== true && (noted?.shares?.every(isRefused) ?? true);
+  report.interrupted ||= signal.aborted;
+  return report;
 }
 
 function generationsOf(heads: readonly SessionHead[]): Pick<SessionReport, "generations"> {
@@ -132,16 +116,14 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
   // If an original session is deleted, only its forks have the copied turns, so these are filed with the forks.
-  const isWhole =
-    isShared(noted, notes) &&
-    (noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true);
+  const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
       report.tooShort += 1;
       return undefined;
     }
     const isThere = noted.file !== "" && (options.wing === undefined || options.wing === noted.wing);
-    const found = isThere ? staged(head.id, home, noted) : undefined;
+    const found = isThere ? staged(home, noted) : undefined;
     if (found !== undefined) return found;
   }
   const whole = source.read(head);
@@ -149,7 +131,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   // A session of pi may abandon a branch that its fork continues. A file of Claude Code only grows.
   const reread = options.harness === "pi" ? { reread: (one: SessionHead) => source.read(one) } : {};
   const copies = options.harness === "opencode" ? whole.copies : copiesIn(whole, head.id, { ...run, ...reread });
-  const { session, without, shares } = withoutFiled(whole, copies, notes);
+  const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
   // Messages that a fork copied count, too. A fork without new turns counts as 0 messages.
@@ -157,7 +139,6 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
     ...(without.length > 0 && { without }),
-    ...(shares.length > 0 && { shares }),
     ...(without.length > 0 && options.harness === "pi" && { read: versionsOf(without, heads) }),
     ...(lastMs !== undefined && { lastMs }),
     ...(first !== undefined && { first }),
@@ -172,10 +153,10 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
   const path = stage.stagedPath(home, wing, file);
-  if (options.dryRun) return rehearsed(head.id, session, wing, path);
+  if (options.dryRun) return rehearsed(session, wing, path);
   stage.stageTranscript(path, transcribe(session), session.updatedMs);
   notes.sessions[head.id] = { ...entry, wing, file };
-  return staged(head.id, home, { wing, file });
+  return staged(home, { wing, file });
 }
 
 function isAsRead(head: SessionHead | undefined, version: string | undefined): boolean {
@@ -188,38 +169,37 @@ function versionsOf(ids: readonly string[], heads: ReadonlyMap<string, SessionHe
 
 /**
  * Removes from a fork the turns that were staged with an earlier session, so that they are not filed again. `without`: the sessions that
- * have these turns. `shares`: refused sessions, whose turns stay in the fork.
+ * have these turns.
  */
 function withoutFiled(
   session: Session,
   copies: Session["copies"],
   { sessions }: stage.StageNotes,
-): { session: Session; without: string[]; shares: string[] } {
+): { session: Session; without: string[] } {
   const { turns } = session;
-  const [without, shares] = [new Set<string>(), new Set<string>()];
+  const without = new Set<string>();
   const own = turns.filter(({ id, atMs }) => {
     const earlier = copies?.get(id) ?? "";
     const noted = ofName(sessions, earlier);
     if (noted === undefined || noted.file === "" || atMs > (noted.lastMs ?? Infinity)) return true;
-    const isRefused = noted.refused === true;
-    (isRefused ? shares : without).add(earlier);
-    return isRefused;
+    without.add(earlier);
+    return false;
   });
-  return { session: { ...session, turns: own }, without: [...without], shares: [...shares] };
+  return { session: { ...session, turns: own }, without: [...without] };
 }
 
-function staged(id: string, home: string, { wing, file }: Pick<stage.Staged, "wing" | "file">): Ready | undefined {
+function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file">): Ready | undefined {
   const path = stage.stagedPath(home, wing, file);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) return undefined;
   const transcript = { path, sourceFile: path, name: file, mtime: stat.mtimeMs / 1000, size: stat.size };
-  return { id, name: file, wing, file: transcript, isPending: false };
+  return { name: file, wing, file: transcript, isPending: false };
 }
 
 /** Returns a session for a dry run. A session that is not staged yet counts as a session to file. */
-function rehearsed(id: string, { title, turns, updatedMs }: Session, wing: string, path: string): Ready {
+function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
-  return { id, name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
+  return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
 }
 
 async function feedWing(wing: string, sessions: readonly Ready[], run: Run): Promise<void> {
@@ -231,24 +211,12 @@ async function feedWing(wing: string, sessions: readonly Ready[], run: Run): Pro
     files: sessions.filter(({ isPending }) => !isPending).map(({ file }) => file),
     nameOf: (sourceFile) => stage.stagedHere(home, sourceFile),
   });
-  if (!options.dryRun) noteRefused(sessions, done, run);
-  if (!report.wings.includes(wing)) report.wings.push(wing);
+  report.wings.push(wing);
   for (const key of ["filed", "unchanged", "drawers", "kept", "failed"] as const) report[key] += done[key];
   report.skipped.push(...done.skipped);
   report.interrupted ||= done.interrupted;
   const pending = sessions.filter(({ isPending }) => isPending).map(({ name }) => name);
   report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
-}
-
-/** Notes which sessions could not be filed. A session that was not tried keeps its note. */
-function noteRefused(sessions: readonly Ready[], { skipped, interrupted }: MineReport, { options, notes }: Run): void {
-  const refused = new Set(skipped.filter(isLeftOut).map(({ file }) => file));
-  for (const { id, name } of sessions) {
-    const noted = ofName(notes.sessions, id);
-    if (noted === undefined) continue;
-    if (refused.has(name)) noted.refused = true;
-    else if (!interrupted && options.limit === 0) delete noted.refused;
-  }
 }
 
 /** Finds the wing of a project as for documents: from its mempalace.yaml, else from its folder's name. */

@@ -4,12 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { MineReport } from "../../../src/feeders/convo-miner/run.ts";
-import { feedSessions, type SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
-import { openSource } from "../../../src/feeders/session-miner/open.ts";
-import type { HarnessName } from "../../../src/feeders/session-miner/session.ts";
-import type { Caller } from "../../../src/feeders/send.ts";
-import { placeOf } from "../../../src/cli/feeding/feeding.ts";
-import { PalaceError } from "../../../src/base/errors.ts";
+import type { SessionReport } from "../../../src/feeders/session-miner/file-sessions.ts";
 import { createOpencodeDatabase, type OpencodeDatabase, user } from "../../helpers/opencode-database.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -107,67 +102,6 @@ test("a fork is filed with the shared messages if its original session was filed
   await feed(palace, "--session", "ses_fork");
   for (const word of ["ferns", "mosses", "lichens", "horsetails", "bracken"]) expect(times(palace, word), word).toBe(1);
   database.close();
-});
-
-/** Files the sessions with a broker that refuses the transcript whose name contains `refused`. */
-async function feedRefusing(palace: TestPalace, harness: HarnessName, refused: string): Promise<SessionReport> {
-  const client = await palace.client();
-  const source = await openSource(harness, palace.config);
-  const call: Caller["call"] = (method, params, options) =>
-    "sourceFile" in params && params.sourceFile.includes(refused)
-      ? Promise.reject(new PalaceError("PROTOCOL_BAD_PARAMS", "too many drawers", ""))
-      : client.call(method, params, options);
-  const options = {
-    ...{ harness, wing: undefined, minMessages: 1, sinceMs: undefined, sessions: [], dryRun: false, force: false },
-    ...{ limit: 0, agent: "test", extract: "exchange" as const, filing: palace.config.filing() },
-    ...placeOf(palace.config),
-  };
-  const watch = { notice: () => {}, progress: () => {} };
-  const report = await feedSessions({ options, source, caller: { call }, watch, signal: new AbortController().signal });
-  source.close();
-  client.close();
-  return report;
-}
-
-test("a fork in opencode is filed with the shared messages if the broker refuses the original session", async () => {
-  await using palace = createTestPalace();
-  const { database, talk } = openTalks(palace);
-  database.addSession({ id: "ses_first", createdMs: dayMs });
-  talk("ses_first", dayMs, "ferns", "mosses", "lichens");
-  database.addSession({ id: "ses_fork", title: "ses_first (fork #1)", createdMs: dayMs + 60_000 });
-  talk("ses_fork", dayMs, "ferns", "mosses", "lichens");
-  talk("ses_fork", dayMs + 60_000, "horsetails");
-  const count = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
-  expect(await feedRefusing(palace, "opencode", "ses_first")).toMatchObject({ failed: 1, wings: [expect.any(String)] });
-  expect(count()).toEqual([1, 1, 1, 1]);
-  // A later run that can file the original session does not file the messages twice.
-  for (const _ of [1, 2]) {
-    await feedRefusing(palace, "opencode", "none");
-    expect(count()).toEqual([1, 1, 1, 1]);
-  }
-  database.close();
-});
-
-test("a fork in Claude Code is filed with the shared messages if the broker refuses the original session", async () => {
-  await using palace = createTestPalace();
-  const root = join(palace.home, ".claude/projects/-home-u-app");
-  mkdirSync(root, { recursive: true });
-  const write = (session: string, startMs: number, ...said: string[]): void => {
-    const lines = said.map((text, at) => {
-      const ids = { uuid: `id-${text}`, parentUuid: null, sessionId: session, cwd: "/home/u/app" };
-      const timestamp = new Date(dayMs + at * 1000).toISOString();
-      return JSON.stringify({ ...ids, timestamp, type: "user", message: { role: "user", content: text } });
-    });
-    writeFileSync(join(root, `${session}.jsonl`), `${lines.join("\n")}\n`);
-    utimesSync(join(root, `${session}.jsonl`), startMs / 1000, startMs / 1000);
-  };
-  write("first", dayMs, "ferns", "mosses", "lichens");
-  write("fork", dayMs + 60_000, "ferns", "mosses", "lichens", "horsetails");
-  const count = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
-  await feedRefusing(palace, "claude-code", "first");
-  expect(count()).toEqual([1, 1, 1, 1]);
-  await feedRefusing(palace, "claude-code", "none");
-  expect(count()).toEqual([1, 1, 1, 1]);
 });
 
 test("the common beginning of Claude Code sessions is filed once, also when the sessions continue alternately", async () => {
