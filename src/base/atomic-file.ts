@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -79,15 +80,16 @@ export function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < LINKS_MAX; links += 1) {
     if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
-    target = resolve(dirname(target), readlinkSync(target));
+    // A relative link begins at the real folder of the link.
+    target = resolve(realpathSync(dirname(target)), readlinkSync(target));
   }
   throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
 /**
  * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
- * stays and its target gets the content. Writes in place a file that is mounted alone, because such a file cannot be replaced. Errors:
- * CONFIG_BAD_VALUE for a cycle of links; the file system's.
+ * stays and its target gets the content. Keeps the file's mode and owner if none are given. Writes in place a file that is mounted alone,
+ * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; the file system's.
  */
 export function writeUserFile(
   path: string,
@@ -97,8 +99,11 @@ export function writeUserFile(
   beforeRename?: () => void,
 ): void {
   const target = targetOf(path);
+  const found = statSync(target, { throwIfNoEntry: false });
+  if (found?.isFile() === false) throw badValue(`${path} is not a file`, `ls -l ${path}`);
+  const kept = found && { mode: found.mode & 0o777, owner: process.geteuid?.() === 0 ? found : undefined };
   try {
-    writeFileAtomic(target, content, mode, owner, beforeRename);
+    writeFileAtomic(target, content, mode ?? kept?.mode, owner ?? kept?.owner, beforeRename);
   } catch (error) {
     // The rename over a mount point gives EBUSY, as for a file that a container mounts without its folder.
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
@@ -118,8 +123,11 @@ function writeInPlace(file: string, content: string | Uint8Array): void {
   try {
     fill(file, content);
   } catch (error) {
-    fill(file, before);
-    rmSync(copy, { force: true });
+    // If this fails too, the copy stays.
+    orElse(() => {
+      fill(file, before);
+      rmSync(copy, { force: true });
+    }, undefined);
     throw Object.assign(error as NodeJS.ErrnoException, { path: file });
   }
   rmSync(copy, { force: true });
@@ -128,9 +136,10 @@ function writeInPlace(file: string, content: string | Uint8Array): void {
 function fill(file: string, content: string | Uint8Array): void {
   const open = openSync(file, "r+");
   try {
-    ftruncateSync(open);
-    faultPoint("file.emptied");
+    // Never empties the file, because another program may read it now.
     writeFileSync(open, content);
+    faultPoint("file.overwritten");
+    ftruncateSync(open, Buffer.byteLength(content));
     syncFile(open);
   } finally {
     closeSync(open);

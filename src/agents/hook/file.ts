@@ -1,7 +1,7 @@
 /**
  * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
  * A process that starts meanwhile leaves a mark, so that the session's end is not lost. A mark stays until the session is filed. If a process
- * is killed before, the next process of the palace files that session, too.
+ * is killed or interrupted before, the next process of the palace files that session, too.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -19,19 +19,24 @@ import { hear, sessionName, type Talk } from "./talk.ts";
 
 /** Age after which a mark is a leftover of a palace that is not used any more. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
+/** Maximum number of times that a session is tried again after a kill. A session whose filing needs too much memory fails each time. */
+const TRIES_MAX = 3;
 /** Endings of a session's marks: handed over, and being filed. */
 const DUE = ".due";
 const DOING = ".doing";
 
-/** Content of a mark. `home`: folder of the palace. */
-type Mark = Readonly<Record<"from" | "session" | "agent" | "home", string>>;
+/** Content of a mark. `home`: folder of the palace. `places`: where this process looks for sessions. */
+type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", string>>;
+
+/** Error of `mineSession` after a signal: the session is not filed yet. */
+export class Interrupted extends Error {}
 
 /** Files a session, and the sessions of processes that were killed. Never throws: the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
   const folder = join(config.paths.stateDir, "filing");
-  const mark: Mark = { from, session, agent, home: config.paths.home };
+  const mark: Mark = { from, session, agent, home: config.paths.home, places: JSON.stringify(config.sessions) };
   const name = createHash("sha256").update(`${from}\0${mark.home}\0${session}`).digest("hex").slice(0, 32);
   try {
     // Lowers this process's priority, so that the agent's own turn goes first.
@@ -40,13 +45,13 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
     writeFileAtomic(join(folder, `${name}${DUE}`), JSON.stringify(mark));
     faultPoint("filing.marked");
     await fileMarked(scene, join(folder, name), mark);
-    for (const [path, left] of leftMarks(folder, mark.home)) await fileMarked(scene, path, left);
+    for (const [path, left] of leftMarks(folder, mark)) await fileMarked(scene, path, left);
   } catch (error) {
     log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
   }
 }
 
-/** Files a marked session, unless another process does. Logs its error. */
+/** Files a marked session, unless another process does. Logs its error. Errors: Interrupted. */
 async function fileMarked(scene: Scene, path: string, { from, session, agent }: Mark): Promise<void> {
   const { config, log, host } = scene;
   try {
@@ -56,12 +61,13 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
       if (from === "opencode") await keepDiary({ ...scene, agent }, session);
     });
   } catch (error) {
+    if (error instanceof Interrupted) throw error;
     log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
   }
 }
 
-/** Returns the marks of this palace's sessions. Removes old files. */
-function leftMarks(folder: string, home: string): Map<string, Mark> {
+/** Returns the marks of this palace's sessions that this process can find. Removes old files. */
+function leftMarks(folder: string, { home, places }: Mark): Map<string, Mark> {
   removeLeftovers(folder);
   removeOld(folder, MARK_MAX_MS);
   const files = readdirSync(folder).filter((name) => name.endsWith(DUE) || name.endsWith(DOING));
@@ -69,11 +75,14 @@ function leftMarks(folder: string, home: string): Map<string, Mark> {
     join(folder, name.slice(0, name.lastIndexOf("."))),
     readRecord(join(folder, name)),
   ]);
-  return new Map(marks.filter((one): one is [string, Mark] => isMark(one[1]) && one[1].home === home));
+  const isOurs = (one: [string, Record<string, unknown>]): one is [string, Mark] =>
+    isMark(one[1]) && one[1].home === home && one[1].places === places;
+  return new Map(marks.filter(isOurs));
 }
 
-function isMark({ from, session, agent, home }: Record<string, unknown>): boolean {
-  return [from, session, agent, home].every((field) => typeof field === "string");
+function isMark(mark: Record<string, unknown>): mark is Mark {
+  const { from, session, agent } = mark;
+  return [from, session, agent].every((field) => typeof field === "string");
 }
 
 /** Repeats the work while other processes ask for it, also after an error; returns at once if another does it. Errors: the last run's. */
@@ -92,18 +101,29 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
       while (isMarked()) {
         // A mark that appears during the work is another file.
         if (existsSync(due)) renameSync(due, doing);
+        else if (!mayTryAgain(doing)) break;
         faultPoint("filing.begun");
         await work().catch((error: unknown) => {
+          if (error instanceof Interrupted) throw error;
+          rmSync(doing, { force: true });
           if (!existsSync(due)) throw error;
         });
         rmSync(doing, { force: true });
       }
-    } finally {
-      rmSync(doing, { force: true });
       faultPoint("filing.done");
+    } finally {
       rmSync(holder, { force: true });
     }
   }
+}
+
+/** Counts another try in the mark of a killed process. Removes the mark and returns false after TRIES_MAX tries. */
+function mayTryAgain(doing: string): boolean {
+  const mark = readRecord(doing);
+  const tries = Number(mark["tries"] ?? 0) + 1;
+  if (tries > TRIES_MAX) rmSync(doing, { force: true });
+  else writeFileAtomic(doing, JSON.stringify({ ...mark, tries }));
+  return tries <= TRIES_MAX;
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { fileHook } from "../../agents/hook/file.ts";
+import { fileHook, Interrupted } from "../../agents/hook/file.ts";
 import { isHook, runHook } from "../../agents/hook/run.ts";
 import type { Scene } from "../../agents/hook/scene.ts";
 import { armFault } from "../../base/fault-point.ts";
@@ -92,8 +92,12 @@ function sceneOf(what: string, values: Values, env: Env): Scene {
       palace: executable("palace"),
       hasPalace,
       mineSession: async ({ handedOn }, from, session) => {
-        const { verb: sessions } = await import("./sessions.ts");
-        await sessions.execute([...handedOn().palace, "--from", from, "--session", session, "--quiet"], env);
+        const [{ verb: sessions }, { EXIT_INTERRUPTED }] = await Promise.all([
+          import("./sessions.ts"),
+          import("../feeding/feeding.ts"),
+        ]);
+        const args = [...handedOn().palace, "--from", from, "--session", session, "--quiet"];
+        if ((await sessions.execute(args, env)) === EXIT_INTERRUPTED) throw new Interrupted("interrupted by a signal");
       },
       saidInOpencode: async (...asked) => {
         const { saidInOpencode } = await import("../../feeders/session-miner/open.ts");

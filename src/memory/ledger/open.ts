@@ -99,8 +99,17 @@ function prepare(database: LedgerDatabase, file: string): void {
       database.pragma(`user_version = ${from + 1}`);
     })();
   }
-  database.exec(GONE_INDEX);
+  makeIndex(database);
   database.prepare("SELECT count(*) FROM place").get();
+}
+
+/** Makes the index of deleted drawers. A ledger on a full disk opens without this index. */
+function makeIndex(database: LedgerDatabase): void {
+  try {
+    database.exec(GONE_INDEX);
+  } catch (error) {
+    if (!/^SQLITE_(?:FULL|IOERR)/.test(String((error as { code?: unknown }).code))) throw error;
+  }
 }
 
 const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [

@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined)("a settings file that is mounted alone", () =
     expect(JSON.parse(after)).toEqual({ "wake-up": false, outcomes: "on" });
     expect(others(path)).toEqual([]);
     writeFileSync(mount.source, before);
-    for (const step of ["file.copied", "file.emptied"]) {
+    for (const step of ["file.copied", "file.overwritten"]) {
       expect((await set(step)).code).toBe(null);
       const [copy = "", ...more] = others(path);
       expect([copy, more]).toEqual([expect.stringMatching(/^settings\.json\.\d+\.palace-former$/), []]);

@@ -52,6 +52,24 @@ test.each(WRITES)("%s: a link stays a link, and its target gets the content", as
   expect(existsSync(`${file}.${process.pid}.tmp`)).toBe(false);
 });
 
+test("a relative link in a linked folder leads to the file that the system finds", () => {
+  for (const folder of ["data", "data/ssh", "data/keys"]) mkdirSync(join(home, folder));
+  symlinkSync(join(home, "data/ssh"), join(home, "home/.ssh"));
+  symlinkSync("../keys/authorized_keys", join(home, "data/ssh/authorized_keys"));
+  const file = join(home, "data/keys/authorized_keys");
+  writeFileSync(file, "# mine\n", { mode: 0o644 });
+  writeUserFile(join(home, "home/.ssh/authorized_keys"), "# new\n");
+  expect(readFileSync(file, "utf8")).toBe("# new\n");
+  expect(lstatSync(file).mode & 0o777).toBe(0o644);
+  expect(existsSync(join(home, "home/keys"))).toBe(false);
+});
+
+test("a link to a device is not written", () => {
+  const file = join(home, "home/settings.json");
+  symlinkSync("/dev/null", file);
+  expect(() => writeUserFile(file, "{}")).toThrow(/is not a file/);
+});
+
 test.each(WRITES)("%s: a link without a target stays a link, and its target is made", async (name, _before, write) => {
   const [file, target] = [join(home, "home", name), join(home, "dotfiles", name)];
   symlinkSync(join("../dotfiles", name), file);

@@ -108,8 +108,11 @@ export class OutboxList {
         keepPending.run(collectionOf(before));
         listRemovals.run(collectionOf(target));
       }
-      if (end === null) putMeta.run(this.#target, target);
-      else listPart.run(after, end);
+      if (end === null) {
+        // Rows that were removed between two parts.
+        if (after > 0 && before !== undefined && !isSamePalace(before, target)) keepPending.run(collectionOf(before));
+        putMeta.run(this.#target, target);
+      } else listPart.run(after, end);
     });
     this.#listing = end === null ? undefined : { target, row: end };
     return end !== null;

@@ -112,6 +112,34 @@ test("a drawer that was deleted while another palace was in use is also removed 
   expect(waiting()).toEqual([]);
 });
 
+test("a drawer that is deleted while a switch lists the rows in parts is also removed from the earlier palace", () => {
+  sendTo("file:/p#1");
+  const id = onlyDrawer();
+  // More rows than one part lists. Only rows with a vector are listed.
+  const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
+  const call = (content: string) => {
+    const params = { wing: "w", room: "r", content };
+    return { key: content, isRepeatable: true, method: "add_drawer", params, peer, requestId: "r", atMs: 1 };
+  };
+  writer.commit(Array.from({ length: 2_500 }, (_, at) => call(`text ${at}`)));
+  const ledger = new Database(file, { readonly: true });
+  const rows = ledger.prepare<[], number>("SELECT row FROM drawer").pluck().all();
+  ledger.close();
+  const vector = new Float32Array([1, 0]);
+  writer.storeVectors(
+    rows.map((row) => ({ row, textVersion: 1, vector })),
+    "model",
+  );
+  writer.outbox.done(waiting());
+  expect(writer.outbox.retarget("http://h/t/d/c#2")).toBe(true);
+  write("delete_drawer", { drawer_id: id });
+  retarget("http://h/t/d/c#2");
+  writer.outbox.done(waiting());
+  expect(kept()).toEqual([id]);
+  retarget("file:/p#1");
+  expect(waiting().map((entry) => entry.id)).toContain(id);
+});
+
 test("a drawer that is filed again after its removal is not removed from an earlier palace", () => {
   sendTo("file:/p#1");
   retarget("http://h/t/d/c#2");
