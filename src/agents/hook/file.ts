@@ -1,7 +1,7 @@
 /**
  * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
- * A process that starts meanwhile leaves a mark, so that the session's end is not lost. A mark stays until the session is filed. If a process
- * is killed before, the next process of the palace files that session, too.
+ * Every process first leaves a mark (a file), which stays until the session is filed. So the running process also files what a later
+ * process would have filed. If a process is killed, the next process of the palace files that session, too.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -19,14 +19,14 @@ import { hear, sessionName, type Talk } from "./talk.ts";
 
 /** Age after which a mark is a leftover of a palace that is not used any more. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
-/** Endings of a session's marks: handed over, and being filed. */
+/** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
 const DUE = ".due";
 const DOING = ".doing";
 
 /** Content of a mark. `home`: folder of the palace. */
 type Mark = Readonly<Record<"from" | "session" | "agent" | "home", string>>;
 
-/** Files a session, and the sessions of processes that were killed. Never throws: the next call tries again. */
+/** Files a session, and the sessions of processes that were killed. Never throws: after an error, the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
@@ -46,7 +46,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Files a marked session, unless another process does. Logs its error. */
+/** Files a marked session, unless another process is filing it. Logs an error instead of throwing it. */
 async function fileMarked(scene: Scene, path: string, { from, session, agent }: Mark): Promise<void> {
   const { config, log, host } = scene;
   try {
@@ -60,7 +60,7 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
   }
 }
 
-/** Returns the marks of this palace's sessions. Removes old files. */
+/** Returns the marks of this palace's sessions. Also removes old files of the folder. */
 function leftMarks(folder: string, home: string): Map<string, Mark> {
   removeLeftovers(folder);
   removeOld(folder, MARK_MAX_MS);
@@ -76,7 +76,7 @@ function isMark({ from, session, agent, home }: Record<string, unknown>): boolea
   return [from, session, agent, home].every((field) => typeof field === "string");
 }
 
-/** Repeats the work while other processes ask for it, also after an error; returns at once if another does it. Errors: the last run's. */
+/** Repeats the work while new marks appear, even after an error. Returns at once if another process works. Errors: the last run's. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);
@@ -90,7 +90,7 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
     faultPoint("filing.held");
     try {
       while (isMarked()) {
-        // A mark that appears during the work is another file.
+        // A mark that appears during the work has the first name again, so that the removal below does not remove it.
         if (existsSync(due)) renameSync(due, doing);
         faultPoint("filing.begun");
         await work().catch((error: unknown) => {

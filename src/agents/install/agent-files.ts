@@ -125,7 +125,7 @@ function folderOf(agent: AgentName, places: AgentPlaces): string {
   return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
 }
 
-/** Returns true for a file of the profile in `places`: an agent may have several folders of settings. */
+/** Returns true for a file in the agent's settings folder that `places` names. An agent may have several such folders (profiles). */
 export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
   const folder = folderOf(agent, places);
   return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);

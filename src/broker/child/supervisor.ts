@@ -190,7 +190,7 @@ export class Supervisor {
     } catch (error) {
       if (session !== undefined && this.#session === session) {
         this.#note(asUnavailable(error, config.argv[0], session.process.lastWords));
-        // The child's exit schedules the next child.
+        // When the child exits, the handler of its exit schedules the next child.
         await session.process.kill();
       } else if (session === undefined) {
         this.#note(asUnavailable(error, config.argv[0], ""));

@@ -179,7 +179,7 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
-/** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the owner's socket. */
+/** Checks a job's request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the owner's socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {

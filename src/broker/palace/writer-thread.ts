@@ -30,9 +30,7 @@ export type WriterData = {
 const { ledgerFile, retention, settings, fault } = workerData as WriterData;
 armFault(fault);
 
-/**
- * The ledger's writer with the writes of all wings. The main thread calls methods by their names, so this class names those of its parts.
- */
+/** The ledger's writer with the writes of all wings. It repeats methods of its parts, because the main thread calls no others. */
 class PalaceWriter extends LedgerWriter {
   constructor() {
     super(ledgerFile, writesWith(settings), {

@@ -302,7 +302,7 @@ function checkDriver({ driver }: StatusReport): Check {
     : ok("driver", detail);
 }
 
-/** Checks the graph. The ledger has the whole graph; only MemPalace would lack a part. */
+/** Checks whether MemPalace's file has the whole graph. The ledger has the whole graph in any case. */
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
   if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);
