@@ -45,7 +45,7 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
+/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
 const RETRIES_MAX = 10;
 /** File that records the pins which a folder was made from. */
 const MADE_FROM = "made-from";

@@ -32,7 +32,7 @@ const LEAVING_MS = 50;
 /** Maximum wait for a transcript that is still being written, and the pause between two reads. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Number of bytes to read from the end of a transcript. The last exchange is there. */
+/** Number of bytes to read from the end of a transcript. They contain the last exchange. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 /** Maximum time to offer an exchange to a broker before it is spooled. This time includes the wait for an incomplete transcript. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;

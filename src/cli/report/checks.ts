@@ -225,7 +225,7 @@ function checkSpool({ paths }: Config): Check {
   return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
 }
 
-/** Checks the event log if this machine has the palace; the broker reports the ledger. */
+/** Checks the coordination log if this machine has the palace; the broker reports on the ledger. */
 function checkEvents({ paths }: Config): Check[] {
   const file = join(paths.palaceDir, EVENTS);
   if (!existsSync(file)) return [];
