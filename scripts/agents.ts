@@ -1,6 +1,6 @@
 /**
  * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work without install
- * scripts. The image runs it, and so do tests on the host. It uses only Node, npm and tar, so that the image's layer depends only on this
+ * scripts. The image's build and tests on the host run it. It uses only Node, npm and tar, so that the image's layer depends only on this
  * file and scripts/agents.json.
  */
 import { spawn } from "node:child_process";
@@ -45,7 +45,7 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
+/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
 const RETRIES_MAX = 10;
 /** File that records the pins which a folder was made from. */
 const MADE_FROM = "made-from";
@@ -60,8 +60,8 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * Installs all agents into `folder`, or leaves `folder` unchanged: it installs into a new folder beside it and then renames that folder.
- * Two installs at the same time do the work twice without harm. Returns true if it installed any. Throws an error that names what failed.
+ * Installs all agents into `folder`, or leaves `folder` unchanged: it fills another folder and then renames that one. Two installs at the
+ * same time do the work twice without harm. Returns false if `folder` already had these agents. Throws an error that names what failed.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;

@@ -1,6 +1,6 @@
 /**
  * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice, and makes all of them executable. `npm run build`,
- * prepack, up.ts, test.ts and the image run it. It uses only Node, the compiler and the bundler, so that it works before everything else.
+ * prepack, up.ts, test.ts and the image run it. It uses only Node, the compiler and the bundler, so that it works in a new clone.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
@@ -14,9 +14,9 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * Executables that become one file each, which halves their start time. An agent waits for the shim, and a user waits for the feeder's
- * "nothing to do". The shim is CommonJS, because an ES import of node:fs evaluates all its getters, which takes a tenth of the start. Node
- * compiles the files at each start; minifying saves a seventh of the time that the shim adds to a bare Node.
+ * Executables that become one file each, which halves their start time. An agent waits for the shim. A user waits for a feeder, which often
+ * finds nothing to do. The shim is CommonJS, because an ES import of node:fs evaluates all its getters, which takes a tenth of the start.
+ * Node compiles the files at each start; minified files save a seventh of the time that the shim adds to Node's own start.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -26,9 +26,9 @@ const BUNDLED = [
 ] as const;
 
 /**
- * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of the time: they
- * have up to 250 modules, and finding these costs more than compiling them. Packages are not bundled, which would save nothing measurable.
- * The other entries are merged so that the package needs no further module.
+ * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of the time: an entry
+ * has up to 250 modules, and finding the modules takes longer than compiling them. Packages are not bundled, which would save nothing
+ * measurable. The other entries are merged so that the package contains no unmerged modules.
  */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
@@ -48,7 +48,7 @@ const CLOCK_STEP_MS = 20;
  */
 const TRACING = "@opentelemetry/";
 
-/** Package that looks for its binary beside its own file and so stays unbundled. */
+/** Package that stays unbundled, because it looks for its binary beside its own file. */
 const NATIVE = ["better-sqlite3"];
 
 /**
@@ -78,7 +78,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     // npm packs no package-lock.json. An image built from the package needs the same dependencies (src/devbox/folder.ts).
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);
-    // A source edited during the build is then newer than dist/bin, so the next build includes it.
+    // Dates dist/bin at the start of the build. A source edited during the build is then newer, so the next build includes it.
     utimesSync(join(fresh, "bin"), begunAtMs / 1000, begunAtMs / 1000);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
@@ -125,7 +125,7 @@ async function bundlePage(outDir: string): Promise<void> {
 function declarations(fresh: string): Set<string> {
   const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
   const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));
-  // A set's iterator also visits items added meanwhile.
+  // The loop also visits files that are added to the set meanwhile.
   for (const file of seen)
     for (const [, name = ""] of readFileSync(join(fresh, file), "utf8").matchAll(/"(\.[^"]+)\.[jt]s"/g))
       seen.add(join(dirname(file), `${name}.d.ts`));
@@ -161,7 +161,8 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
 }
 
 /**
- * Replaces imports of Node's own modules. An ES import reads all exports of a module, and the exports of node:http load a whole HTTP client.
+ * Replaces imports of Node's own modules by `process.getBuiltinModule`. An ES import reads all exports of a module, and the exports of
+ * node:http load a whole HTTP client.
  */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
@@ -177,7 +178,7 @@ function builtinsAsTheyAre(): Plugin {
   };
 }
 
-/** Makes a bundled module find its thread, and the package's files, relative to its original path. */
+/** Keeps a bundled module's `import.meta.url` at its original path, so that the module finds its thread and the package's files. */
 function keepPlaces(folder: string, dist: string): Plugin {
   return {
     name: "keep-places",

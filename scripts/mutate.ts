@@ -5,8 +5,9 @@
  *
  * The script writes each mutant into a copy of the tree, never into the tree itself. It first runs the unit tests that import the mutated
  * file, nearest first. If the mutant survives, it runs the quick process tests whose processes run the mutated line. `--resume` writes each
- * result as one line of JSON into FILE, and a later run continues after it if `src` is the same. `--lines` keeps the lines that the process
- * tests run. If it is missing, the script measures them again, which takes some minutes. `--again` runs only the survivors.
+ * result as one line of JSON into FILE. A later run with this FILE continues after the last result if `src` is the same. `--lines` keeps in
+ * FILE which lines the process tests run. Without this file, the script measures that again, which takes some minutes. `--again` runs only
+ * the mutants that survived.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -40,7 +41,7 @@ function measured(): Map<string, number> {
   );
 }
 
-/** Returns the first tests that fit into the budget, and all tests that import `file` itself. */
+/** Returns all tests that import `file` itself, and of the other tests the nearest that fit into the time budget. */
 function unitTests(near: readonly string[], times: ReadonlyMap<string, number>, file: string): string[] {
   let left = UNIT_BUDGET_MS;
   return near.filter((test) => {

@@ -21,7 +21,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
     log(`installing ${tarball} (${megabytes(statSync(join(folder, tarball)).size)}) elsewhere ...`);
     writeFileSync(join(place, "package.json"), "{}");
-    // With --prefix, npm would look for its global settings in the prefix folder.
+    // Sets `cwd` instead of --prefix: with --prefix, npm would look for its global settings in that folder.
     const quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     await $({ cwd: place, env, signal, quiet: true })`npm install ${quietly} ${join(folder, tarball)}`;
 

@@ -1,7 +1,7 @@
 /**
- * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring or that our files contain,
- * at the version and with the checksum of the lockfile. `npm pack` runs it after the build, so each package has its own. The same lockfile
- * gives the same file.
+ * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring or that our files
+ * contain, at the version and with the checksum of the lockfile. `npm pack` runs this script after the build, so each package contains its
+ * own bill. The same lockfile gives the same file.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ export function makeSbom(env: Env): Record<string, unknown> {
     writeFileSync(join(named, "package.json"), JSON.stringify(manifest));
     writeFileSync(join(named, "package-lock.json"), JSON.stringify(lockWithoutDevelopment(read("package-lock.json"))));
     const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only", "--loglevel=error"];
-    // `npm pack` passes its own options on as environment variables.
+    // `npm pack` passes its own options on as environment variables, and this npm must not get them.
     const calm = Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name)));
     const said = execFileSync("npm", args, { cwd: named, env: calm, encoding: "utf8", maxBuffer: 2 ** 26 });
     const { serialNumber: _number, ...sbom } = record(parseJson(said));

@@ -67,7 +67,7 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** Parses the endpoint as every client does; `palace bridge setup` decides its exact meaning. */
+/** Splits the endpoint as every client does; `palace bridge setup` interprets its parts. */
 function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   const [, target, port] =
     /^ssh:\/\/((?:\w[\w.+-]*@)?(?:\[[\da-fA-F:]+\]|\w[\w.-]*))(?::(\d+))?\/?$/.exec(endpoint) ?? [];

@@ -21,10 +21,10 @@ import {
 
 type Suite = Readonly<{
   name: string;
-  /** Commands to run, or arguments for vitest. */
+  /** Commands to run, by their names. A suite without commands has arguments for vitest instead. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** True if the suite's palaces may be in memory when there is room. The suite kills processes, never the machine, so it needs no disk. */
+  /** True if the suite may keep its palaces in memory when there is room. Its tests never cut the power of the machine. */
   inMemory?: boolean;
   /** Returns why the suite cannot run here, or undefined. */
   missing?: (options: RunOptions) => string | undefined;
@@ -77,8 +77,8 @@ const SUITES = STAGES.flat();
 const NEED_BUILD = ["process", "containers", "agents", "install"];
 
 /**
- * Returns why the stack cannot run here. It also names missing system programs, for the real sshd and the foreign mount; .ci/run installs
- * them.
+ * Returns why the stack cannot run here. It also names missing system programs: sshd, and bindfs for a mount of another user's files.
+ * .ci/run installs them.
  */
 function stackMissing({ env }: RunOptions): string | undefined {
   const engine = engineMissing(env);

@@ -115,7 +115,7 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the command that agents start. This first run writes a note, with which later runs start faster.
+  // Runs the command that agents start. Its first run writes a file with which later runs start faster (`note_shim` in node.sh).
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }

@@ -19,7 +19,7 @@ const PERMISSIONS = [
 ];
 const guards = PERMISSIONS.map((name) => `src/broker/${name}.ts`);
 const filesIn = (folder: string): string[] => globSync(`${folder}/**/*.ts`).toSorted();
-/** Files of each room to mutate. */
+/** Files to mutate, in named groups. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   broker: filesIn("src/broker").filter((file) => !guards.includes(file)),
   ledger: filesIn("src/memory/ledger"),

@@ -83,11 +83,11 @@ function linesIn(folder: string): Record<string, number[]> {
   return Object.fromEntries(Object.entries(lines).map(([path, found]) => [path, [...found].toSorted((a, b) => a - b)]));
 }
 
-/** Returns the lines whose first letter has run. Node removes the types without moving the rest. */
+/** Returns the lines whose first letter has run. Node replaces types by blanks, so all other letters keep their positions. */
 function linesRun(source: string, functions: Script["functions"]): number[] {
   const ranges = functions.flatMap((one) => one.ranges);
   const hasRun = new Uint8Array(source.length);
-  // An inner range counts more than the range around it.
+  // An inner range overrides the range around it, so longer ranges come first.
   const length = (range: Range): number => range.endOffset - range.startOffset;
   for (const range of ranges.toSorted((a, b) => length(b) - length(a)))
     hasRun.fill(range.count > 0 ? 1 : 0, range.startOffset, range.endOffset);

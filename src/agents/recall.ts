@@ -13,7 +13,7 @@ export async function recallText(client: Client, prompt: string, maxBytes: numbe
   const query = searchedPart(prompt.trim());
   if (asksNothing(query)) return "";
   const answer = await client.callTool("mempalace_search", { query, limit: HITS });
-  // A hit without a similarity was found only by words. For such a search, words such as `who` and `was` ask nothing.
+  // If a hit has no similarity, the search used only words. Then a query of words such as `who` and `was` asks nothing.
   const isAsked = (hit: Record<string, unknown>): boolean => !asksNothing(query, typeof hit["similarity"] !== "number");
   const found: unknown = isRecord(answer) ? answer["results"] : undefined;
   const hits = Array.isArray(found)

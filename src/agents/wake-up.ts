@@ -10,7 +10,7 @@ import type { HarnessSettings } from "../config/harness.ts";
 import { readText } from "../base/regular-file.ts";
 import { fence } from "./fence.ts";
 
-/** Matches the answer for an empty palace. */
+/** Matches the notes that the broker returns for an empty palace. */
 const NO_STORY = /^## L1 — No (?:memories|palace)/;
 const IDENTITY_MAX_CHARS = 4_000;
 

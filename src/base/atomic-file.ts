@@ -89,7 +89,7 @@ export function targetOf(path: string): string {
 /**
  * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
  * stays and its target gets the content. Keeps the file's mode and owner if none are given. Writes in place a file that is mounted alone,
- * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; the file system's.
+ * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; file system errors.
  */
 export function writeUserFile(
   path: string,
@@ -146,7 +146,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/** Replaces a small file atomically without syncing: after a power cut it may be empty. Use it for content that is useless by then. */
+/** Replaces a small file atomically without syncing: a power cut may empty it. Use it for content that is useless after a power cut. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -160,7 +160,7 @@ export function replaceFile(path: string, content: string): void {
 
 /**
  * Replaces a small file atomically and syncs it, without holding up the caller's thread. Makes its folder. After a power cut the file has
- * its old content or the new content. Errors: the file system's.
+ * its old content or the new content. Errors: file system errors.
  */
 export async function replaceLater(path: string, content: string): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;

@@ -23,7 +23,7 @@ export async function leave(code: number, timeoutMs?: number): Promise<never> {
   process.exit(code);
 }
 
-/** Resolves when the stream is flushed, or when its reader is gone. A failed write has already called the listeners of `error`. */
+/** Resolves when the stream is flushed or its reader is gone. Ignores a failed write, which calls the listeners of `error`. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) setImmediate(resolve);

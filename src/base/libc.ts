@@ -1,7 +1,7 @@
 /**
- * Calls the C library for services that Node lacks: a lock that ends with its process, the peer of a UNIX socket, a pipe without a reader,
- * and the return of freed memory to the system. koffi (FFI) takes about 100 ms to load, so a command loads this file only if it needs it.
- * Source: engine.md 9 (our lock conflicts with Python's flock, but not with fcntl locks).
+ * Calls the C library for services that Node lacks: a lock that ends with its process, the user at the other end of a UNIX socket, whether
+ * a pipe has a reader, and the return of freed memory to the system. koffi (FFI) takes about 100 ms to load, so a command loads this file
+ * only if it needs it. Source: engine.md 9 (our lock conflicts with Python's flock, but not with fcntl locks).
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";

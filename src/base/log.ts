@@ -16,7 +16,7 @@ export type Log = {
 /** Maximum length of a field, characters; a stack trace fits. */
 const FIELD_MAX = 4_000;
 
-/** Makes a log. `write` gets one line with its line feed and must not throw: a full disk may lose log lines and nothing else. */
+/** Makes a log. `write` gets one line with its line feed. It must not throw, so that a full disk costs nothing but log lines. */
 export function createLog(write: (line: string) => void, level: LogLevel): Log {
   const from = LOG_LEVELS.indexOf(level);
   const at =

@@ -21,7 +21,7 @@ type RequestOptions = {
   /** Time limit, ms; 0 means none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Called when the time is over. Without it, only the call fails. */
+  /** Called when the time is over. Without this function, only the call fails. */
   onLate?: (error: Error) => void;
 };
 

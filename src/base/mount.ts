@@ -27,7 +27,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** Returns false for FUSE, folders shared with virtual machines and the like: the other machine does not see locks on such a mount. */
+/** Returns false for FUSE, folders shared with virtual machines and the like: programs at the other end do not see our locks. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

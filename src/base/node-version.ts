@@ -1,4 +1,4 @@
-/** Refuses an older Node with one sentence instead of a stack trace. Every executable imports this file first. Runs on Node 18. */
+/** Refuses a too old Node with one sentence instead of a stack trace. Every executable imports this file first. It runs on Node 18. */
 const NEEDED = 24;
 
 if (Number(process.versions.node.split(".", 1)[0]) < NEEDED) {

@@ -56,8 +56,8 @@ export function clearStopped(paths: MarkPaths): void {
 // --- starting: the client that makes the file starts a broker, the other clients wait for it ---
 
 /**
- * Makes the file `starting`; returns false if another client has made it. A client that died left a file that is older than `staleMs`, or
- * one dated in the future, because clocks may be set back.
+ * Makes the file `starting`; returns false if another client has made it. First removes the file of a client that died: it is older than
+ * `staleMs`, or dated in the future because the clock was set back.
  */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
@@ -103,7 +103,7 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a permanent broker requests the palace; the file is in the palace's folder, so brokers in other containers see it ---
+// --- a permanent broker asks another broker to leave; its file is in the palace's folder, so brokers in other containers see it ---
 
 /** Age after which a request has no effect. A waiting broker renews its request; an old request comes from a broker that gave up. */
 const WANTED_MS = 5_000;
@@ -119,7 +119,7 @@ export function isWanted(file: string): boolean {
 
 // --- the engine that served the palace last ---
 
-/** Records the engine in the state folder, not beside the palace: we run this command, and a palace may come from somebody else. */
+/** Records the engine in the state folder, not beside the palace: it may be a command to run, and others may have made the palace. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

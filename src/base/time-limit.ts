@@ -1,4 +1,4 @@
-/** Returns the work's value, or undefined after `timeoutMs`; the work then continues, but we ignore its result. Errors: the work's. */
+/** Returns the work's value, or undefined after `timeoutMs`; the work continues, but we ignore its result. Errors: the work's errors. */
 import { type Clock, SYSTEM_CLOCK, type Timer } from "./clock.ts";
 
 export async function within<T>(

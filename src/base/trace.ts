@@ -35,7 +35,7 @@ export type TraceParent = { traceId: string; spanId: string; flags: number };
 const TRACEPARENT_MAX = 256;
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Name of the key of `_meta` and, in upper case, of the variable with the parent span. Source: MCP SEP-414, W3C Trace Context. */
+/** Key of `_meta` with the parent span. The environment variable has this name in upper case. Source: MCP SEP-414, W3C Trace Context. */
 export const TRACEPARENT_META = "traceparent";
 export const TRACESTATE_META = "tracestate";
 

@@ -23,7 +23,7 @@ export function isMoment(value: unknown): value is Moment {
 
 /**
  * Returns the time between two moments, ms, and never more than really passed. If the machine was restarted, only its clock shows how long
- * it was off, and the clock may be wrong. So the time off counts for at most `offMaxMs`, and for at most the uptime before.
+ * it was off, and the clock may be wrong. So the time off counts for at most `offMaxMs`, and for at most the uptime at `since`.
  */
 export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);

@@ -13,7 +13,7 @@ const END = /\s|"[\]},:]/;
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;
   const parts = text.split(SCHEME);
-  // At even indexes `parts` has texts, at odd indexes the scheme before the next text.
+  // `parts` alternates between texts (even indexes) and the scheme of the URL with which the next text begins (odd indexes).
   return parts.map((part, at) => (at > 0 && at % 2 === 0 ? hidden(parts[at - 1] ?? "", part) : part)).join("");
 }
 

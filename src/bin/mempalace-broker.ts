@@ -120,7 +120,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
-      // A holder whose door is closed is about to exit; this broker then takes its place.
+      // Gives up if the holder of the lock answers. If it does not, it is about to exit, and this broker then takes its place.
       else if (await isServed(config)) deadline = 0;
       if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });

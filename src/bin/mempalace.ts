@@ -10,7 +10,7 @@ import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
 import { endIfUnwritable, reportError, type Verb } from "../cli/define-verb.ts";
 
-/** Version that unchanged skills and scripts may expect. */
+/** MemPalace's version for `--version`, because skills and scripts that were written for MemPalace may expect it. */
 const UPSTREAM = "3.11.0";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -80,7 +80,7 @@ function tell(line: string, argv: readonly string[]): void {
   if (!hasFlag(argv, "--json")) process.stderr.write(`palace: ${line}\n`);
 }
 
-/** Returns the error with a suggestion, which repeats the typed words if the verb takes some. */
+/** Returns the error for an unknown verb, with a suggested command. If that command takes words, the suggestion repeats the typed words. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
   const meant = synonym?.means ?? nearestVerb(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
@@ -88,7 +88,7 @@ function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly 
   return wrongUsage(`there is no verb ${verb}`, call === undefined ? "run `palace help`" : didYouMean(call));
 }
 
-/** Adds a suggestion to the error of a verb that was called with a mistyped subverb; returns any other error unchanged. */
+/** Adds a suggestion to the error for a mistyped subverb; returns any other error unchanged. */
 function withNearSub(
   error: unknown,
   { call, parts, argv }: { call: string; parts: Verb; argv: readonly string[] },

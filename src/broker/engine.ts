@@ -44,7 +44,7 @@ export type PalaceStatus = Pick<
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
 >;
 
-/** Returns the status of a palace that this broker does not have open, without the queue. `detail`: the reason. */
+/** Returns the status, without the queue, of a palace that this broker does not have open. `detail`: the reason. */
 export function emptyPalace(
   detail: string,
   modelState: PalaceStatus["search"]["modelState"],

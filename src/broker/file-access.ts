@@ -14,15 +14,15 @@ export function seesAll({ door, role }: Peer): boolean {
 }
 
 /**
- * Decides by the path's spelling; isReallyOpened checks links. Refuses a path with "..": after a link, ".." leads to another folder than
- * the spelling shows.
+ * Returns true if the spelling of the path is inside an opened folder; isReallyOpened checks links. Refuses a path with "..": after a link,
+ * ".." leads to another folder than the spelling shows.
  */
 export function isOpened(path: string, roots: readonly string[]): boolean {
   if (!canBePath(path) || path.split("/").includes("..")) return false;
   return roots.some((root) => isInside(resolve(path), resolve(root)));
 }
 
-/** Decides for a `path` whose links are resolved. */
+/** Returns true if `path`, whose links are resolved, is inside an opened folder. */
 export function isReallyOpened(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isInside(path, realPath(root) ?? resolve(root)));
 }

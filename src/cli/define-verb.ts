@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<Place | "writing", string>> = {
   any: "",
 };
 
-/** Types for one option in the notation of `options`: its name, and its definition for `parseArgs`. */
+/** Types of the result of `options`: each option's name, and its definition for `parseArgs`. */
 type Words<S extends string> = S extends `${infer One} ${infer More}` ? One | Words<More> : S;
 type NameOf<S extends string> = S extends `${infer N}=${string}` ? NameOf<N> : S extends `${infer N}|${string}` ? N : S;
 type OptionOf<S extends string> = S extends `${string}=...`

@@ -14,8 +14,8 @@ const HOST_TAGS = [
 ];
 
 /**
- * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer,
- * from the host. `testCommands`: the user's setting. `isWhole`: the transcript contains the results of all tools.
+ * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer, from
+ * the host. `testCommands`: beginnings of the user's own test commands. `isWhole`: the transcript contains the results of all tools.
  */
 export function lastExchange(
   transcript: string,

@@ -8,7 +8,7 @@ import type { Env } from "../../config/env.ts";
  */
 type Detached = { env: Env; log: (line: string) => void; problem: string; input?: string; onExit?: () => void };
 
-/** Runs a command; resolves when it has read all of `input`. Never throws. */
+/** Runs a command; resolves when the command has read all of `input`. Never throws. */
 export function detach(
   [command = "", ...args]: readonly string[],
   { env, log, problem, input = "", onExit = () => {} }: Detached,

@@ -14,12 +14,12 @@ import { detach } from "./detach.ts";
 
 /** Time that a hook may take to exit after its limit, and to read its input, ms. */
 const GRACE_MS = 1_000;
-/** Maximum wait for the wake-up text, ms. It may arrive after the first turn. */
+/** Maximum wait for the wake-up text, ms. The text may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
 /** Maximum number of characters of an answer, more than a quoted text can have. */
 const OUTPUT_MAX_CHARS = 131_072;
 
-/** Hook to run. `cwd`: the project's folder, if this process runs in another one. */
+/** Hook to run. `cwd`: the project's folder, if this process runs in another folder. */
 export type Hook = {
   argv: readonly string[];
   env: Env;
@@ -81,13 +81,13 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
 /** Texts of the memory for a prompt: the question about the outcome of the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, except for a summary. */
+/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, of which a summary remains. */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
 /**
- * Begins a turn after the session's last exchange is stored, because the broker takes a turn that begins for the answer to that exchange. If
- * storing the exchange takes more than half of the time for a turn, returns no texts and lets the broker miss the beginning.
+ * Begins a turn. First waits until the session's last exchange is stored, because the broker takes the prompt for the user's reaction to
+ * the newest stored exchange. If storing takes over half of a turn's time, returns no texts and does not report the turn to the broker.
  */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = nameOf(session);

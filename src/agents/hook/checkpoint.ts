@@ -14,7 +14,7 @@ import { orElse } from "../../base/or-else.ts";
 /** Number of the user's messages between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
 
-/** Time that a session's count is kept. A session that continues after that gets an entry at once. */
+/** Time that a session's count is kept. A session that continues later gets an entry at its next pause. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
@@ -23,7 +23,7 @@ const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
   config: Config;
-  /** Folder of the counts. */
+  /** Folder of the files with the counts. */
   stateDir: string;
   /** Owner of the diary. */
   agent: string;
@@ -48,8 +48,8 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
 }
 
 /**
- * Writes the diary entry, then the count of its messages. After a kill in between, the next run sends the entry again. The broker knows its
- * key. Errors: the broker's errors.
+ * Writes the diary entry, then the count of its messages. After a kill in between, the next run sends the entry again, and the broker
+ * recognises its idempotency key. Errors: the broker's errors.
  */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;

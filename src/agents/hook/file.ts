@@ -1,7 +1,7 @@
 /**
  * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
- * A process that starts meanwhile leaves a mark, so that the session's end is not lost. A mark stays until the session is filed. If a process
- * is killed or interrupted before, the next process of the palace files that session, too.
+ * Every process first leaves a mark (a file), which stays until the session is filed. So the running process also files what a later
+ * process would have filed. If a process is killed or interrupted, the next process of the palace files that session, too.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -21,7 +21,7 @@ import { hear, sessionName, type Talk } from "./talk.ts";
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
 /** Maximum number of times that a session is tried again after a kill. A session whose filing needs too much memory fails each time. */
 const TRIES_MAX = 3;
-/** Endings of a session's marks: handed over, and being filed. */
+/** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
 const DUE = ".due";
 const DOING = ".doing";
 
@@ -31,7 +31,7 @@ type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", st
 /** Error of `mineSession` after a signal: the session is not filed yet. */
 export class Interrupted extends Error {}
 
-/** Files a session, and the sessions of processes that were killed. Never throws: the next call tries again. */
+/** Files a session, and the sessions of processes that were killed. Never throws: after an error, the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
@@ -51,7 +51,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Files a marked session, unless another process does. Logs its error. Errors: Interrupted. */
+/** Files a marked session, unless another process is filing it. Logs an error instead of throwing it, except Interrupted. */
 async function fileMarked(scene: Scene, path: string, { from, session, agent }: Mark): Promise<void> {
   const { config, log, host } = scene;
   try {
@@ -66,7 +66,7 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
   }
 }
 
-/** Returns the marks of this palace's sessions that this process can find. Removes old files. */
+/** Returns the marks of this palace's sessions that this process can find. Also removes old files of the folder. */
 function leftMarks(folder: string, { home, places }: Mark): Map<string, Mark> {
   removeLeftovers(folder);
   removeOld(folder, MARK_MAX_MS);
@@ -85,7 +85,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
   return [from, session, agent].every((field) => typeof field === "string");
 }
 
-/** Repeats the work while other processes ask for it, also after an error; returns at once if another does it. Errors: the last run's. */
+/** Repeats the work while new marks appear, even after an error. Returns at once if another process works. Errors: the last run's. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);
@@ -99,7 +99,7 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
     faultPoint("filing.held");
     try {
       while (isMarked()) {
-        // A mark that appears during the work is another file.
+        // A mark that appears during the work has the first name again, so that the removal below does not remove it.
         if (existsSync(due)) renameSync(due, doing);
         else if (!mayTryAgain(doing)) break;
         faultPoint("filing.begun");

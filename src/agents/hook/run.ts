@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook`: the text at a session's start, the texts beside a prompt, the filing of the exchange that has ended, and its
- * judgment. Each hook returns its answer, which may be empty; errors go to the log.
+ * Implements `palace hook`: the text at a session's start, the texts that are added to a prompt, the filing of the exchange that has ended,
+ * and its judgment. Each hook returns its answer, which may be empty; errors go to the log.
  */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,15 +33,15 @@ const LEAVING_MS = 50;
 /** Maximum wait for a transcript that is still being written, and the pause between two reads. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Number of bytes to read from the end of a transcript. The last exchange is there. */
+/** Number of bytes to read from the end of a transcript. They contain the last exchange. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
-/** Time to offer an exchange to a broker before it is spooled. The offer begins while the transcript may be incomplete. */
+/** Maximum time to offer an exchange to a broker before it is spooled. This time includes the wait for an incomplete transcript. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook. A session is filed even if the start of the process takes a second. */
+/** Minimum time for a hook's work, even if the process begins after its time limit, so that the session is filed anyway. */
 const WORK_MIN_MS = 250;
-/** Maximum value of `--within`. The agent does not wait that long: it gets the text with its next prompt. */
+/** Maximum value of `--within`. The agent does not wait for a slower hook: it gets the text with its next prompt. */
 const WITHIN_MAX_MS = 60_000;
 /** Maximum time to store an exchange; no agent waits for that. */
 const EXCHANGE_MAX_MS = 30_000;
@@ -118,7 +118,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // If both texts are empty (a late answer, say), the agent was not shown anything, so we keep the note.
+  // If both texts are empty (a late answer, say), the agent was not shown anything, so the session still counts as compacted.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -129,7 +129,7 @@ async function wakeUp(scene: Scene, { session, resumed, cwd = "" }: Values): Pro
   if (!settings.wakeUp) return "";
   if (resumed === true) return session === undefined ? "" : (keptNote(config, "wake-up", session) ?? "");
   const names = projectNames(cwd, config.model.userHome);
-  // In a diary's wing, the project's name follows `wing_`.
+  // The wing of a diary has the project's name after `wing_`.
   const project = names.flatMap((name) => [name, `wing_${name}`]);
   const text = (await withHookClient(scene, (client) => wakeUpText({ config, settings, client, project }))) ?? "";
   if (session !== undefined && text !== "") keepNote(config, "wake-up", session, text);
@@ -141,8 +141,8 @@ function turnOf({ session, cwd }: HookInput): Turn {
 }
 
 /**
- * Asks for the texts beside a prompt: the memories ranked by outcomes with the question for scores, and with `canRecall` the drawers that
- * match. Returns undefined if both are off or the palace does not exist.
+ * Asks for the texts to add to a prompt: the memories ranked by outcomes with the question for scores, and with `canRecall` the drawers
+ * that match. Returns undefined if both are off or the palace does not exist.
  */
 async function tell(
   scene: Timed,

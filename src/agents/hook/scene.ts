@@ -10,7 +10,7 @@ export type Host = Readonly<{
   hasPalace: (config: Config) => boolean;
   /** Files the new part of a session. Errors: any error that prevented this. */
   mineSession: (config: Config, harness: string, session: string) => Promise<void>;
-  /** Returns the user's messages in a session of opencode; undefined if the session is deleted. Errors: opencode's database's. */
+  /** Returns the user's messages in a session of opencode; undefined if the session is deleted. Errors: errors of opencode's database. */
   saidInOpencode: (config: Config, session: string) => Promise<{ texts: string[]; wing: string } | undefined>;
 }>;
 

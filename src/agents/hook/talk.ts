@@ -18,7 +18,7 @@ export type Talk = {
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Length above which a word counts as unusually long, and may be a key. */
+/** Length above which a word counts as unusually long. Such a word may be a secret key. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
@@ -67,7 +67,7 @@ export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
-/** Cuts a text, but not inside a long word, which may be a key: no pattern recognises half of a key. */
+/** Cuts a text, but not inside a long word. Such a word may be a secret key, and our patterns do not recognise half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);

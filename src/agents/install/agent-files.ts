@@ -37,7 +37,7 @@ export type RowParts = { places: AgentPlaces; launch: Launch; shipped: string };
 
 const MISSING = "not in this package; in a clone: npm run build";
 const SERVER = "mempalace";
-/** Permission rule for all tools of our server: a headless Claude Code refuses every call without it. */
+/** Permission rule for all tools of our server. Without this rule, a headless Claude Code refuses every call. */
 const CLAUDE_TOOLS = `mcp__${SERVER}`;
 const OPENCODE_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n';
 const UNSURE = "the version of opencode is unknown: this is the form of opencode 1, which opencode 2 reads too";
@@ -125,7 +125,7 @@ function folderOf(agent: AgentName, places: AgentPlaces): string {
   return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
 }
 
-/** Returns true for a file of the profile in `places`: an agent may have several folders of settings. */
+/** Returns true for a file in the agent's settings folder that `places` names. An agent may have several such folders (profiles). */
 export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
   const folder = folderOf(agent, places);
   return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);
@@ -169,8 +169,8 @@ function copyRow(from: string, path: string): Row {
 }
 
 /**
- * Returns the row of an extension. The file contains the command that starts our programs: the extension's folder has none of our other
- * files, and the agent's PATH may not have our programs.
+ * Returns the row of an extension. The extension's file contains the command that starts our programs: the extension's folder has none of
+ * our other files, and the agent's PATH may not have our programs.
  */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);

@@ -90,7 +90,7 @@ function removeBackups({ target, next }: Change): void {
 }
 
 function putBack({ target, kind, current, next }: Change): void {
-  // Keeps a file that the agent has written since.
+  // Keeps a file that the agent has changed since we wrote it.
   if (kind !== "folder" && !isContent(target, next)) return;
   try {
     if (kind === "folder") rmdirSync(target);

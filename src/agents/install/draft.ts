@@ -61,7 +61,7 @@ export class Draft {
     this.#apply([{ from: value.offset, to: value.offset + value.length, put: source }]);
   }
 
-  /** Formats a value with the indentation of that node. */
+  /** Formats a value with the indentation of the node `at`. */
   source(at: Node, value: unknown): string {
     const { eol, unit, base } = layoutOf(this.#text, at);
     return JSON.stringify(value, null, unit).replaceAll("\n", eol + base);

@@ -71,7 +71,7 @@ function nearestFolder(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : nearestFolder(dirname(path));
 }
 
-/** Writes a file; `beforeRename` may throw to stop it. Errors: as `beforeRename`; STORE_DISK_FULL, _READ_ONLY. */
+/** Writes a file; `beforeRename` may throw to stop it. Errors: the error of `beforeRename`; STORE_DISK_FULL, STORE_READ_ONLY. */
 export function putFile(target: string, content: Buffer, beforeRename: () => void = () => {}): void {
   let veto: unknown;
   try {

@@ -64,9 +64,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/**
- * Returns the offset at which the blanks before a member begin. Keeps the line end of a preceding comment, unless another line end follows.
- */
+/** Returns the offset at which the blanks before a member begin. Keeps a preceding comment's line end, unless another line end follows. */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;

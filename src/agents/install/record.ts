@@ -36,7 +36,7 @@ export const hashOf = (content: Buffer): string => createHash("sha256").update(c
 export class InstallState {
   readonly #folder: string;
 
-  /** Opens the store. `stateDir`: our folder in the user's state. */
+  /** Opens the folder of the records. `stateDir`: our folder in the user's state. */
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "install");
   }

@@ -21,16 +21,16 @@ import { Turns } from "./turns.ts";
 /** Text for the model that summarizes a session. */
 export const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** Maximum wait for opencode's answer about a session; the answer comes from the same process. */
+/** Maximum wait for opencode's answer about a session. The answer comes from the same process, so it is usually quick. */
 export const LOOK_MAX_MS = 500;
 
-/** Wake-up text of a session. Every request gets the text of the first request, so that prompt caches work. */
+/** Wake-up text of a session. `isFixed`: a request has got it. Later requests get the same text, so that prompt caches work. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
 /** Asks opencode for a session; returns undefined for an unknown session. */
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
 
-/** `cwd`: the project's folder, if the process runs in another one. */
+/** `cwd`: the project's folder, if the process runs in another folder. */
 export type MemoryParts = { env: Env; find?: Find | undefined; cwd?: string | undefined };
 
 const sessionOf = (id: string): Session => ({ harness: "opencode", id });
@@ -68,7 +68,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets no wake-up text, because its caller gives it the task. The parent session includes it. */
+  /** Notes a new session. A subagent gets no wake-up text: its caller gives it the task. The parent session includes its messages. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);
@@ -126,7 +126,7 @@ export class Memory {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }
 
-  /** Files the session. The next prompt may show memories again, because the summary drops them. */
+  /** Files the session, which opencode is about to summarize. The next prompt may show memories again, because the summary drops them. */
   compacting(id: string): void {
     this.turns.compacted(id);
     this.#unfiled.add(id);

@@ -20,7 +20,7 @@ export default {
     return Promise.resolve(firstHooks(input, process.env));
   },
 
-  /** Serves opencode 2. opencode 1.18 also calls this function, before or after `server`; it then does nothing. */
+  /** Serves opencode 2. opencode 1.18 also calls this function, before or after `server`; the function then does nothing. */
   setup(context: unknown): Promise<() => Promise<void>> {
     if (!isSecond(context)) return Promise.resolve(() => Promise.resolve());
     return serveSecond(context, process.env, () => marks[SERVED] === true);

@@ -74,11 +74,11 @@ export class Turns {
   }
 
   /**
-   * Stores the texts for a message. If the agent no longer sees its texts, drops them: the new texts may repeat older ones, before messages
-   * that a compaction has kept.
+   * Stores the texts for a message. If the agent no longer sees earlier texts of the session, drops them: messages that a compaction has
+   * kept would show the same memories again, next to the new texts.
    */
   tell(session: string, message: string, beside: Beside): void {
-    // If both texts are empty (a late answer, say), the agent was not shown anything.
+    // If both texts are empty (a late answer, say), the agent was not shown anything, so its state does not change.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);

@@ -91,7 +91,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // If `told` is empty (a late answer, for example), the agent was not shown anything.
+    // If `told` is empty (a late answer, for example), the agent was not shown anything, so the session still counts as compacted.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -110,7 +110,7 @@ export default function palace(pi: Pi): void {
     await endTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, said);
   });
   on("agent_start", () => Promise.resolve(started.resolve()));
-  // The summary may have dropped the wake-up text.
+  // Gives the session its wake-up text again, which the summary may have dropped.
   on("session_compact", (_event, ctx) => {
     isCompacted = true;
     if (settings.wakeUp) due = owe(ctx.sessionManager.getSessionId());

@@ -1,4 +1,4 @@
-/** Recognises commands that ask a question, so that their failure means "no". Pure. Used by `command.ts`. */
+/** Recognises commands that ask a question: if such a command fails, it has answered "no". Pure. Used by `command.ts`. */
 import { type Command, commandOf } from "./shell.ts";
 
 /** Commands for which exit code 1 means "no"; any other code except 0 is an error. */
@@ -12,7 +12,7 @@ const VERB =
   /^(?:(?:status|show|view|list|ls|get|inspect|info|describe|exists|has|search|outdated|whoami|ps|top|exec|show-ref|rev-parse|ls-files|ls-remote|ls-tree|check-ignore|check-attr|cat-file|symbolic-ref)$|is-|has-|get-)/;
 const OPTION = / (?:--is-\S*|--exit-code|--exit-status|-detailed-exitcode|--contains)(?: |$)/;
 const GIT_OPTION = / (?:--get|--quiet|--verify)(?: |$)/;
-/** Interpreters. We do not read the program on their command line, so it may also ask a question. */
+/** Interpreters. We do not read the program on their command line, so we assume that it may ask a question. */
 const INTERPRETER = /^(?:bash|sh|zsh|node|python3?|perl|ruby)$/;
 
 export function answersNo({ call }: Command, exit: number): boolean {

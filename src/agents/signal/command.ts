@@ -36,7 +36,7 @@ const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
 /** Matches the names that a failed change of folder prints. In some shells zoxide replaces `cd`. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
-/** Reads the signals of a command line. `named`: beginnings of commands that the user calls tests. */
+/** Reads the signals of a command line. `named`: beginnings of the user's own test commands. */
 export function readCommand(line: string, { exit, output }: Ended, named: readonly string[] = []): Told {
   const told: Told = { tests: undefined, hasFailed: false, hasReverted: false };
   const [options = ""] = SETS.exec(line) ?? [];
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if this command cannot be the reason for `exit`, except by failed tests. `isThere`: all folder changes succeeded. */
+/** Returns true if `exit` cannot come from this command, unless its tests failed. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;
@@ -78,7 +78,7 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 
 /**
  * Returns true if each folder change of the line has surely succeeded. A failed change prints the name of its command, and no later command
- * runs. So if the commands before it print nothing, output without such a name comes from a command after the changes.
+ * runs. So if the commands before the folder changes print nothing, output without such a name comes from a command after the changes.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

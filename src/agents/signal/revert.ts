@@ -13,7 +13,7 @@ const BACK = new RegExp(
     String.raw`reset(?: (?:-q|--quiet|${COMMIT}))* --hard(?: (?:-q|--quiet|${COMMIT}))*`,
   ].join("|")})$`,
 );
-/** Matches Git commands that do not change the effect of a revert, whether they run before or after it. */
+/** Git commands that may run before a revert (BEFORE) or after it (BEHIND) without changing its effect. */
 const BEFORE = /^(?:status|diff|log|show|clean)$/;
 const BEHIND = /^(?:status|diff|log|show|clean|add|commit|push)$/;
 

@@ -3,7 +3,7 @@
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
   prefix: string;
-  /** Program and arguments, with one space between them. A space in a quoted word is an underscore. */
+  /** Program and arguments, with one space between them. A space in a quoted word becomes an underscore. */
   call: string;
   /** Last part of the program's path; empty for an assignment. */
   name: string;
@@ -26,7 +26,7 @@ const TOKEN = new RegExp(
   "gy",
 );
 const QUOTED = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g;
-/** Redirections that never fail: to a file without a folder, or in a folder that always exists. */
+/** Redirections that never fail: to a file in the working directory, or in a folder that always exists. */
 const SAFE = /^[\d&]*(?:>[>&|]?(?:[^/]*$|\/tmp\/)|[<>]+[&|]?\/dev\/)/;
 
 /** Makes a pattern for options; the options in `withWord` have a value. The pattern matches in one way only, in linear time. */
@@ -49,7 +49,7 @@ const PREFIX = new RegExp(
 export function readCommands(line: string): Step[] | undefined {
   const steps: Step[] = [];
   let [words, redirect, mayNotStart, end]: [string[], string, boolean, number] = [[], "", false, 0];
-  // The line may be one group, `(cd x && y)`. A comment may contain the closing parenthesis.
+  // Removes the parentheses of a line that is one group, `(cd x && y)`. With a `#`, the last one may be in a comment.
   const text = line.length > LINE_MAX ? "" : `${line.trim().replace(/^\(([^#]*)\)$/, "$1")}\n`;
   for (const { 0: token, groups: { word, operator, ...more } = {} } of text.matchAll(TOKEN)) {
     end += token.length;

@@ -23,12 +23,12 @@ export function stepOf(tool: unknown, input: unknown, ended: Ended | undefined):
   return { kind: "ran", command, ...ended };
 }
 
-/** Returns the signals of the steps. The last run of tests decides, even if it is unclear. `testCommands`: the user's setting. */
+/** Returns the steps' signals. The last run of tests decides, even if unclear. `testCommands`: beginnings of the user's test commands. */
 export function signalsOf(steps: readonly Step[], testCommands: readonly string[]): HostSignal[] {
   const told = steps.map((step) => (step.kind === "ran" ? readCommand(step.command, step, testCommands) : undefined));
   const tests = told.findLast((one) => one?.tests !== undefined)?.tests;
   const last = told.findLast((one) => one !== undefined);
-  // A revert after a change in the same turn may undo only that change.
+  // A revert after a change in the same turn may undo only that change, so it does not count.
   const firstEdit = steps.findIndex(({ kind }) => kind === "edited");
   const hasReverted = told.slice(0, firstEdit === -1 ? undefined : firstEdit).some((one) => one?.hasReverted === true);
   return [

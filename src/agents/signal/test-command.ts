@@ -21,8 +21,8 @@ const OPTIONS = options(
 const WORDS = options("-[CfjxpWoIl]|--directory|--file|--task", "");
 
 /**
- * Columns, each a list: programs; arguments with which they run tests (none: any; after `...`: at any place); options with which they run
- * no tests (`-[hv]`: `-h` or `-v`, also among other letters); exit codes that do not mean a failed test.
+ * Each row has up to four texts: programs; arguments that run tests ("" means any, and after `...` they may be at any place); options that
+ * run no tests (`-[hv]` means `-h` or `-v`, also among other letters); exit codes that do not mean a failed test.
  */
 const RUNNERS = [
   ["vitest jest rspec", "", "-[hv]"],
@@ -52,7 +52,7 @@ const RUNNERS = [
   shows: shows.split(" ").map((one) => new RegExp(one.endsWith("]") ? `^-\\w*${one.slice(1)}` : `^${one}$`)),
   codes: codes.split(" ").map(Number),
 }));
-/** Matches a first argument with which the runners that accept any argument run no tests. */
+/** Matches first arguments that run no tests, for the runners that accept any argument. */
 const OTHER = after(OPTIONS, "help|list|init|bench|related|debug|reset-cache");
 const IS_FILE = new RegExp(`^(?:${FILE})(?: |$)`);
 /** Matches options that list, show or prepare tests, or pass without any test: `--collect-only`, `--listTests`, `-run '^$'`. */
@@ -67,7 +67,7 @@ const SHOWS = new RegExp(
 /** A test command. `runs`: false if it only lists, shows or prepares tests. `codes`: exit codes that do not mean a failed test. */
 export type TestCommand = Readonly<{ runs: boolean; codes: readonly number[] }>;
 
-/** Returns the test command; undefined for other commands. `named`: beginnings of commands that the user calls tests. */
+/** Returns the test command; undefined for other commands. `named`: beginnings of the user's own test commands. */
 export function testOf({ prefix, call, name, args }: Command, named: readonly string[]): TestCommand | undefined {
   const known = name.replace(/^python[\d.]+$/, "python");
   const runner = RUNNERS.find((one) => one.names.includes(known) && (one.hasAny || one.runs.test(`${args} `)));

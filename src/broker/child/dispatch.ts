@@ -160,7 +160,7 @@ export class ChildDispatch {
     const key = isWrite && method === "tools/call" ? keyOf(params) : undefined;
     const first = key === undefined ? undefined : this.#replays.find(key, params);
     if (first !== undefined) {
-      // The first peer may be gone: from now on the call belongs to this peer.
+      // The peer that made the first call may be gone, so the call now belongs to the peer that repeats it.
       Object.assign(first.call, { peerId: peer.id, id: request.id } satisfies Partial<Call>);
       return markReplayed(await first.outcome);
     }
@@ -190,7 +190,7 @@ function insteadOf(method: string): string | undefined {
 
 type Request = { id: RequestId | null; params: Record<string, unknown>; sizeBytes: number; notify: Notify | undefined };
 
-/** Answers the handshake with the child's capabilities, server info and instructions; the first two keep unknown fields. */
+/** Answers the handshake with the child's capabilities and server info, including unknown fields, and with its instructions. */
 function introduce(child: Introduction, asked: unknown): object {
   const { capabilities, serverInfo, instructions } = child;
   return {

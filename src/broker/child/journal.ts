@@ -9,7 +9,7 @@ import type { Log } from "../../base/log.ts";
 
 const BUSY_MAX_MS = 2_000;
 
-/** Rolls back both databases. Requires the child's lock. A palace of another kind has no such files; the child reports any failure. */
+/** Rolls back the journals of both databases. Needs the child's lock. Other palaces have no such files; the child reports any failure. */
 export async function rollBackJournals(palaceDir: string, log: Log): Promise<void> {
   for (const name of ["chroma.sqlite3", "knowledge_graph.sqlite3"]) {
     const file = join(palaceDir, name);

@@ -89,8 +89,8 @@ export class Session {
   }
 
   /**
-   * Tells the child to cancel the running call, but not our own requests. The child may still answer the call, or never answer it. The
-   * answer to a ping shows that the child is free again.
+   * Tells the child to cancel the running call. Our own requests, such as a ping, continue. The child may still answer the call, or never
+   * answer it. The answer to a ping shows that the child is free again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {

@@ -56,7 +56,7 @@ export class Supervisor {
     return this.#state === "ready" ? this.#session : undefined;
   }
 
-  /** Last introduction of a child; the next child is the same program. */
+  /** Last introduction of a child. It is valid for the next child, too, which runs the same program. */
   get introduction(): Introduction | undefined {
     return this.#introduction;
   }
@@ -190,7 +190,7 @@ export class Supervisor {
     } catch (error) {
       if (session !== undefined && this.#session === session) {
         this.#note(asUnavailable(error, config.argv[0], session.process.lastWords));
-        // The child's exit schedules the next child.
+        // When the child exits, the handler of its exit schedules the next child.
         await session.process.kill();
       } else if (session === undefined) {
         this.#note(asUnavailable(error, config.argv[0], ""));
@@ -228,7 +228,7 @@ export class Supervisor {
     if (this.#failures >= FAILURES_MAX) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // A timer may fire slightly too early, so the pause ends here.
+      // A timer may fire slightly too early, so this line ends the pause.
       this.#nextStartMs = 0;
       this.wake();
     }, pauseMs);

@@ -56,7 +56,7 @@ export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlie
   return ready();
 }
 
-/** Reads the palace in this peer's turn and after this peer's earlier writes. Errors: as palaceAfterWrites, and those of `answer`. */
+/** Reads the palace in this peer's turn and after this peer's earlier writes. Errors: as palaceAfterWrites, and the errors of `answer`. */
 export async function inTurn<T>(
   dependencies: MethodsDependencies,
   call: Call,

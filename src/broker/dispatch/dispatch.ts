@@ -157,7 +157,7 @@ async function carryOut(
   return { value, replayed: false };
 }
 
-/** Prepares a write and queues it with the findings of the preparation, the sender and the time. */
+/** Prepares a write, and queues it with the result of the preparation, the sender and the time. */
 export async function submit(
   dependencies: MethodsDependencies,
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
@@ -209,7 +209,7 @@ export async function submit(
   return { value: outcome.value, replayed };
 }
 
-/** Submits a write. If it stores nothing (busy, refused, repeated), calls `undo`, so that the next try finds what the preparation took. */
+/** Submits a write. If it stores nothing (busy, refused, repeated), `undo` gives back what the preparation took, for the next try. */
 async function unlessStored(submitted: () => Promise<WriteOutcome>, undo: () => void): Promise<WriteOutcome> {
   let isStored = false;
   try {

@@ -1,6 +1,6 @@
 /**
- * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row sees the
- * same peer's earlier writes; the journal records a `write` row.
+ * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row answers
+ * after the same peer's earlier writes; the journal records the call of a `write` row.
  */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
@@ -93,7 +93,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     redactAnswer(previewCompressed(reads.reader, params), redact),
   ),
   "closet.compress": write("closet.compress"),
-  // Settings that the miner does not send come from this machine.
+  // Uses this machine's settings for thresholds that the miner does not send.
   "link.rebuild": async (dependencies, call) =>
     (await submit(dependencies, "link.rebuild", unwrapped(call), call, dependencies.linkRules())).value,
   "drawer.search": read(async ({ reads }, { params, peer }, { redact, openedRoots, metrics }) => {
@@ -279,7 +279,7 @@ function wingsOf(value: unknown): string[] {
   throw badParams("project must be a list of wings");
 }
 
-/** Returns the parameters without MCP's additions. */
+/** Returns the parameters without MCP's additions (`_meta`). */
 function unwrapped({ params: { _meta, ...params } }: Call): Record<string, unknown> {
   return params;
 }

@@ -12,7 +12,7 @@ import { RpcFailure } from "../../protocol/rpc-error.ts";
 type Waiting = { peer: Peer; sinceMs: number; begin: () => void; refuse: (error: Error) => void };
 type Ticket = { peerId: number; sinceMs: number };
 
-/** Time after which a running read no longer counts, because it then waits for something outside the broker. */
+/** Time after which a running read no longer counts towards the limits, because it then waits for something outside the broker. */
 const COUNTED_MS = 5_000;
 /** Time after which a peer that reads its answers gets a turn, even if other peers have many unread answers. */
 const PATIENCE_MS = 2_000;

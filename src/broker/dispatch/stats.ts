@@ -38,7 +38,7 @@ const UNITS = [
   ["year", "2026".length],
 ] as const;
 
-/** Adds up the days of each period. Omits periods before `sinceMs`, but `total` counts them. Keeps only the newest of too many years. */
+/** Adds up the days of each period. Omits periods before `sinceMs`, but `total` counts them. Keeps at most the newest PERIODS_MAX. */
 export function growthOf(days: readonly { day: string; drawers: number }[], sinceMs: number | null): Growth {
   const undated = days.find(({ day }) => day === "")?.drawers ?? 0;
   const first = sinceMs === null ? "" : localDay(sinceMs);

@@ -1,4 +1,4 @@
-/** Reads the body of a request with the limits of a line on the stream: bytes, depth, UTF-8. */
+/** Reads a request's body with the limits of a message on a stream: number of bytes, depth of the JSON, valid UTF-8. */
 import type { IncomingMessage } from "node:http";
 import { PalaceError } from "../../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";

@@ -29,7 +29,7 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Maximum number of failures in the window that the door answers with a reason. */
+/** Maximum number of failures in one window for which the door states the reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Maximum number of pairs of address and token to remember; a further pair drops the oldest one. */

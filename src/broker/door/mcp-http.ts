@@ -1,6 +1,6 @@
 /**
  * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, for MCP 2026-07-28 and older revisions, without sessions. Every
- * call goes through the same route table as a stream's. The first such request loads this file, because the SDK is large.
+ * call goes through the same route table as the calls of a stream. The first such request loads this file, because the SDK is large.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
@@ -41,7 +41,7 @@ class WireError extends Error {
 
 /** HTTP methods that the SDK answers or refuses itself. It cannot even build a request of another method. */
 const METHODS = ["POST", "GET", "DELETE"];
-/** Requests that need each capability. */
+/** Requests that a client may make of a server with each capability. */
 const METHODS_OF = {
   tools: ["tools/list", "tools/call"],
   resources: ["resources/list", "resources/templates/list", "resources/read"],
@@ -117,7 +117,7 @@ function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, { size
     for (const method of methods)
       server.setRequestHandler(method, ({ params }, { mcpReq: { envelope } }) => {
         const { _meta, ...rest } = (params ?? {}) as { _meta?: object };
-        // The SDK has removed the envelope; the route table expects it as on a stream.
+        // The SDK has moved a part of `_meta` into `envelope`; the route table expects all of it in `_meta`, as on a stream.
         const named = method === "tools/call" && key !== undefined ? { [IDEMPOTENCY_META]: key } : undefined;
         const meta = { ...envelope, ...named, ..._meta };
         return forward(method, { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) }) as never;

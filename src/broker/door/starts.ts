@@ -3,7 +3,7 @@
  * of one peer do not block the others.
  */
 
-/** `startNext` starts one request and returns true if it has more. */
+/** A stream. `startNext` starts one of its requests and returns true if another one waits. */
 export type Starter = { startNext: () => boolean };
 
 const STARTS_A_TURN = 32;

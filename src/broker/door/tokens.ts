@@ -137,7 +137,7 @@ export class TokenBook {
     }
   }
 
-  /** Returns the version of the file. An unreadable file admits nobody, and the broker keeps running. */
+  /** Returns a text that changes with the file. With an unreadable file the broker admits nobody, but keeps running. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -23,7 +23,7 @@ export function makesWay(heldBy: string): boolean {
   return heldBy.endsWith(ON_DEMAND);
 }
 
-/** Reads the text of the lock's last holder. The caller must find out whether that holder still has the lock. */
+/** Returns true if the lock's last holder was a broker on demand. The caller must find out whether that holder still has the lock. */
 export function isHeldOnDemand(file: string): boolean {
   return orElse(() => makesWay(readFileSync(file, "utf8").trim()), false);
 }
@@ -55,7 +55,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
       try {
         return statSync(file, { throwIfNoEntry: false })?.ino === inode;
       } catch {
-        // If the mount fails, the kernel still holds the lock.
+        // A failing mount hides the file, but the kernel still holds the lock.
         return true;
       }
     },

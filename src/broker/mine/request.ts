@@ -22,7 +22,7 @@ export type MineRequest = {
 
 const MODES = ["projects", "convos", "extract"];
 const EXTRACTS = ["exchange", "general"];
-/** Maximum bytes of the words: half of what Linux allows for one argument (MAX_ARG_STRLEN). */
+/** Maximum bytes of agent, wing and include_ignored together: half of what Linux allows for one argument (MAX_ARG_STRLEN). */
 const WORDS_MAX_BYTES = 64 * 1024;
 
 export function refusal(error: string, errorClass?: string, hint?: string): Refusal {

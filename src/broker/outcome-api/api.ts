@@ -46,10 +46,10 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
   };
 }
 
-/** Path that describes the server. It needs no known profile. */
+/** Path that describes the server. A request of this path may name an unknown profile. */
 const HEALTH = "/api/health";
 
-/** Finds the row. Errors: Refused. */
+/** Finds the row of a request. Errors: Refused. */
 function routeOf(request: IncomingMessage): ApiRoute {
   const { pathname } = urlOf(request);
   const route = Object.hasOwn(API_ROUTES, pathname) ? API_ROUTES[pathname] : undefined;
@@ -74,7 +74,7 @@ async function bodyOf(
   throw new Refused(422, [{ loc: ["body"], msg: body.error.message.replace("line", "body"), type: "value_error" }]);
 }
 
-/** Checks the fields. Errors: Refused. */
+/** Checks the fields of a request. Errors: Refused. */
 function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   const result = checkFields(fields, given);
   if ("wrong" in result) throw new Refused(422, result.wrong);

@@ -22,7 +22,7 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
-  /** Returns false for a token that is revoked or expired. Its pages end with it. */
+  /** Returns false for a token that is revoked or expired. The sessions of its pages then end. */
   isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;

@@ -60,7 +60,7 @@ function removeStaged(home: string): void {
   }
 }
 
-/** Checks a backup request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for other machines, because it names a file of this machine. */
+/** Checks a backup request, which may name a file of this machine. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for other machines. */
 export function readBackupRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): BackupRequest {
   const { file = null, goesTo = null, replace, encrypted } = params;
   for (const path of [file, goesTo])

@@ -26,7 +26,7 @@ export class EventWaits {
   #looking: NodeJS.Timeout | undefined;
   #seen: string | undefined;
 
-  /** `version` returns another text after another process has committed. */
+  /** `version`: returns the version of the log's file, which changes when another process commits. */
   constructor(version: () => Promise<string>) {
     this.#version = version;
   }

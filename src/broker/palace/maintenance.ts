@@ -101,7 +101,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
       );
     },
     backups: () => listBackups(home),
-    // This check reads both files completely, so concurrent callers share one answer.
+    // This check reads the ledger and the public palace completely, so concurrent callers share one answer.
     lookThrough: () => (looking ??= lookThrough().finally(() => (looking = undefined))),
   };
 }
@@ -144,7 +144,7 @@ async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> 
   faultPoint("compact.after-rewrite");
   // From here on a cancellation has no effect, because the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
-  // If a running search still reads the log, the next checkpoint moves its content into the file.
+  // If a running search still reads the write-ahead log, the next checkpoint moves the log's content into the file.
   const isLogCut = await writer.call("cutLog");
   return { beforeBytes, afterBytes, isLogCut };
 }
@@ -179,7 +179,7 @@ function startRebuild(config: Config): Promise<Thread<RebuildMethods>> {
   return startThread<RebuildMethods>(threadFile(import.meta.url, "../../mempalace/rebuild/rebuild-thread"), data);
 }
 
-/** Checks a request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the owner's socket. */
+/** Checks a job's request. Errors: PROTOCOL_BAD_PARAMS; BROKER_DENIED for an export that does not come through the owner's socket. */
 export function readJobRequest(params: Record<string, unknown>, { door }: Pick<Peer, "door">): JobRequest {
   const { kind, dir, chroma, partial } = params;
   if (kind === "export") {

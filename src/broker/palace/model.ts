@@ -113,8 +113,8 @@ export class Model {
   }
 
   /**
-   * Sets the state without a runtime. This is a fault if the palace has the model's vectors or the user named a model's folder. Otherwise
-   * the model is optional.
+   * Sets the model's state if its runtime is not installed. This is a fault if the palace has the model's vectors or the user named a
+   * model's folder. Otherwise the model is optional.
    */
   #withoutRuntime(): undefined {
     const { config, recorded } = this.#options;

@@ -84,7 +84,7 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** Time between prunings of a palace without writes. */
+/** Time between rounds of the ledger's maintenance, which prunes old rows, if no writes cause a round. */
 const PRUNE_MS = 3_600_000;
 
 /**
@@ -304,7 +304,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // A palace that is still being adopted does not count as empty; the answer mentions the adoption.
+    // A palace counts as missing until its adoption has brought a drawer; the answers then mention the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,

@@ -189,7 +189,7 @@ export class PublicPalace {
     return new ClosetKeeper({
       reader,
       driver: this.driver && openDriver(config, log, () => this.watch.isSettled(), this.driver),
-      // Drawers come first, because their driver finds out whether the palace must still be adopted.
+      // Closets wait for the drawers' driver, which finds out whether the palace must still be adopted.
       lockedBy: () => (this.driver?.collectionId === undefined ? this.adopting() : this.lockedBy()),
       file: (pending, id) => writer.call("storeClosetVectors", pending, id),
       done: (entries) => writer.call("closetsDone", entries),
@@ -239,7 +239,7 @@ function adoptionError({ state, read, rows, detail, hint }: AdoptionReport): Pal
   return new PalaceError("PALACE_LOCKED", `the public palace is read-only until its own rows are adopted${far}`, "");
 }
 
-/** Returns the collection that this or an earlier broker's driver wrote, from the target's name. */
+/** Returns the id of the collection that a driver of this or an earlier broker wrote. The name of the driver's target contains the id. */
 function writtenCollection(reader: SqliteLedgerReader): string | undefined {
   const id = (reader.meta("driver_target") ?? "").split("#").at(-1);
   return id === "" ? undefined : id;

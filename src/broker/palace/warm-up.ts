@@ -19,7 +19,7 @@ const SEARCHES = 60;
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;
-/** Time after which a busy palace is not warmed up any more, because its own searches do that. */
+/** Time after which a busy palace is not warmed up any more, because the searches of its users have done that. */
 const GIVE_UP_MS = 60_000;
 const QUERY_WORDS = 9;
 

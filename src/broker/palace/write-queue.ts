@@ -145,7 +145,7 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Changes of a group that failed as a whole, and of a group of the coordination log. */
+/** Empty changes: for a group that failed as a whole, and for a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 /** Returns the queue of the ledger's writes. */
@@ -198,7 +198,7 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<LedgerQueueOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE. The next broker opens a ledger without its write-ahead log, but no vanished ledger. */
+/** Ends the broker if `error` is PALACE_GONE. The next broker opens a ledger whose write-ahead log vanished, but not a vanished ledger. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));

@@ -34,7 +34,7 @@ export async function runReadTool(context: AgentContext, name: PalaceRead, value
 
 type Prepared = ToolsWith<{ isPrepared: true }> | Extract<MethodName, "fact.update" | "fact.archive" | "outcome.score">;
 
-/** Functions that run on this thread before a write, for the few writes that need their findings. */
+/** Functions that run on this thread before a write, for the few writes that need their results. */
 const FINDINGS: Readonly<Record<Prepared, ReadTool>> = { ...MEMORY_FINDINGS, ...LEARNING_FINDINGS };
 
 export function needsFindings(method: string): method is Prepared {

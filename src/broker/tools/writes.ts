@@ -56,7 +56,7 @@ const WRITES: ReadonlyMap<string, Write> = new Map([
   ...Object.entries<Write>(METHODS).map(([name, write]): [string, Write] => [name, typed(write)]),
 ]);
 
-/** Returns the function that applies any write. Its caller rolls a write back that throws. */
+/** Returns the function that applies any write. Its caller rolls back a write that throws an error. */
 export const writesWith = (settings: WriteSettings) => applying(WRITES, settings);
 
 /** Applies a write with the usual settings. */

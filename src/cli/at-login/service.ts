@@ -153,7 +153,7 @@ function startCommands(unit: Unit, isNew: boolean): string[][] {
   return [
     [...systemctl, "daemon-reload"],
     [...systemctl, "enable", name],
-    // A running broker of an older file is restarted.
+    // If the file is new, restarts a broker that an older file started.
     [...systemctl, isNew ? "restart" : "start", name],
   ];
 }
@@ -166,7 +166,7 @@ function stopCommands(unit: Unit): string[][] {
   ];
 }
 
-/** Returns the command that ends an agent of launchd and forgets it. */
+/** Returns the command that makes launchd end an agent and forget it. */
 function bootout(unit: Unit): string[] {
   return ["launchctl", "bootout", target(unit)];
 }

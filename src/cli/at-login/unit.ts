@@ -19,7 +19,7 @@ const WITHIN_S = 300;
 /** Time that a broker has to finish its calls, s. It is longer than all steps of the broker's shutdown. */
 const END_MAX_S = 60;
 
-/** Text by which we recognise our own file. An XML comment may not contain two hyphens. */
+/** Text by which we recognise our own file. The launchd file has it in an XML comment, which may not contain two hyphens. */
 const MARK = "Written by palace-devbox";
 
 /** Variables that a broker needs besides the variables of settings. */

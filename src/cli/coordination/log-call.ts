@@ -29,7 +29,7 @@ type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage
   options: T;
   tool: ToolName;
   required?: readonly (keyof T & string)[];
-  /** Returns further arguments; undefined as a value removes an option that is not an argument of the tool. */
+  /** Returns further arguments for the tool. The value undefined leaves out an option that the tool does not have. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
   /** Prints the tool's answer and returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;

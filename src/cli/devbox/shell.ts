@@ -44,7 +44,7 @@ export async function shell(call: DevboxCall): Promise<number> {
   );
   const terminal = isTerminal ? ["-t", ...options] : [];
   const child = spawn("docker", ["exec", "-i", ...terminal, box.id, ...command], { env: { ...env }, stdio: "inherit" });
-  // The command itself gets Ctrl-C, from the terminal or through docker.
+  // Ignores Ctrl-C here: the command itself gets it, from the terminal or through docker.
   const pass = (): void => {};
   let isHungUp = false;
   const hangUp = (): void => {

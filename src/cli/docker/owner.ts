@@ -27,7 +27,7 @@ export function brokerBox({ endpoint, paths }: Config): BrokerBox | undefined {
   return { container: settings.host, options: settings.dockerOptions ?? [] };
 }
 
-/** Runs a verb as the owner. A broker outside a container is reached as usual. Errors: as openOwnerWay, and the errors of `run`. */
+/** Runs a verb as the memory's owner: through the broker's container if it has one, else as usual. Errors: as openOwnerWay and `run`. */
 export async function asOwner<C extends { config: Config }, Result>(
   call: C,
   run: (call: C) => Promise<Result>,

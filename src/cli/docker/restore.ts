@@ -80,7 +80,7 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
   const args = [
     ...["run", "--rm", "--interactive", "--init", "--network", "none", "--no-healthcheck"],
     ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
-    // The image has the broker's label, and another command may be looking for brokers now.
+    // Replaces the broker's label, which the image has: another command may be looking for brokers by this label now.
     ...["--label", "org.opencontainers.image.title=palace-devbox restore"],
     ...["--volumes-from", box.container, ...(Config.User === "" ? [] : ["--user", Config.User])],
     // Passes names only: values may be secrets, and every user can read a command line.

@@ -20,7 +20,7 @@ export function cameOverBridge({ paths }: Config, endpoint: string): boolean {
   return endpoint === formatEndpoint({ kind: "unix", path: paths.bridgeSocketPath });
 }
 
-/** Reports how this machine reaches the broker. A broker does not know where its clients are. */
+/** Reports how this machine reaches the broker. The broker itself does not know where its clients are. */
 export function checkTopology(config: Config, { topology }: Health, endpoint: string): Check {
   const there = `; the broker there says ${topology}`;
   if (cameOverBridge(config, endpoint)) {
@@ -86,7 +86,7 @@ function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const inputs = ["package-lock.json", "tsconfig.json", "tsconfig.build.json"].map((name) => join(root, name));
   if (newest([...inputs, ...within(join(root, "src"))]) > builtAtMs)
     return { what: "this clone's sources, which are newer than its build (to build: ./scripts/up)" };
-  // The folder's date is the start of the build; the files in it have the date of the end.
+  // The date of dist/bin is the start of the build; the files in it have the date of the end.
   const madeAtMs = statSync(join(root, "dist/bin/palace.js"), { throwIfNoEntry: false })?.mtimeMs ?? builtAtMs;
   return { what: "this clone's build", madeAtMs };
 }

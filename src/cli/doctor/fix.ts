@@ -145,7 +145,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
       name: "backups",
       what: `make a backup in ${dir}`,
       run: async () => {
-        // A broker that has just started makes its own backup.
+        // If this fix has just started a broker, that broker makes the overdue backup itself.
         if (overdueFolder(config) === undefined) return `make a backup in ${dir}: the broker has made one`;
         const passphrase = config.backup.passphrase();
         if (wasEncrypted && passphrase === undefined)
@@ -249,7 +249,7 @@ function guarded<T>(folder: string, act: () => T): () => T {
   };
 }
 
-/** Returns the file's state; undefined if it does not exist, as for a path below a file. */
+/** Returns the file's state; undefined if the path leads to no file. */
 function look(path: string): Stats | undefined {
   return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 }

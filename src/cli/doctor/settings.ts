@@ -72,7 +72,7 @@ export async function checkJudge(env: Env): Promise<Check[]> {
       redirect: "error",
       signal: AbortSignal.timeout(ANSWER_MAX_MS),
     });
-    // Not every server lists its models; but a server that refuses or fails cannot judge either.
+    // A server that does not list its models may still be able to judge. A server that refuses or fails cannot.
     const isRefused = status === 401 || status === 403 || status >= 500;
     return [isRefused ? warn(JUDGE, `${who} answers with status ${status}`, HINT) : ok(JUDGE, who)];
   } catch {

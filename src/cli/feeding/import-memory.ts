@@ -246,7 +246,7 @@ async function newest(
   }
 }
 
-/** Yields the items that the broker accepts: for one row with odd metadata the broker would refuse a whole part. */
+/** Yields only items that the broker accepts: it would refuse a whole part because of one row with odd metadata. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };

@@ -16,7 +16,7 @@ const SKIPS_SHOWN_MAX = 20;
 /** Options of all commands that file something. `progress` prints the progress for a program. */
 export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
-/** Options of commands that file changed sources, with the place to file them. */
+/** Options of commands that file changed sources. They include the place for the drawers. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];

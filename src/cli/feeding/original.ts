@@ -12,8 +12,8 @@ import { placeOf } from "./feeding.ts";
 export type Original = { path: string; text: string; at: number };
 
 /**
- * Finds a drawer's text in the file that it came from. Returns undefined unless the file exists here and has the text exactly once, because
- * the line would otherwise be wrong.
+ * Finds a drawer's text in the file that it came from. Returns undefined unless the file exists here and has the text exactly once:
+ * otherwise the line number could be wrong.
  */
 export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
   const files = [...originalsOf(source, placeOf(config)), source].filter(isAbsolute);

@@ -225,7 +225,7 @@ function checkSpool({ paths }: Config): Check {
   return warn("spool", `${plural(waiting, "write")} waiting for a broker`, "palace status spool replay");
 }
 
-/** Checks the event log if this machine has the palace; the broker reports the ledger. */
+/** Checks the coordination log if this machine has the palace; the broker reports on the ledger. */
 function checkEvents({ paths }: Config): Check[] {
   const file = join(paths.palaceDir, EVENTS);
   if (!existsSync(file)) return [];
@@ -302,7 +302,7 @@ function checkDriver({ driver }: StatusReport): Check {
     : ok("driver", detail);
 }
 
-/** Checks the graph. The ledger has the whole graph; only MemPalace would lack a part. */
+/** Checks whether MemPalace's file has the whole graph. The ledger has the whole graph in any case. */
 function checkGraph({ graph }: StatusReport): Check {
   const detail = describeGraph(graph);
   if (graph?.state !== "unreachable") return describeElsewhere(detail, graph?.elsewhere);

@@ -31,7 +31,7 @@ const LIVE =
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Finds files with a part of the texts, source files, and spooled writes with a whole text. Reads each file once. */
+/** Finds files and sources with a part of the texts, and spooled writes with a whole text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);
@@ -73,7 +73,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
       if (encrypted) found.set(realOf(file), { path: realOf(file), what: "encrypted backup" });
       else look(file, "backup");
     }
-    // The newest rows of a database are in the WAL beside it.
+    // The newest rows of opencode's database may be only in the write-ahead log beside it.
     const { opencodeDatabase } = config.sessions;
     if (holds(`${opencodeDatabase}-wal`, needles)) listed.push(opencodeDatabase);
   }
@@ -108,7 +108,7 @@ export function removeTraces(
       rmSync(`${path}.why`, { force: true });
       removed.push(trace);
     } else if (what === "audit log") {
-      // MemPalace only appends to this file.
+      // MemPalace only appends lines to this file, so lines may be removed from it.
       const needles = needlesOf(texts);
       const lines = readFileSync(path, "utf8").split("\n");
       writeUserFile(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));

@@ -79,7 +79,7 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;
-  // The usual profile keeps its servers in a file beside its folder. With the variable set, Claude Code would not read that file.
+  // The usual profile keeps its servers in a file beside its folder. With CLAUDE_CONFIG_DIR set, Claude Code would not read it.
   return basename(folder) === ".claude" ? "env -u CLAUDE_CONFIG_DIR" : `CLAUDE_CONFIG_DIR=${quoted(folder)}`;
 }
 

@@ -38,7 +38,7 @@ const pluginFolders = (look: Look): string[] =>
 
 export const OPENCODE_ROWS: readonly RivalRow[] = [
   {
-    // opencode 1 ignores this setting.
+    // opencode 1 ignores the setting `mcp.servers`.
     name: "native server",
     find: (look) =>
       (look.version?.startsWith("1.") === true ? [] : [...configs(look), ...projectConfigs(look)]).flatMap((sheet) =>
