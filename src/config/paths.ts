@@ -123,7 +123,7 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // MemPalace's users also name the default folder. They mean the home's memory, not a second memory inside it.
+  // MemPalace's users may also name the default folder. They mean the home's memory, not a second memory inside the home.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
   // A user who names the home itself as MemPalace's palace means the public palace of the home's ledger.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
@@ -160,7 +160,7 @@ function settingsHome(env: Env, user: string): string {
   if (own !== undefined) return resolve(expand(own, user));
   const classic = classicHome(user);
   const newer = join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "mempalace");
-  // A newer install counts only if it has files. Source: upstream-latest.md 2.2.
+  // The newer folder is used only if it has files and the classic folder has none. Source: upstream-latest.md 2.2.
   const holds = (home: string): boolean =>
     ["config.json", "people_map.json", "palace/chroma.sqlite3", "ledger.sqlite3"].some((name) =>
       existsSync(join(home, name)),

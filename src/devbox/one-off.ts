@@ -56,7 +56,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     let said = "";
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
-    // demuxStream also writes into a full buffer, so a slow disk would fill the memory with a large home.
+    // demuxStream ignores a full output buffer. Without this pause, a large home would fill the memory if the disk is slow.
     stream.on("data", () => stdout.writableNeedDrain && stream.pause());
     stdout.on("drain", () => stream.resume());
     const broken = new Promise<never>((_, failed) => stdout.once("error", failed));

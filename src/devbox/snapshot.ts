@@ -22,7 +22,7 @@ import { askOneOff, asRoot, type Program, runOneOff } from "./one-off.ts";
 export type Source = Readonly<{
   engine: Engine;
   project: string;
-  /** The home's volume. */
+  /** Name of the volume with the devbox's home. */
   data: string;
   broker: Readonly<{ id: string; imageId: string }>;
   devbox: Readonly<{ imageId: string }>;
@@ -128,7 +128,7 @@ async function besideChroma({ engine, project }: Source): Promise<string> {
   return Object.keys(NetworkSettings.Networks)[0] ?? "none";
 }
 
-/** Returns options for a program that may read any file of the home, and write only to restore. */
+/** Returns options for a program that may read every file of the home, and may write unless `isReading` is true. */
 function besideHome(
   { data, devbox }: Pick<Source, "data" | "devbox">,
   isReading: boolean,

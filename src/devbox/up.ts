@@ -1,4 +1,4 @@
-/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing more. */
+/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing. */
 import {
   askAgain,
   assertCertificates,
@@ -71,7 +71,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
   const chosen = await workspaceOf(opened, options, before);
-  // Copied volumes keep their uid.
+  // Chooses no uid for copied volumes, because their files already have one.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);

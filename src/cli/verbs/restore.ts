@@ -145,7 +145,7 @@ async function exchange(
   } finally {
     if (!wasStopped) clearStop(config);
   }
-  // The broker starts only after a swap, because its own error would hide what prevented the swap.
+  // After a failed swap we start no broker, because an error of its start would hide what prevented the swap.
   if (stopped && !noStart) await ensureBroker(config);
   return { aside: asideOf(paths, pending), started: stopped && !noStart };
 }

@@ -16,7 +16,7 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 /** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a checkpoint. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
-/** The position where reading stopped: after a line end, when a conversation had been found. */
+/** Position at which a later run continues: after a whole line, once a conversation has been found. */
 export type Checkpoint = {
   schema: 2;
   offset: number;

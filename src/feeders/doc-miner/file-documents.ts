@@ -81,7 +81,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, the links may be older than the palace's documents.
+  // Without notes, the links may be missing for documents of earlier runs, so the links are rebuilt.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -155,7 +155,7 @@ type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /**
  * Asks the broker for the filing records, and for the sources that MemPalace has mined. A run of `docs` asks only for the records, because
- * MemPalace never mines its copies.
+ * MemPalace never mines the staged copies that `docs` files.
  */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };

@@ -12,11 +12,11 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads a session again that may have abandoned a branch since it was staged. */
+  /** Reads another session again, because it may have abandoned a branch since its transcript was staged. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Returns the sessions that have the copied turns, by the turn's id. `own` is the session's own id in the notes. */
+/** Maps the id of each copied turn to the session that also has this turn. `own`: the id of the given session in the notes. */
 export function copiesIn(
   { turns }: Session,
   own: string,
@@ -25,7 +25,7 @@ export function copiesIn(
   const copies = new Map<string, string>();
   const first = turns[0]?.id ?? "";
   if (first === "") return copies;
-  // A turn that also a filed session has does not come from a refused one.
+  // Looks into filed sessions before refused sessions, so that a turn in both counts as copied from the filed session.
   const others = Object.entries(notes.sessions).toSorted(
     ([, a], [, b]) => Number(a.refused ?? 0) - Number(b.refused ?? 0),
   );

@@ -101,7 +101,7 @@ async function feedHeads(heads: readonly SessionHead[], run: Run, notesFile: str
   }
 }
 
-/** Returns true if the transcript has the turns of the refused sessions, and not the turns of the filed sessions. */
+/** Returns true if a fork's transcript has the copied turns of refused sessions, and no copied turns of filed sessions. */
 function isShared(noted: stage.Staged | undefined, { sessions }: stage.StageNotes): boolean {
   const isRefused = (id: string): boolean => ofName(sessions, id)?.refused === true;
   return noted?.without?.some(isRefused) !== true && (noted?.shares?.every(isRefused) ?? true);
@@ -131,7 +131,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // If an original session is deleted, only its forks have the copied turns, so these are filed with the forks.
+  // If an original session was deleted, only its forks have the copied turns, so the turns are filed with a fork.
   const isWhole =
     isShared(noted, notes) &&
     (noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true);

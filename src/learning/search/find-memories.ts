@@ -62,7 +62,7 @@ export type Found = Memory &
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distances of a memory without a vector: with the best score by words (`most`, as for a cosine of 0.5), and without words. */
+/** Distances of a memory without a vector: `most` for the best score by words (as for a cosine of 0.5), `none` for a score of 0. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
 /** Maximum number of memories to compare with the graph's facts, as a factor of the wanted number. */
 const STALE_READ = 2;
