@@ -142,8 +142,8 @@ function classicHome(user: string): string {
 
 /**
  * Returns arguments and environment with which another of our commands finds the same palace. No variable in this environment names another
- * palace. Does not pass the palace folder inside a home, which would mean a separate memory. Passes a palace from the environment in the
- * environment again, because with --palace its graph would be elsewhere.
+ * palace. Does not pass the palace folder inside a home, which would mean a separate memory. If the palace's graph is in another folder,
+ * names the palace by a variable, because with --palace the other command would look for the graph in the palace's folder.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;

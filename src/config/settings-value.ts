@@ -15,7 +15,7 @@ export type Kind<T = unknown> = Readonly<{
   parse: (given: unknown, home: string) => SettingValue | undefined;
   /** Reads a variable, which may accept more values than the file; undefined if it is bad. */
   read: (text: string) => T | undefined;
-  /** End of the error "NAME=VALUE is …" about a bad variable. Undefined: a bad variable is no error and counts as not set. */
+  /** End of the error "NAME=VALUE is …" about a bad variable. Undefined: a bad variable counts as not set, without an error. */
   refusal?: string;
 }>;
 

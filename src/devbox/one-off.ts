@@ -79,7 +79,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
   }
 }
 
-/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with its message. */
+/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with the program's message. */
 export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
   const { stdout, text } = collector();
   const { code, said } = await runOneOff(engine, project, { ...program, stdout });
@@ -87,7 +87,7 @@ export async function askOneOff(engine: Engine, project: string, program: Omit<P
   throw lookFailed(said, code);
 }
 
-/** Runs a command in a running container of the stack. Errors: STORE_UNAVAILABLE with its message. */
+/** Runs a command in a running container of the stack. Errors: STORE_UNAVAILABLE with the command's message. */
 export async function askInside(engine: Engine, containerId: string, command: readonly string[]): Promise<string> {
   const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true };
   const exec = await engine.getContainer(containerId).exec(options);

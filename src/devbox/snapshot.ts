@@ -161,7 +161,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Checks that a copy's bytes are unchanged. Errors: STORE_CORRUPT. */
+/** Checks that a copy's bytes have not changed since the snapshot. Errors: STORE_CORRUPT. */
 async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
   const list = join(folder, "snapshot.json");

@@ -11,7 +11,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Folders that a command accepts for --palace: only with a palace, also for a new palace (`anew`), or any folder. */
+/** Folders that a command accepts for --palace: only with a palace, also for a new palace, or any folder. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined if the option is missing. */

@@ -1,4 +1,4 @@
-/** `mempalace mine DIR` runs the feeder of upstream's mode. */
+/** `mempalace mine DIR` runs our feeder for upstream's `--mode`. */
 import { resolve } from "node:path";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";

@@ -54,7 +54,7 @@ beside them and compared, row by row, before anything is written there. If you i
   },
 });
 
-/** Resolves when the palace is verified. Errors: the broker's refusal, with its reason and remedy; as ensureBroker. */
+/** Resolves when the palace is verified. Errors: STORE_UNAVAILABLE with the broker's reason and remedy; as ensureBroker. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);

@@ -69,7 +69,7 @@ export const verb = defineVerb({
     if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
     erased.notes.push(...piped(config));
     const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-    // The rebuilt backup may contain equal words in a drawer that is kept.
+    // A rebuilt backup may still contain the same words, in a drawer that is kept.
     const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
     const standing = left.filter(({ path }) => !cleaned.has(path));
     out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {

@@ -95,7 +95,6 @@ const SORTS = ["recency", "score"] as const;
 /** Maximum number of listed memories; the broker has the same limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
-/** Maximum number of turns on a page. */
 const TURNS_MAX = 100;
 const TELLINGS = ["worked", "failed", "partial"];
 

@@ -1,4 +1,4 @@
-/** Reports, before any change, what a recreate would lose, and what would prevent it. */
+/** Reports, before any change, what a recreate would lose, and what would prevent a recreate. */
 import { mkdirSync, statfsSync } from "node:fs";
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";

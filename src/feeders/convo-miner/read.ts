@@ -121,7 +121,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 2, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** Returns the hash of the bytes read before, to continue with; undefined if the file no longer begins with them. */
+/** Returns the hash of the bytes that an earlier run read, to add to it; undefined if the file no longer begins with these bytes. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;

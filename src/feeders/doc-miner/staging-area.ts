@@ -24,7 +24,7 @@ import { namesIn } from "../../base/read-folder.ts";
 /** Record of one document. A null in place of a record means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** Kind of the refusal of an office document. */
+  /** Name of the reason why an office document was not filed. */
   outcome?: string;
 };
 export type Manifest = {

@@ -23,7 +23,7 @@ export type Staged = {
   first?: string;
   /** Sessions from which this session was forked. Turns that were staged with them are not in this session's transcript. */
   without?: readonly string[];
-  /** True if the transcript could not be filed. Its forks then have its turns. */
+  /** True if the transcript could not be filed. The session's forks then have its turns. */
   refused?: true;
   /** Refused sessions whose turns this transcript has. */
   shares?: readonly string[];
