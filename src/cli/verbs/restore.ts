@@ -114,7 +114,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Swaps the palaces. The caller ignores Ctrl-C meanwhile: the next command would have to finish an interrupted swap. */
+/** Swaps the palaces. The caller ignores Ctrl-C meanwhile, because the next command would have to finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,

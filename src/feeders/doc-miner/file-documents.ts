@@ -1,7 +1,7 @@
 /**
- * Files a project's documents: survey, plan, then stage and send new documents, a few at a time. Started by the commands `mempalace-docs
- * DIR` and `palace mine projects DIR`. A killed run leaves no document half-filed: the broker replaces a source in one transaction, and the
- * next run sends the missing documents.
+ * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. The commands
+ * `mempalace-docs DIR` and `palace mine projects DIR` start it. A killed run leaves no document half-filed: the broker replaces a source in
+ * one transaction, and the next run sends the missing documents.
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";

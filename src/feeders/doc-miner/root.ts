@@ -1,6 +1,6 @@
 /**
- * Finds the project of a file or a folder. A project is a folder that was filed before, has a project file or is in a repository. `why` and
- * `palace add` use this file. Reads only.
+ * Finds the project of a file or a folder. A project is a folder that was filed before, has a project file or is under version control.
+ * `why` and `palace add` use this file. Reads only.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
