@@ -23,7 +23,7 @@ export async function callOrSpool(call: CommandCall): Promise<Json> {
   }
 }
 
-/** Spools a write. Errors: `away` if the call does not write, or cannot be spooled. */
+/** Spools a write. Errors: `away`, the error of the missing broker, if the call does not write or cannot be spooled. */
 async function spool(call: CommandCall, away: PalaceError): Promise<Json> {
   if (findTool(call.name)?.kind !== "write") throw away;
   const [{ spoolCall }, { OFFLINE_RULES }] = await Promise.all([

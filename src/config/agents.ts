@@ -48,7 +48,7 @@ export function roampalPlaces(env: Env) {
   };
 }
 
-/** Returns pi's folder in the home `user`. pi itself expands a tilde in this variable. */
+/** Returns pi's folder. Replaces a tilde in pi's variable by the home `user`, as pi does. */
 export function piFolder(env: Env, user: string): string {
   const folder = readVariable(env, "PI_CODING_AGENT_DIR") ?? "~/.pi/agent";
   return folder === "~" || folder.startsWith("~/") ? `${user}${folder.slice(1)}` : folder;

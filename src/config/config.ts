@@ -32,7 +32,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   const { env } = settings;
   return Object.freeze({
     paths,
-    /** Returns arguments and environment for another of our commands on the same palace. */
+    /** Returns the arguments and environment with which another of our commands uses the same palace. */
     handedOn: () => handedOn(paths, own),
     /** Environment from which this object was read. A broker that is started for this palace gets the same environment. */
     env: own,
@@ -74,7 +74,7 @@ function doorsConfig({ env, fileOnly }: Settings, own: Env) {
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors in the environment; the broker stores them for its next start. Undefined: the file decides, else the stored doors. */
+    /** Doors in the environment, which the broker stores for its next start. If undefined: the file's doors, else the stored doors. */
     ...read(own),
     /** Doors that the settings file asks for. */
     lastingDoors: read(fileOnly),
@@ -90,10 +90,10 @@ function brokerConfig(env: Env, paths: Paths) {
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return {
     idleExitMs: readSetting(env, "idle-exit-minutes") * 60_000,
-    /** True if the user says that the palace's mount is safe. */
+    /** True if the user says that no other machine opens the palace, although it is on a shared folder. */
     trustMount: isOn(env, "MEMPALACE_TRUST_MOUNT"),
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
-    /** Undefined: the engine of the last start; at the first start the builtin engine. */
+    /** Engine that the environment names. Undefined: the engine of the last start; at the first start the builtin engine. */
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
     /** Parses an engine that was stored as text. Errors: as loadConfig. */
     parseEngine: (text: string | undefined) => parseEngine(text, env, paths),
@@ -112,7 +112,7 @@ function brokerConfig(env: Env, paths: Paths) {
       passphrase: (file = readSetting(env, "backup-passphrase-file")): string | undefined =>
         file === undefined ? readVariable(env, "MEMPALACE_BACKUP_PASSPHRASE") : firstLine(file),
     },
-    /** Undefined: the broker connects directly. */
+    /** Proxy for the broker's connections. Undefined: the broker connects directly. */
     proxy: proxySettings(env),
   };
 }
@@ -133,7 +133,7 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
     },
     vectors: readSetting(env, "vectors"),
     model: {
-      /** Folder of the user's own model, which the broker searches first, and folder of the cross-encoder. */
+      /** Folder of the user's own model, in which the broker looks first, and folder of the cross-encoder. */
       dir: readSetting(env, "model-dir"),
       rerankDir: readSetting(env, "rerank-dir"),
       /** Base URL of the download. Undefined: the model's public hub. */

@@ -11,7 +11,7 @@ export type CommandConfig = Readonly<{
   /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
   env: Env;
-  /** Folder that the child writes: the folder in its arguments, else the public palace. */
+  /** Folder that the engine's process writes: the folder in the process's arguments, else the public palace. */
   palaceDir: string;
   requestTimeoutMs: number;
 }>;
@@ -33,7 +33,7 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
     kind: "command",
     text,
     argv: [program, ...args],
-    // The user may have named the palace by the argument --palace; upstream reads it from this variable.
+    // The user may have named the palace by the argument --palace, but upstream's program reads the palace from this variable.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,

@@ -26,7 +26,7 @@ export const VARIABLES = {
   MEMPALACE_PATH: variable("place", "the home that MemPalace's rule finds, else ~/.mempalace").means(
     "Folder of the palace, with everything in it. For one command, use --palace DIR instead.",
   ),
-  // The next variables are MemPalace's. Some name a palace; MEMPALACE_CONFIG_DIR names its home and counts only if MEMPALACE_PATH is not set.
+  // MemPalace's variables. Some name a palace; MEMPALACE_CONFIG_DIR names MemPalace's home, and counts only if MEMPALACE_PATH is not set.
   MEMPALACE_PALACE_PATH: variable("spelling").means(
     "a palace directory with a broker and a ledger of its own, unless it belongs to the home; its graph is ~/.mempalace/knowledge_graph.sqlite3 as MemPalace's",
   ),

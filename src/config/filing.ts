@@ -25,7 +25,7 @@ export type FilingSettings = Readonly<{
   cut: Cut;
   /** Minimum size of a transcript's drawer, characters; undefined if not set. */
   transcriptMin: number | undefined;
-  /** Undefined: MemPalace's own halls. */
+  /** Keywords of the user's halls. Undefined: MemPalace's own halls. */
   halls: HallKeywords | undefined;
   /** Minimum number of common drawers for a hallway between two names, and of common topics for a tunnel between two wings, if set. */
   hallwayMin: number | undefined;
@@ -116,7 +116,7 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
     ignored.push(`${name} is not a whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // Unlike for sizes, Python here counts True as 1, and raises numbers below 1 to 1.
+  // MemPalace also counts true and numbers below 1 as 1 here. Sizes of drawers have another rule.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is not a whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);

@@ -20,7 +20,7 @@ export function harnessEnv(env: Env, palace?: string): Env {
 export function readHarness(env: Env) {
   return Object.freeze({
     wakeUp: usableSetting(env, "wake-up"),
-    /** Undefined: the whole palace. */
+    /** Wing from which the wake-up text is taken. Undefined: the whole palace. */
     wing: usableSetting(env, "wake-up-wing")?.trim(),
     /** Time that a turn of an agent waits for the memory, ms. */
     turnMaxMs: usableSetting(env, "turn-max-ms"),
@@ -37,7 +37,7 @@ export function readHarness(env: Env) {
     /** Programs with their arguments. Undefined: we search for the program. */
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
-    /** 0 means no limit. */
+    /** Time limit of a tool call, ms; 0 means no limit. */
     callTimeoutMs: usableSetting(env, "mcp-timeout-ms"),
     startTimeoutMs: usableSetting(env, "mcp-init-timeout-ms"),
     respawnsMax: usableSetting(env, "mcp-max-respawns"),

@@ -123,7 +123,7 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
-  // MemPalace's users also name the default folder. They mean the home's memory, not a second memory inside it.
+  // MemPalace's users may also name the default folder. They mean the home's memory, not a second memory inside the home.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
   // A user who names the home itself as MemPalace's palace means the public palace of the home's ledger.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
@@ -142,8 +142,8 @@ function classicHome(user: string): string {
 
 /**
  * Returns arguments and environment with which another of our commands finds the same palace. No variable in this environment names another
- * palace. Does not pass the palace folder inside a home, which would mean a separate memory. Passes a palace from the environment in the
- * environment again, because with --palace its graph would be elsewhere.
+ * palace. Does not pass the palace folder inside a home, which would mean a separate memory. If the palace's graph is in another folder,
+ * names the palace by a variable, because with --palace the other command would look for the graph in the palace's folder.
  */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
@@ -160,7 +160,7 @@ function settingsHome(env: Env, user: string): string {
   if (own !== undefined) return resolve(expand(own, user));
   const classic = classicHome(user);
   const newer = join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "mempalace");
-  // A newer install counts only if it has files. Source: upstream-latest.md 2.2.
+  // The newer folder is used only if it has files and the classic folder has none. Source: upstream-latest.md 2.2.
   const holds = (home: string): boolean =>
     ["config.json", "people_map.json", "palace/chroma.sqlite3", "ledger.sqlite3"].some((name) =>
       existsSync(join(home, name)),

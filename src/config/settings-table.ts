@@ -40,7 +40,7 @@ export type Setting<T = unknown> = Readonly<{
   meaning: string;
 }>;
 
-/** Second step of `setting`. `words`: description of a default that depends on something else. */
+/** Result of `setting`; `means` adds the meaning. `words`: description of a default that depends on something else. */
 type Means<T> = { means: (meaning: string, words?: string) => Setting<T> };
 
 function setting<T, D extends T | undefined>(

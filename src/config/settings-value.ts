@@ -7,7 +7,7 @@ export type SettingValue = string | number | boolean | readonly string[];
 export type Kind<T = unknown> = Readonly<{
   /** Values that the key accepts, in words. */
   takes: string;
-  /** A good value for a hint; `exported`: a good value for a hint about the variable. */
+  /** Valid value to show in a hint. `exported`: valid value for a hint about the environment variable, if it must differ. */
   example: string;
   exported?: string;
   isPath?: true;
@@ -15,7 +15,7 @@ export type Kind<T = unknown> = Readonly<{
   parse: (given: unknown, home: string) => SettingValue | undefined;
   /** Reads a variable, which may accept more values than the file; undefined if it is bad. */
   read: (text: string) => T | undefined;
-  /** End of the error "NAME=VALUE is …". Undefined: a bad variable counts as not set. */
+  /** End of the error "NAME=VALUE is …" about a bad variable. Undefined: a bad variable counts as not set, without an error. */
   refusal?: string;
 }>;
 

@@ -26,7 +26,7 @@ export type Service = (typeof SERVICES)[number];
 /** The stack, as compose reads it from its files. `workspace` is a path on the host. */
 export type Stack = Readonly<{
   project: string;
-  /** Services that this stack has by its settings. */
+  /** Services that the settings of this stack switch on. */
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
@@ -35,7 +35,7 @@ export type Stack = Readonly<{
   images: Readonly<Record<Service, string>>;
 }>;
 
-/** Maximum time for the second run of a failed build; npm in a build gives up after 11 s. */
+/** Maximum time for the second run of a failed build: longer than the 11 s after which npm in a build gives up. */
 const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;

@@ -29,7 +29,7 @@ for key in name email; do
 done
 mkdir -p "\${mark%/*}" && : > "$mark"`;
 
-/** Returns the identity of the host's git. It may apply only to the workspace's path (`includeIf`). */
+/** Returns the identity that the host's git has in the workspace; git may have another one elsewhere (`includeIf`). */
 export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
   const ask = (key: string): Promise<string> => {
     const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];

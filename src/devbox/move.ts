@@ -159,7 +159,7 @@ async function openBefore({ engine, engineId, state, place }: Here, project: str
   return { stack, place: there, note };
 }
 
-/** Returns true if the new stack may have run. A copy only creates its containers and starts none; missing containers prove nothing. */
+/** Returns true if the new stack may have run: a container was started, or none exists. A copy creates containers but starts none. */
 async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   const boxes = await boxesOf(engine, stack.project);
   if (boxes.length === 0) return true;

@@ -56,7 +56,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     let said = "";
     heard.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-SAID_MAX)));
     engine.modem.demuxStream(stream, stdout, heard);
-    // demuxStream also writes into a full buffer, so a slow disk would fill the memory with a large home.
+    // demuxStream ignores a full output buffer. Without this pause, a large home would fill the memory if the disk is slow.
     stream.on("data", () => stdout.writableNeedDrain && stream.pause());
     stdout.on("drain", () => stream.resume());
     const broken = new Promise<never>((_, failed) => stdout.once("error", failed));
@@ -79,7 +79,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
   }
 }
 
-/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with its message. */
+/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with the program's message. */
 export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
   const { stdout, text } = collector();
   const { code, said } = await runOneOff(engine, project, { ...program, stdout });
@@ -87,7 +87,7 @@ export async function askOneOff(engine: Engine, project: string, program: Omit<P
   throw lookFailed(said, code);
 }
 
-/** Runs a command in a running container of the stack. Errors: STORE_UNAVAILABLE with its message. */
+/** Runs a command in a running container of the stack. Errors: STORE_UNAVAILABLE with the command's message. */
 export async function askInside(engine: Engine, containerId: string, command: readonly string[]): Promise<string> {
   const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true };
   const exec = await engine.getContainer(containerId).exec(options);

@@ -22,7 +22,7 @@ import { askOneOff, asRoot, type Program, runOneOff } from "./one-off.ts";
 export type Source = Readonly<{
   engine: Engine;
   project: string;
-  /** The home's volume. */
+  /** Name of the volume with the devbox's home. */
   data: string;
   broker: Readonly<{ id: string; imageId: string }>;
   devbox: Readonly<{ imageId: string }>;
@@ -128,7 +128,7 @@ async function besideChroma({ engine, project }: Source): Promise<string> {
   return Object.keys(NetworkSettings.Networks)[0] ?? "none";
 }
 
-/** Returns options for a program that may read any file of the home, and write only to restore. */
+/** Returns options for a program that may read every file of the home, and may write unless `isReading` is true. */
 function besideHome(
   { data, devbox }: Pick<Source, "data" | "devbox">,
   isReading: boolean,
@@ -161,7 +161,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Checks that a copy's bytes are unchanged. Errors: STORE_CORRUPT. */
+/** Checks that a copy's bytes have not changed since the snapshot. Errors: STORE_CORRUPT. */
 async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
   const list = join(folder, "snapshot.json");

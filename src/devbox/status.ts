@@ -26,7 +26,7 @@ export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
 export type DevboxStatus = Readonly<{
   project: string;
   folder: string;
-  /** Folder from which the running containers were made, if it is another folder. */
+  /** Folder from which the running containers were made; null if it is this folder. */
   madeFrom: string | null;
   revision: string;
   /** Services that the stack should have by its settings; `services` has the existing containers. */

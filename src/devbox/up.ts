@@ -1,4 +1,4 @@
-/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing more. */
+/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing. */
 import {
   askAgain,
   assertCertificates,
@@ -71,11 +71,11 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
   const chosen = await workspaceOf(opened, options, before);
-  // Copied volumes keep their uid.
+  // Chooses no uid for copied volumes, because their files already have one.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // The variable stays unset for the folder that compose chooses by itself: the container distinguishes a named folder from a default.
+  // The variable stays unset for the folder that compose chooses by itself, because the container treats a named folder differently.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);
@@ -132,7 +132,7 @@ async function noteOf(engine: Engine, state: string): Promise<Note | undefined> 
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
 }
 
-/** Notes that this folder owns the stack. A stack without volumes has no owner yet, so earlier folders are dropped. */
+/** Notes that this folder owns the stack. A stack without volumes has no owner, so folders that were noted before are dropped. */
 async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
   const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
   const folders = [...new Set([...before, real(place.root)])];

@@ -20,7 +20,7 @@ export type Wanted = Readonly<{
   cwd: string;
   /** Folder that compose would mount if we named none. */
   resolved: string;
-  /** Last folder of the devbox, from its container or else from our note. */
+  /** Folder that the devbox mounted last, from the devbox's container or else from our note. */
   last: string | undefined;
 }>;
 

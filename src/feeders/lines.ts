@@ -9,7 +9,7 @@ const READ_SIZE_BYTES = 1024 * 1024;
 const READ_SIZE_MIN_BYTES = 4096;
 const LINE_FEED = 10;
 
-/** Yields the file's pieces from `start` on. All pieces use the same buffer, so the next piece overwrites a piece. */
+/** Yields the file's pieces from `start` on. All pieces use the same buffer, so each piece overwrites the piece before. */
 export function* pieces(file: number, start: number): Generator<Buffer> {
   const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
   const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));

@@ -7,7 +7,7 @@ import { localTimestamp } from "../memory/text/text.ts";
 import type { MinedSource } from "../protocol/filing.ts";
 import type { Caller } from "./send.ts";
 
-/** Returns true if MemPalace has filed this file with its present time (s). */
+/** Returns true if MemPalace has filed this file and the file's time (`mtime`, s) is still the same. */
 export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 
 /** Upstream's tolerance for "the same time", s (palace.md 5.2, skip rule). */

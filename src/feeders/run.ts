@@ -70,7 +70,7 @@ export async function fileEach<File>(
       }
     }
   };
-  // With a limit, sources are filed one after the other, so that they can be counted.
+  // With a limit, sources are filed one after the other, so that the run can stop exactly at the limit.
   const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : inFlightMax }, work));
   report.interrupted = signal.aborted && done < files.length;
   const broken = workers.find((worker) => worker.status === "rejected");

@@ -16,7 +16,7 @@ import { scoreMemories, searchedFor } from "./scoring/score.ts";
 import type { OwnSearches } from "./search/recent-searches.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
-/** The parts of an open palace, and the recent searches of the agent that calls. */
+/** The parts of an open palace, and the recent searches of the calling agent. */
 export type LearningContext = MemoryContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;

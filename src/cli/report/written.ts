@@ -5,9 +5,9 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 const SOURCES: ReadonlySet<string> = new Set(["sourceFile", "source_file"]);
 const TEXTS: ReadonlySet<string> = new Set(["content", "entry", "text", "new_content", "prompt", "key_takeaway"]);
-/** Matches the journal's form of a long text. */
+/** Matches the length and hash that the journal stores in place of a long text. */
 const LONG_TEXT = /^\[(\d+) characters, sha256 [0-9a-f]+\]$/;
-/** Arguments that the place `wing/room` already shows, or that are of no use to a person. */
+/** Arguments to leave out, because the printed `wing/room` shows them or a person does not need them. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["wing", "room", "sha256", "mtime", "sourceDirIno", "cut"]);
 
 /** Formats arguments as `wing/room, file, drawer, "text", name value`. `sourceOf` returns a source's name for people. */

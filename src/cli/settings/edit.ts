@@ -72,7 +72,7 @@ function change(draft: Draft, key: string, value: SettingValue | undefined): voi
   else draft.replace(old, draft.source(old, value));
 }
 
-/** Waits for the lock, which the kernel releases when the process ends. Without file locks, only `editOnce` protects changes. */
+/** Waits for the lock, which the kernel releases when the process ends. Without file locks, only `editOnce` notices other writers. */
 async function takeLock(folder: string): Promise<number> {
   const { tryFlock } = await import("../../base/libc.ts");
   const lock = openSync(folder, "r");
@@ -92,7 +92,7 @@ function busy(path: string): PalaceError {
   return unavailable(`${path} is being changed by another command`, "run this again");
 }
 
-/** Makes the error of a read-only palace. Its hint for the devbox uses the broker's container, which can write the file. */
+/** Makes the error of a read-only palace. In a container, its hint names the broker's container, which can write the file. */
 function readOnly(path: string, key: string, value: SettingValue | undefined): PalaceError {
   const words = value === undefined ? `unset ${key}` : `set ${key} ${quoted(String(value))}`;
   return unwritable(

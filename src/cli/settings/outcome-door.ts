@@ -17,7 +17,7 @@ const POLL_MS = 50;
 const LOCAL = "outcome-local";
 const PORT = "outcome-port";
 
-/** Refuses the broker of a stack or container: only the container could reach the door. Errors: CONFIG_USAGE. */
+/** Refuses a broker in a container, because programs outside the container could not reach its door. Errors: CONFIG_USAGE. */
 export function assertOwnBroker(config: Config): void {
   if (isServedByStack(config) || brokerBox(config) !== undefined)
     throw wrongUsage(
@@ -32,7 +32,7 @@ export async function restartWith(config: Config, more: Env = {}): Promise<Outco
   return doorOf(config);
 }
 
-/** Returns the broker's outcome door, and waits if the door is about to open; undefined if there is none. */
+/** Returns the state of the door at Roampal's port, and waits if the door is about to open; undefined if the broker has no such door. */
 export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
   return withClient({ config, agent: "outcome door", start: "auto" }, async (client) => {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -53,7 +53,7 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 
 /**
  * Stores whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not report a socket's owner,
- * CONFIG_BAD_VALUE if a variable says otherwise, BROKER_START_FAILED.
+ * CONFIG_BAD_VALUE if an environment variable sets the opposite, BROKER_START_FAILED.
  */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);

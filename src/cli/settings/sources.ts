@@ -35,7 +35,7 @@ export function sourceText({ source, variable }: Pick<SettingRow, "source" | "va
   return variable === undefined ? source : `${source} (${variable})`;
 }
 
-/** Returns a setting that the broker stored at its last start: the doors that its environment requested. */
+/** Returns the setting of a door that the broker stored at its last start, because the broker's environment requested the door. */
 function rememberedValue({ paths }: Config, key: SettingKey): string | undefined {
   const file = { listen: paths.listenFile, "outcome-port": paths.outcomeDoorFile }[key as string];
   const address = file === undefined ? undefined : recallAddress(file);

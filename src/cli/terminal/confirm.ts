@@ -1,4 +1,4 @@
-/** Asks a person: before an action that cannot be undone, and for a passphrase. */
+/** Asks a person to confirm an action that cannot be undone, or to type a passphrase. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { wrongUsage } from "../../base/errors.ts";
@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 const EXIT_INTERRUPTED = 130;
 const UNCHANGED = "Nothing was changed.\n";
 
-/** Returns true to continue. If not, prints that nothing changed. Errors: CONFIG_USAGE if nobody can be asked. */
+/** Returns true if the user agrees; otherwise prints that nothing changed. Errors: CONFIG_USAGE without a terminal. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
@@ -20,7 +20,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   return false;
 }
 
-/** Asks once. Ctrl-C and Ctrl-D mean no, and end the process. */
+/** Returns true if the user answers yes. Ctrl-C and Ctrl-D mean no, and end the process. */
 export async function ask(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await askLine(`${question} [y/N] `, { ifEnded: UNCHANGED })).trim());
 }

@@ -44,7 +44,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Refuses a part of a short id that the broker does not look for. Errors: CONFIG_USAGE. */
+/** Refuses a part of a short id with fewer than six digits, because the broker does not look for it. Errors: CONFIG_USAGE. */
 function assertLongEnough(id: string): void {
   if (!/^[0-9a-f]{1,5}$/.test(id)) return;
   const hint = "give the whole short id: palace ls WING/ROOM";
@@ -76,7 +76,7 @@ export async function wholeIdToErase(client: Client, given: string): Promise<str
   );
 }
 
-/** Completes a part of the id of a drawer that is not here. `deleted`: ids of deleted drawers that fit. Errors: as wholeIdToErase. */
+/** Completes a part of an id that fits no existing drawer. `deleted`: ids of deleted drawers that fit. Errors: as wholeIdToErase. */
 async function goneId(client: Client, given: string, deleted: readonly string[]): Promise<string> {
   const [only, ...others] = deleted;
   if (others.length > 0) throw severalBegin(given, deleted);

@@ -12,7 +12,7 @@ export function logFile(path: string, sizeMaxBytes = LOG_SIZE_MAX_BYTES): (line:
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch {
-    // Writing the first line then fails too, which is ignored below.
+    // If the folder cannot be made, writing a line fails too, and that error is ignored below.
   }
   return (line) => {
     try {

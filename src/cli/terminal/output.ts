@@ -48,8 +48,8 @@ export class Output {
   }
 
   /**
-   * Prints lines for people; with --json, prints nothing. Anybody may have written the text, so control characters are removed on a
-   * terminal; a program gets every byte.
+   * Prints lines. Anybody may have written the text, so control characters are removed on a terminal. A program that reads our output
+   * gets every byte.
    */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
@@ -136,7 +136,7 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Describes the child process of engine `command` in one clause. */
+/** Describes an engine that is a child process: its state, process id, name and failures. */
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

@@ -19,7 +19,7 @@ export type Window = {
   /** Slices of the same source around the drawer; they may overlap with it. */
   before?: readonly string[];
   after?: readonly string[];
-  /** False if the first of these slices is not the beginning of the source. */
+  /** False if the first slice in `before` is not the beginning of the source. */
   isFromStart?: boolean;
   /** The whole source, and the drawer's position in it. */
   document?: { text: string; at: number } | undefined;
@@ -27,7 +27,7 @@ export type Window = {
   hasHeadings?: boolean;
 };
 
-/** The drawer within the text around it. */
+/** A drawer with the text around it. `from`, `to`: the drawer's position in `text`. */
 type Context = { text: string; from: number; to: number; isFromStart: boolean };
 /** One line of the screen. `at`: its position in the context. */
 type Row = {
@@ -82,7 +82,7 @@ function inDocument(drawer: string, { text, at }: { text: string; at: number }):
   return wholeLines({ text, from: at, to: at + drawer.length, isFromStart: true });
 }
 
-/** Joins the slices where they overlap, and leaves out a neighbour without an overlap. */
+/** Joins the drawer with the slices around it. Stops at a slice that does not overlap with the joined text. */
 function joined(drawer: string, { before = [], after = [], isFromStart }: Window): Context {
   let text = drawer;
   let from = 0;

@@ -11,7 +11,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Condition of a command for --palace: a palace exists; a palace exists or may begin there; no condition. */
+/** Folders that a command accepts for --palace: only with a palace, also for a new palace, or any folder. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined if the option is missing. */
@@ -41,7 +41,8 @@ export function assertNoCommand(verb: string, given: string): void {
 }
 
 /**
- * Returns true if a palace exists or may exist: behind another broker, in an unreadable folder, or vanished (a case with its own error).
+ * Returns true if a palace exists, or may exist behind another broker or in an unreadable folder. Also returns true for a vanished palace,
+ * because another check reports it.
  */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
@@ -71,7 +72,7 @@ export function palaceNotFound({ paths: { home } }: Config): PalaceError {
   );
 }
 
-/** Returns the folder of a palace below this path, or beside it with nearly the same name. */
+/** Returns the folder of a palace in `home`, or of a palace beside `home` with nearly the same name. */
 function nearPalace(home: string): string | undefined {
   const isPalace = (folder: string): boolean =>
     ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));

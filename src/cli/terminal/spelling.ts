@@ -17,7 +17,7 @@ const UPSTREAM_VERBS = [
 const SCRIPTS = join(PACKAGE_ROOT, "scripts");
 /** Matches quoted text: a name or data of the user, which must not be rewritten. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
-/** Makes a pattern of verbs: "palace" is the command only if a verb follows. */
+/** Makes a pattern of our verbs, because the word "palace" is our command only if a verb follows it. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
 /** Verbs that run on this machine. `gate` always runs on the other machine. */
 const HERE = WORDS.filter((verb) => verb !== "gate");

@@ -115,7 +115,7 @@ function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, 
   out.text(`\n${"-".repeat(55)}`);
 }
 
-/** Writes the palace's path for upstream's programs. A palace that is named only for this call does not become the default. */
+/** Writes the palace's path into config.json for upstream's programs, unless the user named the palace only for this call. */
 function writeConfig({ paths }: Config, out: Output): void {
   const file = join(paths.settingsDir, "config.json");
   if (paths.palaceDir === paths.home || existsSync(file)) return;

@@ -1,4 +1,4 @@
-/** `mempalace mine DIR` runs the feeder of upstream's mode. */
+/** `mempalace mine DIR` runs our feeder for upstream's `--mode`. */
 import { resolve } from "node:path";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { defineVerb, options, readChoice } from "../define-verb.ts";
@@ -11,7 +11,7 @@ import { writeOrigin } from "./origin.ts";
 const KINDS = { projects: "projects", convos: "convos", extract: "formats" };
 const MODES = ["projects", "convos", "extract"] as const;
 
-/** Options without an effect here: the broker always writes, with or without a daemon. */
+/** Options that the feeder does not get: we handle them here, or they have no effect because the broker always writes. */
 const NOT_PASSED_ON = ["mode", "daemon", "direct", "background", "redetect-origin", "palace", "json", "help"];
 /** Options that every mode accepts, as in upstream, but only one mode uses. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {

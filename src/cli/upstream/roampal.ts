@@ -56,7 +56,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
     assertOwnBroker(config);
     let door = await doorOf(config);
     if (door === undefined || (port !== undefined && String(door.port) !== port)) {
-      // A user who types `roampal start` wants the door, even if the variable says `off`.
+      // `roampal start` opens the door even if MEMPALACE_OUTCOME_PORT is `off`, because the user has asked for the door.
       const named = env["MEMPALACE_OUTCOME_PORT"] ?? "";
       const MEMPALACE_OUTCOME_PORT = port ?? (named === "" || named === "off" ? "on" : named);
       door = await restartWith(config, { MEMPALACE_OUTCOME_PORT });
@@ -66,7 +66,7 @@ palace restart. It restarts a broker that has no such door; connected agents con
   },
 });
 
-/** Gives development (`--dev`) its own folder and port; ignores variables about the usual memory. Source: outcome-memory.md 4.1. */
+/** Gives the development memory (`--dev`) its own folder and port, without the usual memory's variables. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
   const config = readable(env);

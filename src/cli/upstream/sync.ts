@@ -103,7 +103,7 @@ function topOf(counts: Readonly<Record<string, number>>): string[] {
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);
 }
 
-/** Merges the reports of sibling folders: a file that one folder does not cover may be in another. */
+/** Merges the reports of sibling folders. A drawer is out of scope only if its file is in none of the folders. */
 function together(reports: readonly Report[]): Report {
   const [first, ...rest] = reports;
   const failed = reports.find(({ error, success }) => error !== undefined || success === false);

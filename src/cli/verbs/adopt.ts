@@ -16,7 +16,7 @@ import { mcpEntry } from "../terminal/spelling.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const POLL_MS = 200;
-/** Time after which we report a refusal. The broker tries again meanwhile. */
+/** Time after which we report that the broker cannot compare the palace; until then the broker tries again. */
 const REFUSED_MAX_MS = 15_000;
 
 export const verb = defineVerb({
@@ -54,7 +54,7 @@ beside them and compared, row by row, before anything is written there. If you i
   },
 });
 
-/** Resolves when the palace is verified. Errors: the broker's refusal, with its reason and remedy; as ensureBroker. */
+/** Resolves when the palace is verified. Errors: STORE_UNAVAILABLE with the broker's reason and remedy; as ensureBroker. */
 async function adopt(config: Config, progress: Progress): Promise<StatusReport> {
   clearStop(config);
   await ensureBroker(config);
@@ -68,7 +68,7 @@ async function adopt(config: Config, progress: Progress): Promise<StatusReport> 
       if (status.error !== undefined) throw new PalaceError(status.error.code, status.error.message, status.error.hint);
       if (state === "verified" || (state === "none" && status.strays.state === "off")) return status;
       if (status.strays.state === "unreadable") throw unavailable(status.strays.detail, "palace doctor");
-      // Only the driver reports an unreachable server.
+      // Only the driver's state shows that the Chroma server cannot be reached.
       const isAway = state === "none" && status.driver.state === "unreachable";
       refusedAtMs = state === "refused" || isAway ? (refusedAtMs ?? performance.now()) : undefined;
       if (refusedAtMs !== undefined && performance.now() - refusedAtMs > REFUSED_MAX_MS)

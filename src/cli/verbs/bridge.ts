@@ -107,7 +107,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
   });
 }
 
-/** Waits until a broker that was started on demand here has exited: within a second it sees the bridge. Its agents then use the bridge. */
+/** Waits until the broker that an agent started here on demand has seen the bridge and exited. Its agents then use the bridge. */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
   if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;

@@ -1,4 +1,4 @@
-/** `palace up demo` makes a temporary palace with its own broker, a small project, three searches, two agents. */
+/** `palace up demo` mines a small project into a temporary palace with its own broker, searches three times, and lets two agents write. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

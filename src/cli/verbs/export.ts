@@ -1,4 +1,4 @@
-/** `palace export DIR` writes a new palace for MemPalace, through a real Chroma. */
+/** `palace export DIR` lets Chroma itself write a new palace, which MemPalace can open. */
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { wrongUsage } from "../../base/errors.ts";

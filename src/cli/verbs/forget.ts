@@ -61,15 +61,15 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer contains the forgotten drawers. Equal words in the ledger belong to a drawer that is
-    // kept.
+    // After a complete erasure, the ledger no longer contains the forgotten drawers. If it contains the same words, they belong to a drawer
+    // that is kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
     if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
     erased.notes.push(...piped(config));
     const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-    // The rebuilt backup may contain equal words in a drawer that is kept.
+    // A rebuilt backup may still contain the same words, in a drawer that is kept.
     const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
     const standing = left.filter(({ path }) => !cleaned.has(path));
     out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {
@@ -107,7 +107,7 @@ function piped({ paths }: Config): string[] {
   ];
 }
 
-/** Rebuilds our own backups among the remaining files, even an encrypted backup if its passphrase is known. */
+/** Rebuilds our own backups among the files that contain the text, even an encrypted backup if its passphrase is known. */
 async function rewriteBackups(config: Config, left: readonly Trace[], out: Output): Promise<Trace[]> {
   const rewritten: Trace[] = [];
   const ours = new Map(readList(config.paths.home).backups.map((one) => [one.file ?? "", one]));
@@ -201,7 +201,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
       // With --match, we remove every staged copy that contains the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
-    // A wake-up text quotes drawers in parts that a search may not find. So all are removed; a new session makes its own.
+    // A wake-up text quotes parts of drawers that a search may not find, so we remove all wake-up texts. A new session makes its own text.
     rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
     return traces;
   } catch (cause) {

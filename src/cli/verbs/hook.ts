@@ -59,14 +59,13 @@ export const verb: Verb = {
     else {
       const scene = usable(what, values, env);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
-      // Writes the whole answer at once.
       if (text !== "") process.stdout.write(`${text}\n`);
     }
     return 0;
   },
 };
 
-/** Parses the hook's arguments. Only reports an option of another version, because exit code 2 would stop the agent. */
+/** Parses the hook's arguments. Prints an error for an unknown option but does not fail, because exit code 2 would stop the agent. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });

@@ -87,7 +87,7 @@ function readPlace(given: string, wings: Readonly<Record<string, Rooms>>): Place
   return { wing, room: nameOf(inRoom, wing), ...hintIn(inWing, inRoom) };
 }
 
-/** Returns the name that was found. `wing`: the wing of the room, or "". Errors: PROTOCOL_BAD_PARAMS for an unknown or ambiguous name. */
+/** Returns the name of a wing or room. `wing`: the room's wing, or "". Errors: PROTOCOL_BAD_PARAMS for an unknown or ambiguous name. */
 function nameOf({ name, hint = "", near: [near] = [] }: Found, wing: string): string {
   if (name !== undefined) return name;
   const list = `to see which there are: palace ls${wing === "" ? "" : ` ${quoted(wing)}`}`;

@@ -5,7 +5,7 @@ import { wrongUsage } from "../../base/errors.ts";
 import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../define-verb.ts";
 
-/** Loaders, so that only the file of the given kind is loaded. */
+/** Maps each KIND to a function that imports its verb, so that we load no other verb. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: async () => ({ verb: (await import("./docs.ts")).projects }),
   docs: () => import("./docs.ts"),

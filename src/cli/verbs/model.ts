@@ -11,7 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 250;
-/** Maximum wait until the broker has found the files: it looks every ten seconds, but never finds them in another cache folder. */
+/** Maximum wait until the broker finds the files. It looks every ten seconds; a broker with another cache folder never finds them. */
 const SEEN_MAX_MS = 30_000;
 
 export const verb = defineVerb({
@@ -79,7 +79,7 @@ async function untilReady(client: Client, progress: Progress, signal: AbortSigna
   }
 }
 
-/** Returns true if the broker has not looked for the runtime since it was installed. */
+/** Returns true if the broker still reports a missing runtime, because it has not looked since we installed the runtime. */
 function isComing(detail: string): boolean {
   return detail.startsWith("the model's runtime");
 }

@@ -60,7 +60,7 @@ type Asked = {
   out: Output;
 };
 
-/** Maps each call to its minimum and maximum number of arguments, and its function. */
+/** Maps each subcommand to its minimum and maximum number of arguments, and its function. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -77,7 +77,7 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Maps each option to the call that accepts it. */
+/** Maps each option to the subcommand that accepts it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -89,13 +89,12 @@ const TAKERS = {
   off: "door",
 } as const;
 
-/** Collections that `list` shows by default. Books have many chunks, so `books` lists them. */
+/** Collections that `list` shows by default. It leaves out books, because a book has many chunks; the subcommand `books` lists books. */
 const LISTED = ["working", "history", "patterns", "memory_bank"];
 const SORTS = ["recency", "score"] as const;
 /** Maximum number of listed memories; the broker has the same limit. */
 const LISTED_MAX = 500;
 const TEXT_COLUMNS = 70;
-/** Maximum number of turns on a page. */
 const TURNS_MAX = 100;
 const TELLINGS = ["worked", "failed", "partial"];
 

@@ -37,8 +37,8 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   }
   assertSettings(config.settings);
   assertCanListen(config);
-  // The stop mark keeps agents from starting the old version in between. We always remove the mark: agents would take it for a stop by
-  // hand.
+  // The stop mark keeps agents from starting a broker of the old version before the new broker runs. We always remove the mark, because
+  // agents would otherwise conclude that the user stopped the broker.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
@@ -63,7 +63,7 @@ function withoutBroker(error: unknown): unknown {
   );
 }
 
-/** Checks the requested door before the old broker ends: the door may need a token. Errors: CONFIG_BAD_VALUE. */
+/** Refuses a door that other machines can reach if no token exists. Called before the old broker ends. Errors: CONFIG_BAD_VALUE. */
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;

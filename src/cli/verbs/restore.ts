@@ -113,7 +113,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Swaps the palaces. The caller ignores Ctrl-C meanwhile: the next command would have to finish an interrupted swap. */
+/** Swaps the palaces. The caller ignores Ctrl-C meanwhile, because the next command would have to finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,
@@ -144,7 +144,7 @@ async function exchange(
   } finally {
     if (!wasStopped) clearStop(config);
   }
-  // The broker starts only after a swap, because its own error would hide what prevented the swap.
+  // After a failed swap we start no broker, because an error of its start would hide what prevented the swap.
   if (stopped && !noStart) await ensureBroker(config);
   return { aside: asideOf(paths, pending), started: stopped && !noStart };
 }

@@ -20,7 +20,7 @@ const PASSAGE_ROWS = 5;
 const TITLE_COLUMNS_MAX = 100;
 const INDENT = "   ";
 const COLUMNS_MIN = 20;
-/** Number of slices to fetch around a hit, for its heading and for words that were cut. */
+/** Number of slices to fetch around a hit, to show the heading above the hit and to complete lines that were cut. */
 const SLICES_AROUND = 5;
 
 type Slice = { text: string; chunk_index?: number };
@@ -119,7 +119,7 @@ function checkScope({ scope, wing }: { scope?: string; wing?: string }, project:
     throw wrongUsage("this folder is not a project", "go to a project's folder, or use --wing W");
 }
 
-/** Returns a note that the search preferred the folder's project or used no other; empty if no project affected the search. */
+/** Returns a note that the search preferred the folder's project, or searched only that project; empty if neither is true. */
 function scopeNote({ scope }: JsonObject): string {
   const { wings, strict } = isRecord(scope) ? scope : {};
   if (!Array.isArray(wings) || wings.length === 0) return "";
@@ -184,7 +184,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
   out.text("");
 }
 
-/** Returns words about how a drawer was found, and why it may be wrong. */
+/** Returns notes for a person: how the hit was found, whether it is weak, outdated or replaced, and how many hits are like it. */
 function notesOn(hit: Hit): string[] {
   const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
   const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;

@@ -49,11 +49,11 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // A broker that ran before this command may be the login service's, so the notice appears only without one.
+    // The notice would be wrong for a broker that was already running, because the login service may have started that broker.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
-    // The service manager may have started the broker.
+    // If the instance differs, this command or the service manager has started the broker.
     const started = isStarting || before?.health.instanceId !== health.instanceId;
     // Connecting delivers the writes that agents spooled without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)

@@ -27,9 +27,9 @@ export type Job = Readonly<{
   old: readonly OldBox[];
   /** Time at which each old container ended; a container that has run since may have written. */
   endedAt: Readonly<Record<string, string>>;
-  /** Counts of the drained memory. */
+  /** Counts of the memory after all writers were stopped; null before that. */
   before: Counts | null;
-  /** Why the recreate is rolled back. */
+  /** Why the recreate is rolled back; null if it is not. */
   why: string | null;
   /** True if the home may be restored, too; false once somebody may have worked in the new stack. */
   restoresHome: boolean;

@@ -1,4 +1,4 @@
-/** Reports, before any change, what a recreate would lose, and what would prevent it. */
+/** Reports, before any change, what a recreate would lose, and what would prevent a recreate. */
 import { mkdirSync, statfsSync } from "node:fs";
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
@@ -20,7 +20,7 @@ const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
-/** Lists the findings. Errors: CONFIG_USAGE for a stack without containers. */
+/** Lists the findings, each with a remedy as its hint. Errors: CONFIG_USAGE for a stack without containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   const boxes = await boxesOf(engine, stack.project);

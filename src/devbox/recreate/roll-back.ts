@@ -30,7 +30,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("restoring the home's files from the snapshot (present files are kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // Counts only the containers without their old image as old, because compose replaces a container if its image differs.
+  // Passes as `old` only containers that have a new image. If there are none, switchOver does not force compose to replace containers.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);

@@ -1,4 +1,4 @@
-/** Makes the containers again from the images that now have the names of compose, and waits until they are healthy. */
+/** Makes the containers again from the images that now have the names that compose uses, and waits until the containers are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";

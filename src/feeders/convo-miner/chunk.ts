@@ -65,7 +65,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** Returns the separator after a unit: its last line feed and the blank lines after it. */
+/** Returns the line feeds after a unit: one for the end of its last line, and one for each blank line below. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }

@@ -42,7 +42,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** Returns true while the palace has all sources that contain the beginning of this transcript, which was therefore left out. */
+/** Returns true if the palace still has all sources because of which the beginning of this transcript was left out. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

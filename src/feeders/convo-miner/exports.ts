@@ -14,7 +14,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Minimum number of messages in an unmistakable format. Upstream leaves out a question without an answer; we file it. */
+/** Minimum number of messages if the format is certain. Upstream leaves out a question without an answer; we file it. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
@@ -117,7 +117,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** Follows the last child of each node. The root is a node without parent and message, else the first node without a parent. */
+/** Returns the path from the root along the last children. The root has no parent and no message, or is the first node without a parent. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);

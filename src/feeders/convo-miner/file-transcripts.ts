@@ -21,7 +21,7 @@ export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** Returns the path that a source of the palace has on this machine; undefined for a source of another kind. */
+  /** Returns the local path of one of the palace's sources; undefined for a source of another kind. */
   nameOf: (sourceFile: string) => string | undefined;
   /** The folder with the original files, which MemPalace may have mined; undefined if the files are copies. */
   folder?: string;

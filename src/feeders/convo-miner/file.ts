@@ -94,7 +94,7 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Compares a transcript with the filed ones. Undefined if it is unreadable or its session is filed; the report counts both. */
+/** Compares a transcript with the filed transcripts. Returns undefined, and counts it, if it is unreadable or its session is filed. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {

@@ -25,7 +25,7 @@ export function extractMemories(transcript: string, size = DRAWER_SIZE): Memory[
   });
 }
 
-/** Returns the type of a segment; undefined if no marker of a type is found. */
+/** Returns the type of a segment; undefined if the segment has too few markers. */
 function typeOf(segment: string): MemoryType | undefined {
   const prose = proseOf(segment);
   const lower = prose.toLowerCase();

@@ -1,6 +1,6 @@
 /**
  * Upstream's patterns and words that distinguish decisions, preferences, milestones, problems and feelings. Data and two pure functions.
- * general.ts uses it. Source: upstream 3.11's general_extractor (palace.md 5.5), whose order decides between equals.
+ * general.ts uses it. Source: upstream 3.11's general_extractor (palace.md 5.5). Of types with equal scores, the first in its order wins.
  */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";

@@ -4,7 +4,7 @@
  */
 export const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
 export const WORD = String.raw`[\p{L}\p{N}_]`;
-/** `\b` where a word begins, and where it ends. */
+/** Equivalents of Python's `\b` at the beginning and at the end of a word. */
 export const START = `(?<!${WORD})(?=${WORD})`;
 export const END = `(?<=${WORD})(?!${WORD})`;
 

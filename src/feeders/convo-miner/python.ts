@@ -3,7 +3,7 @@
  * from JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
  */
 
-/** Maximum depth of JSON. The text is cut at 200 characters anyway. */
+/** Maximum depth of JSON. A deeper part would not be shown, because the text is cut at 200 characters. */
 const DEPTH_MAX = 200;
 
 type Style = {

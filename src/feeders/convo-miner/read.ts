@@ -16,7 +16,7 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 /** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a checkpoint. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
-/** The position where reading stopped: after a line end, when a conversation had been found. */
+/** Position at which a later run continues: after a whole line, once a conversation has been found. */
 export type Checkpoint = {
   schema: 2;
   offset: number;
@@ -121,7 +121,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 2, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** Returns the hash of the bytes read before, to continue with; undefined if the file no longer begins with them. */
+/** Returns the hash of the bytes that an earlier run read, to add to it; undefined if the file no longer begins with these bytes. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;

@@ -64,7 +64,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Splits one file. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. The original then stays; the same call continues the work. */
+/** Splits one file. After an error the original stays, and the same call continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);

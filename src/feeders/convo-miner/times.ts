@@ -9,7 +9,7 @@ export type Time = [start: number, at: string];
 /** Characters that may be dropped where a text is cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
-/** Returns a text that is a time unchanged, and s or ms since the epoch as ISO 8601. Undefined if the value is not a time. */
+/** Returns a time in text form unchanged, and converts s or ms since the epoch to ISO 8601. Undefined if the value is not a time. */
 export function timeIn(value: unknown): string | undefined {
   if (typeof value === "string") return Number.isNaN(Date.parse(value)) ? undefined : value;
   if (typeof value !== "number" || value <= 0) return undefined;

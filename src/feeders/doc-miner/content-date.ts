@@ -58,7 +58,7 @@ function isoDate(text: string): string | undefined {
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
 }
 
-/** Reads day first if the first number of any date exceeds 12, else month first; returns the first date. */
+/** Returns the first date in figures. Reads the day first if the first number of any date exceeds 12, else the month first. */
 function numericDate(text: string): string | undefined {
   const found = [...text.matchAll(NUMERIC)].map((match) => match.slice(1, 4).map(Number));
   const [first, second, short] = found[0] ?? [];

@@ -1,7 +1,7 @@
 /**
- * Files a project's documents: survey, plan, then stage and send new documents, a few at a time. Started by the commands `mempalace-docs
- * DIR` and `palace mine projects DIR`. A killed run leaves no document half-filed: the broker replaces a source in one transaction, and the
- * next run sends the missing documents.
+ * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. The commands
+ * `mempalace-docs DIR` and `palace mine projects DIR` start it. A killed run leaves no document half-filed: the broker replaces a source in
+ * one transaction, and the next run sends the missing documents.
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
@@ -81,7 +81,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, the links may be older than the palace's documents.
+  // Without notes, the links may be missing for documents of earlier runs, so the links are rebuilt.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -155,7 +155,7 @@ type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /**
  * Asks the broker for the filing records, and for the sources that MemPalace has mined. A run of `docs` asks only for the records, because
- * MemPalace never mines its copies.
+ * MemPalace never mines the staged copies that `docs` files.
  */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };

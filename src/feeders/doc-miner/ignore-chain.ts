@@ -31,7 +31,7 @@ function withoutOverruled({ folder: above, rules }: Link, folder: string): Link 
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }
 
-/** Returns a chain of one link: patterns for the whole project. */
+/** Returns a chain with a single link, whose patterns apply to the whole project. */
 export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }

@@ -1,7 +1,7 @@
 /**
- * The three kinds of run of this miner. `docs` takes a project's documentation, from copies that are the same on every machine; `projects`
- * is upstream's `mempalace mine DIR`: source code too, filed under the files' own paths; `formats` is upstream's mode `extract`: office
- * documents, converted. A kind decides which files are filed, whether they are copied first, and whether vanished documents are removed.
+ * The three kinds of run of this miner. `docs` files a project's documentation, from copies that are the same on every machine. `projects`
+ * (upstream's `mempalace mine DIR`) also files source code, under the files' own paths. `formats` (upstream's mode `extract`) converts and
+ * files office documents. A kind decides which files are filed, whether they are copied first, and whether vanished documents are removed.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";

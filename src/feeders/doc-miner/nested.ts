@@ -23,7 +23,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the reason for each path that another folder has filed, except for documents that this folder has filed before. */
+/** Maps each path that a run over another folder has filed to the reason for skipping it, except paths that this folder has filed. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

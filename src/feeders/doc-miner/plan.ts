@@ -12,7 +12,7 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Here `sourceFile` is the path in the project. */
+  /** Returns true for a document that MemPalace has filed. The `sourceFile` to pass is the document's path in the project. */
   isMined: IsMined;
   rules: string;
   force: boolean;

@@ -41,7 +41,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds a document's names. Only these are sent to the broker, which searches each drawer for them. */
+/** Returns a function that finds a document's names. Only the found names are sent to the broker, which searches each drawer for them. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

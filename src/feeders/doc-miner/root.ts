@@ -1,6 +1,6 @@
 /**
- * Finds the project of a file or a folder: a folder that was filed before, has a project file, or is under version control. `why` and
- * `palace add` use it. Reads only.
+ * Finds the project of a file or a folder. A project is a folder that was filed before, has a project file or is under version control.
+ * `why` and `palace add` use this file. Reads only.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -30,7 +30,7 @@ export async function projectAround(
   const found = findProject(join(folder, "any"), cacheDir);
   if (found === undefined) return undefined;
   const { root, from } = found;
-  // A note must be filed even if the project file is invalid.
+  // If the project file is invalid, uses the folder's name as the wing, so that `palace add` can still file its note.
   const wing = from.wing ?? (await readProject(projectFolder(root), undefined).catch(() => undefined))?.wing;
   return { root, wing: wing ?? wingOfFolder(projectFolder(root)) };
 }

@@ -24,14 +24,14 @@ import { namesIn } from "../../base/read-folder.ts";
 /** Record of one document. A null in place of a record means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** Kind of the refusal of an office document. */
+  /** Name of the reason why an office document was not filed. */
   outcome?: string;
 };
 export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Digest of the rules for rooms and refused texts with which the entries were made. */
+  /** Digest of the rules (for rooms and for refused texts) that were valid when the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
   /** Inode of the folder. Another folder may be mounted at the same path later. Older notes do not have it. */
@@ -86,7 +86,7 @@ function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Does what findStage does, and makes the project the owner of the wing's folder if it has none. */
+/** Does what findStage does, and makes the project the owner of the wing's folder if the folder has no owner. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -138,7 +138,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes a staged file in the place of a needed folder, and a staged folder in the place of the file `target`. */
+/** Removes a staged file at the path of a needed folder, and a staged folder at the path of the file `target`. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -151,11 +151,11 @@ function clearWay(stage: Stage, target: string): void {
 
 /** Removes a staged copy and the folders that become empty. */
 export function unstageDocument(stage: Stage, path: string): void {
-  // The file is then the user's own document.
+  // A document that is filed in place is the user's own file.
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // Keeps a folder of that name, because it has other documents.
+    // Keeps a folder at that path, because it has other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;

@@ -102,7 +102,7 @@ function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: bo
   const hit = own ?? findIgnoreRule(excluded, path, isFolder);
   if (hit?.isUndecided === true) {
     survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-    // Drawers that were filed from an undecided path stay.
+    // A path in this list keeps its drawers.
     survey.undecided.push(path);
   }
   return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;
@@ -187,7 +187,7 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
       skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
     } else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
-    // A name without an extension may be anything, so leaving it out is not reported.
+    // A file without an extension may be anything, so we do not report that it is left out.
     if (isSniffed) return;
     survey.unreadable.push(path);
     skip(survey, rules, { file: path, reason: "cannot be read" });

@@ -29,7 +29,7 @@ export type Explanation = {
   project: string;
   projectFrom: string;
   taken: boolean;
-  /** The rule that decided. */
+  /** Rule that decided whether the file is filed. */
   reason: string;
   wing: string;
   wingFrom: string;
@@ -60,7 +60,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  // Names the notes as the origin of a wing that comes from an earlier run.
+  // Without an option, a wing in the notes of an earlier run comes before the project's wing.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path, project.exclude);

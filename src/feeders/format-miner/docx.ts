@@ -88,7 +88,7 @@ class BodyReader {
     endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
     footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
     endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
-    // Hides the fallback, which repeats the content before it in an older form.
+    // Hides the content of `Fallback`, which repeats the content before `Fallback` in an older form.
     Fallback: () => (this.#hidden += 1),
   };
 

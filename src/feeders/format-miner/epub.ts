@@ -64,7 +64,7 @@ function readBook(xml: string): { about: Map<string, string[]>; chapters: string
   return { about, chapters: [...new Set(order)].flatMap((id) => pages.get(id) ?? []) };
 }
 
-/** Returns the names of the encrypted parts, including obfuscated fonts. The caller looks up only chapters. */
+/** Returns the names of the encrypted parts. They include obfuscated fonts, which do not matter: the caller looks up only chapters. */
 function lockedParts(xml: string): Set<string> {
   const parts = new Set<string>();
   readXml(xml, {

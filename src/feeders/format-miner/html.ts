@@ -72,7 +72,7 @@ class Page {
     else if (name === "table") this.#endTable();
   }
 
-  /** Ends the block. */
+  /** Ends the current block. */
   flush(): void {
     const isPre = this.#pre > 0;
     const text = isPre ? this.#line : this.#line.replace(/[ \t\r\n]+/g, " ").trim();

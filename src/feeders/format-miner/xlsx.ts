@@ -1,4 +1,4 @@
-/** Converts a workbook to Markdown: a table for each sheet, dates as dates. Called by convert.ts. */
+/** Converts a workbook to Markdown: a table for each sheet, in which the numbers of dates are shown as dates. Called by convert.ts. */
 import { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";

@@ -11,7 +11,7 @@ const NAMES_LENGTH_MAX = 2_000;
 const HASH_SHOWN = 12;
 const KEY_LENGTH = 20;
 const SCHEME = "git:";
-/** Matches subjects that git and the forges write themselves. */
+/** Matches the subjects of merges that git, GitHub and GitLab write themselves. */
 const MERGE_SUBJECT =
   /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
 /** Matches a line of a list of conflicts that git adds. */

@@ -98,7 +98,7 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // Handles a rejection here, because the exit code is awaited only after the output.
+  // Marks a rejection as handled, because the caller awaits the exit code only after it has read the output.
   ended.catch(() => {});
   return ended;
 }

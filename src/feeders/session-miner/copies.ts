@@ -12,11 +12,11 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads a session again that may have abandoned a branch since it was staged. */
+  /** Reads another session again, because it may have abandoned a branch since its transcript was staged. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Returns the sessions that have the copied turns, by the turn's id. `own` is the session's own id in the notes. */
+/** Maps the id of each copied turn to the session that also has this turn. `own`: the id of the given session in the notes. */
 export function copiesIn(
   { turns }: Session,
   own: string,

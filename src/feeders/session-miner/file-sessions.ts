@@ -19,7 +19,7 @@ import { transcribe, transcriptName } from "./transcribe.ts";
 
 export type SessionOptions = Omit<MineOptions, "wing"> & {
   harness: HarnessName;
-  /** Undefined: each session gets the wing of its project. */
+  /** Wing of all sessions. Undefined: each session gets the wing of its project. */
   wing: string | undefined;
   minMessages: number;
   /** Only sessions that changed after this time, ms since the epoch. */
@@ -115,7 +115,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // If an original session is deleted, only its forks have the copied turns, so these are filed with the forks.
+  // If an original session was deleted, only its forks have the copied turns, so the turns are filed with a fork.
   const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
@@ -134,7 +134,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
-  // Messages that a fork copied count, too. A fork without new turns counts as 0 messages.
+  // For the required minimum, the messages that a fork copied count, too. A fork without new turns has 0 messages.
   const messages = session.turns.length === 0 ? 0 : whole.turns.length;
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
@@ -236,7 +236,7 @@ async function wingOfProject(directory: string, watch: FeedWatch): Promise<strin
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
     const wing = wingOfFolder(folder);
-    // For a deleted project no notice is needed, because it has no settings.
+    // A deleted project has no settings that the user could repair, so we print no notice.
     if (statSync(folder, { throwIfNoEntry: false }) !== undefined)
       watch.notice(`${folder}: ${error.message}; its sessions go to wing "${wing}"`);
     return wing;

@@ -8,7 +8,7 @@ import { jsonLines } from "../lines.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
 export type FolderOptions = {
-  /** Folder with one folder per project, in which the sessions are. */
+  /** Folder that has one subfolder for each project; the subfolders have the sessions. */
   root: string;
   what: string;
   /** True if subfolders of a project's folder are entered. */

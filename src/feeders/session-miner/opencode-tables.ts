@@ -19,7 +19,7 @@ export type Tables = {
   version: string;
   joined: string;
   turns: (database: Database, id: string) => Turn[];
-  /** Returns the turns that were copied from an earlier session. */
+  /** Maps the id of each turn that was copied from an earlier session to that session. */
   copies?: (database: Database, id: string, createdMs: number) => ReadonlyMap<string, string>;
 };
 

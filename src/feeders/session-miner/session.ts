@@ -42,7 +42,7 @@ export type HarnessName = "opencode" | "claude-code" | "pi";
 
 /** Source of sessions. Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
-  /** Name of the place, for the notes. */
+  /** Path of the folder or database with the sessions. The miner keeps separate notes for each place. */
   readonly place: string;
   list(): SessionHead[];
   /** Returns the session; undefined if the session was deleted after it was listed. */

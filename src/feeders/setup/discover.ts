@@ -17,7 +17,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Drops doubtful guesses if something is certain.
+  // Drops the uncertain names if manifests or commits have named a project or a person.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

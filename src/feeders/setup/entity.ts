@@ -3,10 +3,10 @@
 export type Entity = {
   name: string;
   kind: "person" | "project" | "uncertain";
-  /** 0…1. */
+  /** How certain the kind is, 0…1. */
   confidence: number;
   count: number;
-  /** The reasons, in words. */
+  /** Reasons for the kind, in words. */
   signals: string[];
 };
 

@@ -25,7 +25,7 @@ const TURNS = [
 
 export type Origin = {
   likely_ai_dialogue: boolean;
-  /** 0…1. */
+  /** How certain the result is, 0…1. */
   confidence: number;
   primary_platform: null;
   user_name: null;

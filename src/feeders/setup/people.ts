@@ -44,7 +44,7 @@ export function peopleOf(commits: readonly Commit[]): Person[] {
     .sort((a, b) => b.commits - a.commits);
 }
 
-/** Returns true for at least two words, first and last with a capital: such a name is not a handle. */
+/** Returns true for a name of at least two words, the first and the last with a capital, because handles look different. */
 function isFullName(name: string): boolean {
   const words = strip(name).split(/\s+/);
   return (

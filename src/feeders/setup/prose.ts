@@ -51,7 +51,7 @@ frontend server client service app api
     .split(/\s+/),
 );
 
-/** Patterns in which `@` is replaced by the name. */
+/** Patterns of lines in which a person speaks; `@` is replaced by the person's name. */
 const SPEAKS = [
   String.raw`(?<![^\n])>\s*@[:\s]`,
   String.raw`(?<![^\n])@:\s`,

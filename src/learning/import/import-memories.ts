@@ -46,7 +46,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns ids of absent memories that this agent imported before. Leaves out memories that were last changed by an undo. */
+/** Returns the ids of `absent` memories that this agent imported before. Leaves out memories that an undo changed last. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(

@@ -135,7 +135,7 @@ function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Returns the fields in Roampal's form for a memory that was made in this palace: times have no zone. */
+/** Converts the fields of a memory that was made in this palace to Roampal's form, in which times have no zone. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

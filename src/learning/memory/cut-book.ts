@@ -12,7 +12,7 @@ export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences.flatMap(fitting), cut);
 }
 
-/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. A character of two units is not cut. */
+/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. A character of two UTF-16 units is not cut. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
   const whole = (at: number): number => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);

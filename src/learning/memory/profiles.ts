@@ -83,7 +83,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Conversions between a profile's names (wing, conversations, lessons) and the ledger's. Undefined for another profile's name. */
+/** Converts between a profile's names (of wing, conversations, lessons) and the ledger's names; undefined for names of other profiles. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;

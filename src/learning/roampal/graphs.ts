@@ -95,7 +95,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** `parse` with the source text of numbers, and `rawJSON`, which TypeScript's types of JSON lack. */
+/** The global JSON with functions that TypeScript's types lack: `parse` with the source text of numbers, and `rawJSON`. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

@@ -45,7 +45,7 @@ export async function importRoampal(
   const named = profile === undefined ? {} : { profile };
   const folder = new RoampalFolder(dir);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
-  // Some of Roampal's fields repeat the text, and the call must contain them.
+  // Some of Roampal's fields repeat the memory's text. The call must contain these fields, so it may be too large for a shorter text.
   const why = `${TOO_LARGE}, its text counted once more for each field that repeats it`;
   const told = tell("importing", "memories", folder.total);
   try {

@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // In a shared folder, the leftover may belong to another user.
+      // Ignores the error: in a shared folder, the leftover may belong to another user.
     }
   }
 }

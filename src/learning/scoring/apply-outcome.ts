@@ -2,7 +2,7 @@
 import type { Standing, Telling } from "../../memory/port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
-/** Changes by outcome. The time weight applies to `score`, not to `successes`. */
+/** Changes of a standing by each outcome. The time weight applies to `score`, not to `successes`. */
 const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },
@@ -10,7 +10,7 @@ const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = 
 };
 const PAST_KEPT = 10;
 
-/** One judgment. `weight`: trust in its source, 0…1, a factor for its changes. The change of the score has a factor for time, too. */
+/** One judgment. `weight`: trust in its source, 0…1, by which the changes in DELTAS are multiplied. */
 export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
 
 export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's newest judgment, the last of `words`. Only the person's judgments count, from `start` on, unless
- * all judgments together move the score further in the same direction. So a person who agrees never lowers a score.
+ * Returns the standing after a person's newest judgment, the last of `words`: `start` changed by the person's judgments alone. If all
+ * judgments together move the score further in the same direction, they count instead. So a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -14,8 +14,8 @@ import { findShown } from "../memory/as-drawer.ts";
 import { idOf } from "../turn/turn.ts";
 
 /**
- * Records the judge model's judgments. Keeps outcomes that were recorded since that turn began, in any conversation. Errors: InvalidValue,
- * PROTOCOL_BAD_PARAMS.
+ * Records the judge model's judgments. Keeps outcomes that were recorded since the judged turn began, in any conversation. Errors:
+ * InvalidValue, PROTOCOL_BAD_PARAMS.
  */
 export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));

@@ -28,7 +28,7 @@ const OWED_MS = 30 * 60_000;
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Findings for a score: the question with which the agent had found a drawer, by the drawer's id. */
+/** Questions with which the agent had found drawers, by the drawer's id. The main thread finds them before the write. */
 export type Searched = Readonly<Record<string, Question>>;
 
 /** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */
@@ -187,7 +187,7 @@ function owing(
   // If all scored memories are deleted, no conversation is found.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
-  // If no score is owed, a call without ids counts as a repetition of the last call.
+  // If no score is owed, a call without ids may repeat the last call, so conversations that are already scored are considered, too.
   return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
 }
 

@@ -5,7 +5,7 @@
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
 import { isRecord } from "../../base/parse-json.ts";
 
-/** Lead of the machine's clock over true time: certain for rows after `afterRow`, possible for rows from `fromRow` to `afterRow`. */
+/** Lead of the machine's clock over true time. It is certain for rows after `afterRow`, and possible for rows from `fromRow` on. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
 /** `trueMs`: true time of the last tick. `lastRow`: row of the newest memory at that tick. `shifts`: in row order. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };

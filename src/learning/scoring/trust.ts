@@ -17,7 +17,7 @@ const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
 const WRONG_LEAST = 0.01;
 /** Upper limit of the share of contradicting pairs. At one half, outcomes would be as good as chance. */
 const CONTRADICTIONS_MOST = 0.49;
-/** Part of a `worked` that a `partial` counts. */
+/** Evidence of a `partial`, as a share of the evidence of a `worked`. */
 const PARTIAL = 0.25;
 
 /**

@@ -7,7 +7,7 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost by quality, and the maximum boost. Roampal's 0.5 would triple a memory's worth here: ranking.ts uses the eighth power. */
+/** Boost for a quality of 1, and the maximum boost. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's worth. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
@@ -41,7 +41,7 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
   );
 }
 
-/** Returns the entities that the text names: all words of an entity, next to each other. */
+/** Returns the entities that the text names, with all words of the entity next to each other. */
 function sharedWith(entities: readonly string[], text: string): string[] {
   const words = `_${wordsOf(text.slice(0, READ_CHARACTERS)).join("_")}_`;
   return entities.filter((entity) => words.includes(`_${entity}_`));

@@ -62,7 +62,7 @@ export type Found = Memory &
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distances of a memory without a vector: with the best score by words (`most`, as for a cosine of 0.5), and without words. */
+/** Distances of a memory without a vector: `most` for the best score by words (as for a cosine of 0.5), `none` for a score of 0. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
 /** Maximum number of memories to compare with the graph's facts, as a factor of the wanted number. */
 const STALE_READ = 2;
@@ -174,7 +174,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** Returns the distance of a memory without a vector. `share`: its score by words, divided by the best one; NaN if all scores are 0. */
+/** Returns the distance of a memory without a vector. `share`: its score by words, divided by the best score; NaN if all scores are 0. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);

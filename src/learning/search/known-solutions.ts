@@ -4,8 +4,8 @@ import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
 /**
- * Minimum share of equal concepts in two questions. Roampal compares the first five concepts in alphabetical order, but these are equal in
- * all questions about something that "fails after an upgrade". Source: npm run bench:learning.
+ * Minimum share of equal concepts in two similar questions. Roampal compares only the first five concepts in alphabetical order. These five
+ * are equal in all questions about something that "fails after an upgrade". Source: npm run bench:learning.
  */
 const PART_SHARE = 0.5;
 /** Minimum share of equal concepts in two wordings of one question. Source: npm run bench:learning. */

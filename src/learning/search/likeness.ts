@@ -24,8 +24,8 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
 /** Maximum number of memories that a turn shows. */
 const SLOTS = 4;
 /**
- * Minimum cosine of a memory that is shown unasked; a text below it is about something else. In 99 of 100 questions of LoCoMo the cosine
- * with the answering text is at least 0.17.
+ * Minimum cosine of a memory that is shown unasked; a text below it is about something else. In 99 of 100 questions of LoCoMo, a
+ * benchmark, the cosine with the answering text is at least 0.17.
  */
 const COSINE_LEAST = 0.12;
 

@@ -70,7 +70,7 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Range of the factor from the prospect. The prospect decides between memories that are equally near and trusted. */
+/** Width of the prospect's factor, 0.9…1.1. The prospect decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**

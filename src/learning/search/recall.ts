@@ -61,7 +61,7 @@ function noteSearch({ own }: RecallContext, found: readonly Memory[], query: str
   );
 }
 
-/** Returns the usual order. Only a search with a question can sort by relevance. */
+/** Returns the default order: by time for a question about recent events, and for a list of the last days; else by relevance. */
 function usualSort(query: string, days: number | undefined): Sort {
   return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
 }

@@ -38,7 +38,7 @@ export class Searches {
         return noted?.question;
       },
       giveBack: () => {
-        // `clear` erases taken questions, too.
+        // Brings nothing back after `clear`, because the user may have erased the texts of the questions.
         if (questions === this.#questions) for (const [name, noted] of taken) this.#giveBack(name, noted);
         taken.clear();
       },

@@ -8,7 +8,7 @@ export type Exchange = { user: string; assistant: string };
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
 
-/** Joins both sides into one text; returns undefined if either is empty. `userLength`: UTF-16 units. */
+/** Joins question and answer into one text; undefined if either is empty. `userLength`: length of the question in UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
   const [asked, answered] = [half(user), half(assistant)];
   if (asked === "" || answered === "") return undefined;
@@ -25,7 +25,7 @@ export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata
   return { user: text.slice(USER.length, end), assistant: text.slice(end + BETWEEN.length) };
 }
 
-/** Trims one side's text, removes null characters, and cuts the text after `SAID_MAX` characters. */
+/** Trims a question or an answer, removes null characters, and cuts the text after `SAID_MAX` characters. */
 export function half(text: string): string {
   const whole = wellFormed(text.replaceAll("\0", "").trim());
   return whole.length <= SAID_MAX ? whole : `${whole.slice(0, SAID_MAX).toWellFormed()}…`;

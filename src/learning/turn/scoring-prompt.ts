@@ -30,7 +30,7 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** Returns the question for Claude Code, between tags. It quotes texts in full, as far as a host shows them in full. */
+/** Returns the request for scores for Claude Code, between tags. It quotes texts in full, as far as a host shows them in full. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
   const { user, assistant } = exchange;
   const said = [user, assistant, message, ...memories.map(({ text }) => text)];
@@ -65,7 +65,7 @@ function fullPrompt({ user, assistant }: Exchange, memories: readonly ToScore[],
   ].join("\n");
 }
 
-/** Returns the question for other models: without tags, with previews. */
+/** Returns the request for scores for other models: without tags, and with only the beginnings of texts. */
 export function plainScoringPrompt(
   { user, assistant }: Exchange,
   memories: readonly ToScore[],

@@ -1,6 +1,6 @@
 /**
  * Records a turn of a conversation, inside a write. After the user's message it records the memories that the agent is shown; after the
- * agent's answer it stores the exchange. Results contain no text of the turn, because the journal keeps them. Source: outcome-memory.md
+ * agent's answer it stores the exchange. Results contain no text of the turn, because the journal keeps results. Source: outcome-memory.md
  * 4.4, 4.5.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
@@ -62,7 +62,7 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   return { isCold: isCold(before), shown, asks };
 }
 
-/** Stores the exchange and returns its id, if both sides have text. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the exchange and returns its id, if question and answer both have text. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);

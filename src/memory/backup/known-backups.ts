@@ -47,7 +47,7 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Lists this palace's backups in that folder, the oldest first. Only listed backups count, because another machine's palace may have the
+ * Lists this palace's backups in `dir`, the oldest first. Only listed backups count, because another machine's palace may have the
  * same tag and share the folder. Skips empty files. `ahead`: backups with a future time in their name, after a clock was set back.
  */
 export function ownBackups(

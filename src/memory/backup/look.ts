@@ -1,4 +1,4 @@
-/** Opens the databases of a backup, reads them completely and counts their rows, when it is made and at each verification. */
+/** Opens the databases of a backup, reads them completely and counts their rows, when the backup is made and at each verification. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -139,7 +139,7 @@ function copyHome(home: string, folder: string): void {
   if (events !== undefined) copyDatabase(events, join(folder, EVENTS));
 }
 
-/** Copies the file's bytes and checks that it did not change meanwhile. If it keeps changing, SQLite copies it and waits for its writer. */
+/** Copies the bytes and checks that `file` did not change meanwhile. If it keeps changing, SQLite copies it and waits for its writer. */
 function copyDatabase(file: string, copy: string): void {
   for (let tries = 0; tries < COPY_TRIES; tries++) {
     const before = stateOf(file);

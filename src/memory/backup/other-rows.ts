@@ -78,7 +78,7 @@ function* bodies(ledger: LedgerDatabase, from: string, name = "row, id"): Genera
     yield { id, body };
 }
 
-/** Yields rows of a table without row numbers, ordered by id. */
+/** Yields the rows of a table that has no row numbers, ordered by id. */
 function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
   const statement = ledger.prepare<[string, number], { id: string; body: string }>(
     `SELECT ${from} WHERE id > ? ORDER BY id LIMIT ?`,

@@ -1,4 +1,4 @@
-/** Names that a restore may move in each folder. A list of moves with any other name is refused. */
+/** Names of the files that a restore may move, by folder. A restore refuses a list of moves with any other name. */
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { namesIn } from "../../base/read-folder.ts";
@@ -25,7 +25,7 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/** Returns true for the palace's ledger, graph, links and MemPalace's files. A graph in a third folder may also serve other palaces. */
+/** Returns true for a file that belongs to this palace alone. A graph in a third folder does not, because other palaces may use it. */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));
