@@ -18,7 +18,7 @@ const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Two names, in code-point order, that occur in the same drawers: the number of these drawers, and their rooms. */
+/** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
 /**

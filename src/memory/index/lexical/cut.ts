@@ -89,7 +89,7 @@ export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   return cut;
 }
 
-/** Returns the uncut words and signs of a text. Each of them can be cut separately. */
+/** Returns the words and emoji of a text in lower case, before `cutWords` cuts them into pieces. */
 export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }

@@ -26,7 +26,7 @@ const ENGLISH_EVERY = 160;
 const SIGNS_MAX = 0.15;
 const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
 
-/** Returns true for prose in a language other than English, and for English text without its most frequent words. */
+/** Returns true for prose in a language other than English. English text is recognised by its most frequent words. */
 function hasParts(text: string): boolean {
   let left = text.length;
   for (const _ of text.matchAll(ENGLISH)) if ((left -= ENGLISH_EVERY) <= 0) return false;

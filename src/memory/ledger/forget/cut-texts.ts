@@ -18,7 +18,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** Returns the drawers with a part. `whole`: the drawers that contain the whole text. Reads the ends of every drawer once. */
+  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer once. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

@@ -88,7 +88,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   };
 }
 
-/** Returns the part of a memory's id that stays the same when the memory moves. */
+/** Returns a memory's id without its collection, which changes when the memory moves. The rest of the id stays the same. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
 }

@@ -23,7 +23,7 @@ export type Retention = { journalRetentionMs: number; undoMs: number; imagesByte
 /** Maximum number of rows deleted in one step. A step takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
 
-/** Text in every answer of a refused write. */
+/** Matches the answer of a refused write; every such answer has one of these. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
 /**

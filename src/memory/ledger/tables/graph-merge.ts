@@ -61,7 +61,7 @@ export class GraphMerge {
     return result;
   }
 
-  /** Removes the rows from the list. A row that has changed since it was read stays listed. */
+  /** Removes sent rows from `graph_outbox`. A row that has changed since it was read stays listed. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
@@ -85,7 +85,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The merged row equals the file's row. A trigger listed it at the write above, but nothing has to be sent.
+    // The merged row equals the file's row. A trigger listed the row when it was written above, but it need not be sent.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
