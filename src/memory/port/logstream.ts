@@ -9,7 +9,7 @@ export type StreamEvent = EventText & {
   id: string;
   /** The event's position in this file, in order of arrival; cursors use it. */
   seq: number;
-  /** The copy of the palace in which the event was made, the event's number there, and upstream's hybrid logical clock. */
+  /** Name of the copy of the palace in which the event was made, its number there, and its time on upstream's hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -57,7 +57,7 @@ export type EventQuery = {
   newestFirst: boolean;
 };
 
-/** Page of events. `more`: true if the size limit left out further events. */
+/** Page of events. `more`: true if further events match but were left out because of the size limit. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */

@@ -1,6 +1,6 @@
 /**
- * Merges other programs' changes of upstream's graph files into the ledger, and removes from the list the rows that the files have. It runs
- * on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
+ * Merges other programs' changes of upstream's graph files into the ledger, and removes from `graph_outbox` the rows that the files have.
+ * It runs on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
  *
  * A listed row was changed in the ledger and is not sent yet. If the file's row changed, too, a fact is ended if either side ended it. The
  * ledger's end wins if both have one; the other columns get the file's values. For a link the ledger's record wins. A row that is not
