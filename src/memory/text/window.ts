@@ -43,7 +43,7 @@ export function validBound(value: unknown, field: string): string | undefined {
   return stamp.endsWith("T00:00:00") ? stamp.slice(0, 10) : stamp;
 }
 
-/** Returns undefined for an offset of a day or more, and for a moment whose local time is outside the years 1 to 9999. */
+/** Returns a moment in local time. Undefined if the offset is a day or more, or if the year in local time is not from 1 to 9999. */
 function localClock(stamp: string, offset: string | undefined): string | undefined {
   if (offset === undefined) return stamp;
   const [found, sign, hours = "", minutes = "00", seconds = "00"] = OFFSET.exec(offset) ?? [];
