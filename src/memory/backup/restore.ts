@@ -35,7 +35,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
 
 /**
  * Puts every row and every link of the unpacked ledger into its outboxes, so that the next broker sends them all to the public palace.
- * Syncs the staged files. Errors: STORE_*.
+ * Syncs the unpacked files. Errors: STORE_*.
  */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
@@ -50,8 +50,8 @@ export function listAllAgain(folder: string): void {
         ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE '${removedPrefix(listed)}%'`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
-      // The files with links may be outside the folders that a restore replaces, and thus older. A link that is missing in them and is not
-      // in the outbox would count as deleted.
+      // Lists all links, too. Upstream's files of links may be older, as they may be outside the folders that a restore replaces. A link
+      // that such a file lacks would count as deleted, unless it is in the outbox.
       ledger.exec(`INSERT OR IGNORE INTO graph_outbox (kind, id, at_ms)
         SELECT kind, id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM link ORDER BY row`);
     })();
@@ -65,7 +65,7 @@ export function listAllAgain(folder: string): void {
   faultPoint("restore.after-list");
 }
 
-/** Checks that the staged files are exactly the files of the verified backup. Errors: STORE_CORRUPT. */
+/** Checks that the unpacked files still exist and have the verified backup's numbers of rows. Errors: STORE_CORRUPT. */
 export function assertStaged(folder: string, { files, counts }: Manifest): void {
   const gone = files.find(({ name }) => !existsSync(join(folder, name)));
   if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
@@ -76,7 +76,7 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
-/** Lists the files to restore. Leaves out tokens unless `withTokens`, and settings that name a palace: an archive must not decide these. */
+/** Lists the files to restore. Leaves out what an archive must not decide: tokens (unless `withTokens`), settings that name a palace. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)

@@ -20,7 +20,7 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home. Its settings belong to the palace if this is the palace's home, too. */
+  /** Home of upstream. The settings in it are copied only if it is the palace's home, too. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];

@@ -2,7 +2,7 @@
  * Replaces a palace by a verified backup. Moves each old file aside and renames each staged file, in the order of a list that is written
  * before the first rename. After a kill before the list exists, the old palace is in place. After a later kill, the next holder of the
  * palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list has only names.
- * The folders come from the configuration, so a palace that was moved in between is finished in its new place.
+ * The folders come from the configuration, so the restore of a palace that was moved in between is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -18,13 +18,13 @@ const POINTERS_MAX = 3;
 const STEM_MAX = 40;
 const NORMALIZE_VERSION = 2;
 
-/** Python's `\s` and `\w`. */
+/** Characters that `\s` matches in Python. `WORD`: the characters that `\w` matches. */
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** Without regard to case, Python's `i` also matches ı and İ of Turkish. JavaScript's flag `i` does not match them. */
+/** If case is ignored, the letter `i` also matches Turkish ı and İ in Python, but not in JavaScript. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");

@@ -1,5 +1,5 @@
 /**
- * Shows a mined file by its own name in search answers, although the drawers name its staged copy (the broker's copy of the file). Also
+ * Shows a mined file by its own name in search answers, although the drawers name its staged copy (a copy made for mining). Also
  * finds the staged copy by the file's name. Pure; `SourceFiles` knows both names. Used by search-tool.ts and batch.ts.
  */
 import type { SourceFiles } from "../port/source.ts";

@@ -93,7 +93,7 @@ function plainText(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** Returns the first stale fact whose successor the text does not name. */
+/** Returns the first ended fact whose successor the text does not name. */
 export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
   return stale.find(({ isReplaced }) => !isReplaced);
 }

@@ -36,7 +36,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a boundary as a moment. A date becomes its first second, so that the old and the new fact have the same moment. */
+/** Returns a boundary between facts as a moment. A date means its first second, at which one fact ends and the next begins. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }

@@ -153,7 +153,7 @@ function withDrawer(end: { wing: string; room: string }, drawerId: unknown): Lin
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
-/** Returns one end of a record. Somebody may have edited the record by hand. */
+/** Returns one end of a link's record; empty if it is not an object, because somebody may have edited the record by hand. */
 function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
   const end = tunnel[key];
   return typeof end === "object" && end !== null ? (end as LinkRecord) : {};

@@ -63,9 +63,7 @@ export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
-/**
- * SQL over a drawer: the inode of the source's folder when it was filed. `IS_REGISTRY`: true for upstream's marks of mined files (no text).
- */
+/** SQL for the inode of the folder of a drawer's source, at filing time. `IS_REGISTRY`: true for upstream's marks of mined files. */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";

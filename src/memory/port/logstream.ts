@@ -7,7 +7,7 @@ export type NewEvent = EventText & { metadata: Record<string, unknown>; artifact
 /** An event as it is stored, with upstream's column names. `created_at`: ISO 8601. */
 export type StreamEvent = EventText & {
   id: string;
-  /** The event's position in this file, in order of arrival; cursors use it. */
+  /** The event's position in this file, in order of arrival. A caller continues a list after a position. */
   seq: number;
   /** Name of the copy of the palace in which the event was made, its number there, and its time on upstream's hybrid logical clock. */
   origin_replica: string | null;

@@ -81,7 +81,7 @@ export interface VectorIndex {
 /** The embedding model. The vectors of two models with different `id` cannot be compared. `dimensions`: length of a vector. */
 export type ModelIdentity = { id: string; dimensions: number };
 
-/** Returns a number for each text; a higher number is a better answer. Errors: STORE_UNAVAILABLE, also if the model takes too long. */
+/** Ranks texts: returns a number for each; a higher number is a better answer. Errors: STORE_UNAVAILABLE, also after a time-out. */
 export interface Reranker {
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

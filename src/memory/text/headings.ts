@@ -99,7 +99,7 @@ function* linesOf(text: string, from: number): Generator<Line> {
   }
 }
 
-/** Returns the headings above each slice of a document. They are one text for each slice, one heading a line, the outermost first. */
+/** Returns how many times `sign` is repeated from the index `from` on. */
 function runOf(line: string, sign: string, from: number): number {
   let end = from;
   while (line[end] === sign) end++;

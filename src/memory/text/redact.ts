@@ -95,7 +95,7 @@ const SHAPES: readonly Shape[] = [
 
 /**
  * Minimum number of characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text.
- * From this length on it is masked: half of the shortest secret. Shorter beginnings also look like other words.
+ * A beginning of this length, half of the shortest secret, is masked. Shorter beginnings also look like other words.
  */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
@@ -149,7 +149,7 @@ const STRICT: readonly Shape[] = [
 /** Matches the first line of a private key in text form. It contains the kind of the key. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/** Matches the key's lines in base64 and older formats' headers, also with line feeds written as \n. It ends before the next first line. */
+/** Matches the key's lines in base64 and older formats' headers, also with line feeds written as \n. It ends before the next key. */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 

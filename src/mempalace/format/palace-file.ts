@@ -195,7 +195,7 @@ export function seqOf(value: unknown): number | undefined {
   return value.length === 8 ? Number(value.readBigUInt64BE()) : undefined;
 }
 
-/** Returns the rows as they will be after Chroma has applied its queue; undefined for a row that it will delete. Only changed rows. */
+/** Returns the rows that Chroma will change when it applies its queue, as they will be then; undefined for a row that it will delete. */
 export function readTail(
   database: ChromaDatabase,
   collection: ChromaCollection,

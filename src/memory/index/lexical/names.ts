@@ -122,7 +122,7 @@ export class NameIndex {
     return files;
   }
 
-  /** Returns 1 for a word or file that only one name has, and nearly 0 if all names have it. `holding`: number of these names. */
+  /** Returns 1 for a word or file that only one name has, and nearly 0 if all names have it. `holding`: number of names with it. */
   #rarity(holding: number): number {
     const names = Math.max(1, this.#names.length);
     return inverseFrequency(names, Math.min(names, Math.max(1, holding))) / inverseFrequency(names, 1);

@@ -4,7 +4,7 @@
  * docs/lab/figures.md, kinds of files.
  */
 
-/** Matches `/folder/file` in lower case, with hyphens in place of `_` and blanks. */
+/** Matches `/folder/file` of a changelog, licence, lockfile or generated file, in lower case, with hyphens for `_` and blanks. */
 const SIDE_FILE = new RegExp(
   [
     String.raw`/change-?logs?(?:[-.][^/]*)?$`,

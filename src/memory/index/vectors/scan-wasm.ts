@@ -92,7 +92,7 @@ const set = (local: number): number[] => [0x21, local];
 const tee = (local: number): number[] => [0x22, local];
 const constant = (value: number): number[] => [0x41, ...signed(value)];
 const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)];
-/** Encodes a SIMD load. The query and the codes are aligned to eight bytes (the 3). */
+/** Encodes a SIMD load. The 3 says that the address is a multiple of 2³ bytes, as it is for the query and the codes. */
 const vectorLoad = (opcode: number, offset: number): number[] => [...simd(opcode), 3, ...unsigned(offset)];
 
 function assembleModule(dimensions: number): Uint8Array<ArrayBuffer> {

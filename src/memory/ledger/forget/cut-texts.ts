@@ -1,6 +1,6 @@
 /**
- * Finds drawers that contain only a part of a text, because a long text was cut there (slices of one drawer, chunks of one source). Such a
- * drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
+ * Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of one drawer, chunks of one source).
+ * Such a drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -7,7 +7,7 @@ import type { GraphKind } from "../../port/graph.ts";
 import { digest, drawerDigest } from "../record.ts";
 
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
-/** What a write changed in one row, as the table `change` stores it. */
+/** Change of one row by a write, as the table `change` stores it. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
 type DrawerState = { text: string; metadata: Metadata };

@@ -95,7 +95,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if an ended fact is open in the file. Upstream never reopens a fact, so this is an older file. */
+/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so the file is an older copy. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;

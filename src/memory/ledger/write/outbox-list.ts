@@ -83,7 +83,7 @@ export class OutboxList {
       const collection = collectionOf(getMeta.get(this.#target) ?? "");
       for (const { id, seq } of entries) {
         if (done.run(id, seq).changes === 0) continue;
-        // A row that was sent instead of its removal counts, too: the palace now has the row in this state.
+        // Drops the removal that is kept for this palace, even if a newer row with the same id was sent instead of the removal.
         if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
         this.#onDone(id);
       }
