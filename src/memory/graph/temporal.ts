@@ -69,8 +69,8 @@ export function isOver(fact: { validTo: string | null }, { moment, today }: Now)
 export type Now = { moment: string; today: string };
 
 /**
- * Returns the current moment and day. `today` is the later of the local and the UTC day, because a fact that is ended without a date gets
- * the local day.
+ * Returns the current moment and day. `today` is the later of the local and the UTC day, so that a fact that is ended without a date, and
+ * thus gets the local day, has ended at once.
  */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;

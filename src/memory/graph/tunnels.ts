@@ -16,7 +16,7 @@ const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** A tunnel between two wings that mining makes. */
+/** A tunnel that mining makes between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
 /** Returns the wing's slug, which init and mining write into links. So a wing's links are found by its slug, and also by its name. */

@@ -187,7 +187,7 @@ export type WriteCall = {
   requestId: string;
   /** The time of writing, ms. A spooled write keeps the time that its client claims. */
   atMs: number;
-  /** The time of arrival at the broker, ms, if it differs. */
+  /** The time of arrival at the broker, ms, if it differs from `atMs`. */
   arrivedAtMs?: number;
   /** Data that the broker's main thread computed for the write. They do not identify the call: a repeated call may have other data. */
   findings?: unknown;

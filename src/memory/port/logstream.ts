@@ -83,7 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which a MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that this MemPalace published after its last exchanges. `peers` is by the peer's name, `profiles` by the copy's name. */
+/** State that this MemPalace published after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

@@ -210,7 +210,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */
+/** Returns the adjustment for ended facts; empty if the text names the successor of every one of them. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

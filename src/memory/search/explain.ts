@@ -39,7 +39,7 @@ export function explainScore(
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
     // Added to the score of a lasting wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
-    // For a question about everything, exchanges compete as wholes, and the user's words count most.
+    // Cosine of the user's words in the hit's exchange. It counts most in the answer to a question about everything.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),
     bm25: {
       drawer: round(words.drawer, 3),

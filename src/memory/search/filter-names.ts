@@ -82,7 +82,7 @@ export function resolveSource(
   const exact = nameOfSource(asked, files?.stagedAs(asked) ?? [], isThere);
   if (isThere(exact)) return { filter: { sourceFile: exact }, hints: [], isMissed: false };
   const names = reader.sourcesLike(path(asked), place, SOURCES_MAX);
-  // The user sees all staged copies of one file under the same name.
+  // The user sees all staged copies of one file under the same name, so one of them is enough.
   const copies = new Map(names.toReversed().map((name) => [files?.original(name) ?? name, name]));
   const found = find("source_file", SOURCE, asked, [...copies.keys()].toReversed());
   const { name } = found;

@@ -8,7 +8,7 @@ import type { Reranker } from "../port/search.ts";
 import type { Ranked } from "./fusion.ts";
 
 export const RERANKED_MAX = 20;
-/** Time after which the hits keep their order, ms. A slow machine reads twenty drawers in about a second. */
+/** Maximum time for reranking, ms; after it the hits keep their order. A slow machine reads twenty drawers in about a second. */
 const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };

@@ -50,7 +50,7 @@ export type SearchDependencies = {
   vectors: VectorIndex;
   /** Returns undefined while the model is missing or loading. */
   embedder: () => Embedder | undefined;
-  /** Returns the reason for the missing embedder, for the answer. */
+  /** Returns the reason why the embedder is missing, which the answer states. */
   embedderDetail: () => string;
   /** Returns false if the model is optional and nobody has downloaded it. An answer then does not say that it is missing. */
   isModelWanted: () => boolean;
@@ -92,7 +92,7 @@ export type SearchAnswer = {
   /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
-  /** True if there may be more distinct hits after the copies. */
+  /** True if copies of one text crowd out other hits, so that there may be more distinct hits. */
   isTruncated: boolean;
   /** Kind of the question, if it is about everything. The exchanges among the hits are then spread over the conversations. */
   spread: Asks["everything"];

@@ -12,7 +12,7 @@ const LENGTH_MAX = 64;
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 
-/** Python's `\w`, also used for its `\b`. It matches more characters than the letters in the patterns below. */
+/** Characters that `\w` matches in Python. The patterns below also use them for Python's `\b`. */
 const WORD = String.raw`[\p{L}\p{N}_]`;
 const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;

@@ -11,7 +11,7 @@ const STAMP =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(?::([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
 const OFFSET = /^([+-])([01]\d|2[0-3]):?([0-5]\d)?:?([0-5]\d)?$/;
 
-/** Checks both bounds. Errors: InvalidValue with upstream's words. */
+/** Checks the bounds `since` and `before`. Errors: InvalidValue with upstream's words. */
 export function validWindow(values: Record<string, unknown>): Window {
   const since = validBound(values["since"], "since");
   const before = validBound(values["before"], "before");

@@ -70,7 +70,7 @@ export const DRAWERS = "mempalace_drawers";
 /** Collection of upstream's closets; this name cannot be configured. */
 export const CLOSETS = "mempalace_closets";
 
-/** Returns the number of the last write to the palace, by any process and to any collection; 0 if there was no write. */
+/** Returns the number of the last write to the palace, by any process and to any collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {
   if (!hasTables(database)) return 0;
   return selectValue<number | null>(database, "SELECT max(seq_id) FROM embeddings_queue") ?? 0;

@@ -175,7 +175,7 @@ function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too.
+    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too, and reports the error.
   }
 }
 

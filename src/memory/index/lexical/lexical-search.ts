@@ -294,7 +294,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meaningOf.get(row) ?? 0,
-          // `files` has the files that the question names, each with a number up to 1.
+          // Files that the question names have the value 1, or less if many files have that name.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,

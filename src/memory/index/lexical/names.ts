@@ -59,7 +59,7 @@ function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
 
-/** The names of one ledger. Used by one thread. */
+/** Index of the names in one ledger. Used by one thread. */
 export class NameIndex {
   readonly #statements;
   /** Positions in `#names` of the names that contain a stem, by the stem. */

@@ -1,6 +1,6 @@
 /**
- * Finds the rows of one page of a list, and the number of all rows, only from indexes. About three drawers fit on a page of the file, so
- * only the drawers that are shown are read. Used by reader.ts.
+ * Finds the rows of one page of a list, and the number of all rows, only from indexes. About three drawers fit on a page of the SQLite
+ * file, so only the drawers that are shown are read. Used by reader.ts.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";

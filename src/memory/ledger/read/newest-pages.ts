@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 
 /** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
-/** Lists all slices from the index, drawer by drawer. */
+/** SQL that lists all slices from the index, drawer by drawer. */
 const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDEXED BY drawer_parent
   WHERE ${PARENT} IS NOT NULL ORDER BY ${PARENT}`;
 /** Matches the first hexadecimal digits of the hash in an id, as people copy them. */

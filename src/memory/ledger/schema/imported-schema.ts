@@ -33,7 +33,7 @@ export const IMPORTED_ID = "at_ms || ' ' || key";
 /** SQL that turns an imported row into one JSON array. Time and key are left out, because they are in the row's name. */
 export const IMPORTED_BODY =
   "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
-/** SQL that turns a row of this memory's own journal into the same array, with null instead of the other memory's name. */
+/** SQL that turns a row of this memory's own journal into an array like IMPORTED_BODY, with null for the other memory's name. */
 export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
   method, agent, door, uid, pid, request_id, arguments, result,
   (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'

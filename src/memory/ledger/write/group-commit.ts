@@ -42,8 +42,8 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off.
- * A clock that is set years ahead must not expire every key at once.
+ * Maximum time by which one pruning may move `prunedAtMs` forward, ms. Without it, a clock that is set years ahead would expire every key
+ * at once. It also limits the first pruning, and a pruning after the machine was off.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */

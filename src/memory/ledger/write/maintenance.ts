@@ -18,7 +18,7 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** A drawer of a source. `at`: the drawer's place in its document, null if it has no place. */
+/** A drawer of a source. `at`: the drawer's position in its document, null if unknown. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
@@ -157,7 +157,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** Merges segments. FTS5 shows by the number of changes whether there was a segment to merge. */
+  /** Merges segments of the full text. The number of rows that FTS5 changed shows whether there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;
