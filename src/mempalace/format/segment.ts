@@ -219,7 +219,7 @@ function sizeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.size;
 }
 
-/** Sets the times of an index's files to now, because MemPalace 3.3.6 renames an index that is five minutes older than the rows. */
+/** Sets the time of an index's vector file to now, because MemPalace 3.3.6 renames an index that is five minutes older than the rows. */
 export function touchIndex(segment: string): void {
   const file = join(segment, "data_level0.bin");
   if (existsSync(file)) utimesSync(file, new Date(), new Date());
