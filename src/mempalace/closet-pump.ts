@@ -18,7 +18,7 @@ export type ClosetKeeperOptions = {
   driver: PalaceDriver | undefined;
   /** Returns why no closet may be sent now; undefined if closets may be sent. */
   lockedBy: () => PalaceError | undefined;
-  /** The next three functions are the writer's (memory/ledger/write/closet-writer.ts). */
+  /** The next three functions call the ledger's writer (memory/ledger/write/closet-writer.ts). */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;
@@ -39,7 +39,7 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Looks for work. Call it after closets were written or drawers got their vectors; it needs little time. */
+  /** Embeds and sends waiting closets. Call it after closets were written or drawers got their vectors. It returns at once. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();
@@ -50,7 +50,7 @@ export class ClosetKeeper {
     const { reader, file, log } = this.#options;
     this.#backlog = new Backlog({
       embedder,
-      // Drawers get their vectors first, because searches find drawers.
+      // Embeds no closet while a drawer waits for its vector, because searches find drawers.
       pending: (afterRow, limit) =>
         reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
       file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
@@ -82,7 +82,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** Starts to send if there are closets. A palace without closets needs no thread and no connection. */
+  /** Starts the outbox if there are closets. Without closets the palace then needs no second thread or connection. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

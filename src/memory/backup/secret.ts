@@ -10,7 +10,7 @@ export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-/** age's own default: about 1 s and 256 MiB for making or reading a backup, and for each guess of an attacker. */
+/** Work factor that `age` uses by default. Making or reading a backup, and each guess of an attacker, takes about 1 s and 256 MiB. */
 const WORK_FACTOR = 18;
 
 export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {

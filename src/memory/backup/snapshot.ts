@@ -20,14 +20,14 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Upstream's home. Its settings belong to the palace if this is the palace's home, too. */
+  /** Home of upstream. The settings in it are copied only if it is the palace's home, too. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Pages per step, more than any file has: the copy has one step. Several steps start again after each write, perhaps for ever. */
+/** Number of pages copied in one step. It is above any file's size, because a copy in several steps starts again after each write. */
 const ALL_PAGES = 2 ** 30;
 
 /**
@@ -41,12 +41,12 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   const unreadable: UnreadFile[] = [];
-  /** Copies one file. A full disk stops the backup. A damaged file, or one that this user may not read, does not. */
+  /** Copies one file. A full disk stops the backup. A file that is damaged, or that this user may not read, does not stop it. */
   const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
     try {
-      // Checks this first, because opening a pipe would wait for a writer.
+      // Checks the type before it opens the file, because opening a pipe would wait for a writer.
       if (!statSync(from).isFile()) throw damaged("it is not a file", "");
       await copy(from, to);
     } catch (error) {
@@ -83,8 +83,7 @@ function copyLedger(file: string, copy: string): void {
 }
 
 /**
- * Copies the events with their keys and row numbers. The key shows whether an event is sent again after a restore. A vacuum would change
- * the row numbers.
+ * Copies the events with their row numbers, which a vacuum would change. An event keeps its key, by which a repeated event is recognised.
  */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
@@ -96,7 +95,7 @@ async function copyEvents(file: string, copy: string): Promise<void> {
   assertEvents(copy);
   const written = new Database(copy);
   try {
-    // In this mode SQLite leaves one file, without a log beside the file.
+    // In this mode SQLite keeps no log beside the file, so the copy is one file.
     written.pragma("journal_mode = DELETE");
   } finally {
     written.close();

@@ -2,7 +2,7 @@
  * Replaces a palace by a verified backup. Moves each old file aside and renames each staged file, in the order of a list that is written
  * before the first rename. After a kill before the list exists, the old palace is in place. After a later kill, the next holder of the
  * palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list has only names.
- * The folders come from the configuration, so a palace that was moved in between is finished in its new place.
+ * The folders come from the configuration, so the restore of a palace that was moved in between is finished in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -44,8 +44,8 @@ export function planSwap(
   };
   const out = ownEntries(paths, isElsewhere);
   const leaves = new Set(out.map(({ place, name }) => join(folderOf(paths, place), name)));
-  // Leaves out a file if another file that stays has its place. So existing tokens stay, and a token that was revoked after the backup
-  // stays revoked.
+  // Leaves out a file if an existing file of the same name is not moved aside. So existing tokens stay, and a token that was revoked after
+  // the backup stays revoked.
   const wanted = from.names.filter((name) => leaves.has(targetOf(paths, name) ?? "") || isFree(name));
   return {
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
@@ -115,7 +115,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   return pending;
 }
 
-/** Returns the moves of a list. Errors: STORE_CORRUPT for a list that we cannot have written: the folder may come from anywhere. */
+/** Returns the moves of a list. Errors: STORE_CORRUPT for a list that we cannot have written: somebody else may have made the folder. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
@@ -134,7 +134,7 @@ function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore)
   ];
 }
 
-/** Checks all moves before the first one. Errors: STORE_CORRUPT if a file is in neither place. */
+/** Checks all moves before the first one. Errors: STORE_CORRUPT if a file is neither at its old path nor at its new path. */
 function assertThere(moves: readonly Move[]): void {
   const lost = moves.find(({ from, to }) => !isThere(from) && !isThere(to));
   if (lost !== undefined) throw refused(`cannot be finished: there is neither ${lost.from} nor ${lost.to}`);

@@ -27,18 +27,18 @@ export function tarHeader(name: string, size: number): Buffer {
   return block;
 }
 
-/** Reads the size from a header, for a comparison with `tarHeader`. NaN if the field is not a number. */
+/** Reads the size of a file from its header, so that `tarHeader` can make the expected header. NaN if the field is not a number. */
 export function sizeIn(header: Buffer): number {
   if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString("latin1", 124, 135), 8);
 }
 
-/** Returns the number of zero bytes from the end of a file of that size to the next block. */
+/** Returns the number of zero bytes that follow a file of the given size, up to the next block. */
 export function padding(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** Returns the number of bytes in the archive for a file of that size. */
+/** Returns the number of bytes that a file of the given size takes in the archive. */
 export function entryBytes(size: number): number {
   return BLOCK_BYTES + size + padding(size);
 }

@@ -11,7 +11,7 @@ import { BLOCK_BYTES, sizeIn, tarHeader } from "./tar.ts";
 
 export type BackupTarget = { file: string; replace: boolean };
 
-/** Checks a target. Errors: CONFIG_USAGE. */
+/** Checks the path to which a backup is to be written. Errors: CONFIG_USAGE. */
 export function assertTarget(
   { file, replace }: BackupTarget,
   { home, palaceDir }: { home: string; palaceDir: string },

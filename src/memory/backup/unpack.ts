@@ -30,7 +30,7 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Unpacks an archive. After an error the unpacked files stay. Errors: as unpackVerified. */
+/** Unpacks an archive. If that fails, the files that were unpacked before the error stay. Errors: as unpackVerified. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);
@@ -95,12 +95,12 @@ class Reader {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** Returns the digest of everything read so far. */
+  /** Returns the digest of all bytes that were read from the archive so far. */
   digest(): string {
     return this.#sum.copy().digest("hex");
   }
 
-  /** Returns 1 to `most` bytes. Errors: STORE_CORRUPT at the end of the file. */
+  /** Reads the next bytes of the archive: at least 1, at most `most`. Errors: STORE_CORRUPT at the end of the file. */
   async some(most: number): Promise<Buffer> {
     while (this.#left.length === 0) {
       const next = await this.#pieces.next();

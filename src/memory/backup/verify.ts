@@ -11,7 +11,7 @@ import { unpackArchive } from "./unpack.ts";
 export const STDIN = "-";
 
 export type VerifyOptions = {
-  /** Folder that the call makes. It has the files when the call resolves, and is removed when the call rejects. */
+  /** Folder that the call creates. It has the backup's files when the call resolves, and is removed when the call rejects. */
   folder: string;
   passphrase: () => Promise<string | undefined>;
   onBytes?: (done: number, total: number) => void;
@@ -20,7 +20,7 @@ export type VerifyOptions = {
 
 export type Verified = { manifest: Manifest; bytes: number; isEncrypted: boolean };
 
-/** Unpacks and verifies. Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
+/** Unpacks and verifies a backup. Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
 export async function unpackVerified(file: string, options: VerifyOptions): Promise<Verified> {
   const { folder, passphrase, onBytes, signal } = options;
   const { input, bytesMax } = openBackup(file);

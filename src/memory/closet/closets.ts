@@ -18,13 +18,13 @@ const POINTERS_MAX = 3;
 const STEM_MAX = 40;
 const NORMALIZE_VERSION = 2;
 
-/** Python's `\s` and `\w`. */
+/** Characters that `\s` matches in Python. `WORD`: the characters that `\w` matches. */
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** If Python ignores case, `i` also matches the two other i's of Turkish. JavaScript's does not. */
+/** If case is ignored, the letter `i` also matches Turkish ı and İ in Python, but not in JavaScript. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
@@ -63,7 +63,7 @@ export function buildClosets(source: ClosetSource): NewCloset[] {
   }));
 }
 
-/** Builds at least one line. Each line is a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
+/** Builds a source's lines, at least one. Each is a topic or quote: `topic|names|→ids`, or with `date:Lfirst-Llast` before the ids. */
 export function closetLines(source: ClosetSource): string[] {
   const { sourceFile, wing, room, content, drawers } = source;
   const window = head(content, WINDOW);
@@ -104,7 +104,7 @@ function packLines(lines: readonly string[]): string[] {
   return closets.map((closet) => closet.join("\n"));
 }
 
-/** Returns the position of the first drawer in its file; undefined if the metadata have no position. */
+/** Returns the date and the lines of a source's first drawer, as closet lines show them; undefined if the metadata do not have them. */
 function locator(metadata: Metadata | undefined): string | undefined {
   const { line_start: first, line_end: last, content_date: dated, filed_at: filedAt } = metadata ?? {};
   if (first === undefined || last === undefined) return undefined;

@@ -4,13 +4,13 @@
  * candidate patterns in the locales of upstream 3.3.6 and 3.11.
  */
 
-/** Matches runs of characters that Python counts as letters of a word, such as Hindi's vowel signs. */
+/** Matches a run of characters that Python counts as letters of a word. `WORD_HI` also matches Hindi's vowel signs. */
 const WORD = /[\p{L}\p{N}_]+/gu;
 const WORD_HI = /[\p{L}\p{N}_\u0900-\u097f]+/gu;
 
 type Language = { word: RegExp; name: RegExp };
 
-/** Returns a language whose names are a capital and lower-case letters. */
+/** Returns the rules of a language in which a name is a capital followed by lower-case letters. */
 const cased = (capitals: string, small: string): Language => ({
   word: WORD,
   name: new RegExp(`^[${capitals}][${small}]{1,19}$`, "u"),
@@ -34,8 +34,8 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 export type NameFinder = (text: string) => Iterable<string>;
 
 /**
- * Returns the finders in the order of the codes; English if no code is known. A word that is a name in two languages is found twice, as in
- * upstream.
+ * Returns the functions that find names, in the order of the language codes; the one for English if no code is known. A word that is a name
+ * in two languages is found twice, as in upstream.
  */
 export function nameFinders(languages: readonly string[], english: NameFinder): NameFinder[] {
   const found = languages.flatMap((code): NameFinder[] => {

@@ -11,7 +11,7 @@ import { takeProducts } from "./product-names.ts";
 
 /** Matches words of ASCII letters that may be names. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** A letter beside a candidate shows that it is a part of a word, not a name. As in Python's `\w`, `É` counts as a letter. */
+/** Matches a letter beside a candidate, which is then a part of a word and not a name. As in Python's `\w`, `É` counts as a letter. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
 const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Matches runs that are longer than any name: base64, addresses, minified code. */
@@ -48,7 +48,7 @@ export function nameWords(text: string, { recipe, languages = [] }: Tagging): [n
   return [...counts].filter(([, count]) => count >= NAMES_MIN);
 }
 
-/** Yields words that look like a name, common or not, once for each occurrence. */
+/** Yields the words that have the form of a name, even if they are common English words, once for each occurrence. */
 export function* candidateWords(text: string): Generator<string> {
   for (const { 0: word, index } of text.matchAll(CANDIDATE))
     if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;

@@ -23,7 +23,7 @@ let patterns: readonly (readonly [name: string, pattern: RegExp])[] | undefined;
 const BEGINNINGS = new Set(PRODUCTS.map((name) => anyCase(name.slice(0, Math.max(6, name.search(/[ -]/) + 3)))));
 const BEGINNING = new RegExp([...BEGINNINGS].join("|"), "iu");
 
-/** Counts each name, the longest first. `rest`: the text with blanks instead of the names. */
+/** Counts the products in a text, the longest name first. `rest`: the text with blanks in place of these names. */
 export function takeProducts(text: string): { rest: string; counts: [name: string, count: number][] } {
   const counts: [string, number][] = [];
   if (!BEGINNING.test(text)) return { rest: text, counts };

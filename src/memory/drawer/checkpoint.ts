@@ -36,7 +36,7 @@ export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknow
     duplicates: [],
     errors: [],
   };
-  /** Ids of the rows of each item that this call filed, by the item's index. */
+  /** For each item that this call filed: its index in the call, and the ids of its rows. */
   const filed = new Map<number, string[]>();
   for (const [index, item] of items.entries()) {
     if (!isItem(item)) {

@@ -19,7 +19,7 @@ export function hash24(text: string): string {
 }
 
 /**
- * Returns a text's ids by both recipes, the palace's own first. A text that is filed under the other id is thus found, and not filed again.
+ * Returns a text's ids by both recipes: first the id by the palace's recipe, then the other, under which the text may be filed already.
  */
 export function drawerIds(
   recipe: IdRecipe,

@@ -25,7 +25,7 @@ export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize
       if (isThere !== undefined) return { success: true, reason: "already_exists", drawer_id: id };
     }
     const [id] = ids;
-    // Slices with the same ids may exist, if somebody deleted only a part of an earlier drawer with this id.
+    // Slices with these ids may be left from an earlier drawer of the same id, if somebody deleted only a part of that drawer.
     if (parts.length > 1) tx.deleteDrawers(parts.map((_, index) => sliceId(id, index)));
     const filedAt = localTimestamp(call.atMs * 1000);
     const metadata: Metadata = {

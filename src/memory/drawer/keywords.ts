@@ -23,7 +23,7 @@ export class KeywordScanner {
     this.#isEnd = Uint8Array.from(this.#ends, (ends) => (ends.length > 0 ? 1 : 0));
   }
 
-  /** Returns the owner of each keyword that occurs in the text, once for each keyword. */
+  /** Returns, for each keyword that occurs in the text, the number `owner` that the caller gave it. */
   foundIn(text: string): number[] {
     const next = this.#next;
     const isEnd = this.#isEnd;
@@ -48,8 +48,8 @@ export class KeywordScanner {
   }
 
   /**
-   * Gives a state without a transition of its own the transition of its longest proper suffix. Works breadth first, so that a state's
-   * suffix is done before the state.
+   * Gives each state the transitions that it lacks: it copies them from the state of its longest proper suffix. Works breadth first, so
+   * that the suffix's state is complete before its transitions are copied.
    */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);

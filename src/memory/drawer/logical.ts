@@ -74,8 +74,8 @@ export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
 }
 
 /**
- * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace with diary entries in
- * slices, filed by a MemPalace before 3.11, is listed as by 3.11, too.
+ * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace in which a MemPalace
+ * before 3.11 has filed diary entries in slices is listed as for 3.11, too.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

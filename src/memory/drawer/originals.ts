@@ -1,6 +1,6 @@
 /**
- * Shows a staged copy by the name of the user's file in a search's answers, and finds the staged copy if a caller gives that name. Pure;
- * `SourceFiles` gives the names. Used by search-tool.ts and batch.ts.
+ * Shows a mined file by its own name in search answers, although the drawers name its staged copy (a copy made for mining). Also
+ * finds the staged copy by the file's name. Pure; `SourceFiles` knows both names. Used by search-tool.ts and batch.ts.
  */
 import type { SourceFiles } from "../port/source.ts";
 
@@ -24,7 +24,7 @@ function pathOf(named: object, files: SourceNames): { source_path?: string } {
   return original === undefined ? {} : { source_path: original };
 }
 
-/** Returns the source name that drawers have: the given name, or else the name of a staged copy of that file. */
+/** Returns the name under which the drawers of a source are filed: the given name, or else the name of a staged copy of that file. */
 export function nameOfSource(given: string, staged: readonly string[], isThere: (name: string) => boolean): string {
   return [given, ...staged].find(isThere) ?? given;
 }

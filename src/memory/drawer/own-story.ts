@@ -17,7 +17,7 @@ const CUT = " …";
 
 export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] };
 
-/** Returns the notes as one text; empty if there are none. Both lists are in filing order. `clean` masks secrets before a text is cut. */
+/** Returns the notes as one text, empty without notes. Both lists are in filing order. `clean` masks secrets before a text is cut. */
 export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
   const here = told(project, PROJECT_MAX);
   const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);

@@ -5,7 +5,7 @@
 import type { Drawer } from "../port/drawer.ts";
 import { baseName, codePointLength, compareText, head, strip } from "../text/text.ts";
 
-/** Number of newest rows that are considered. */
+/** Number of newest rows from which the shown drawers are chosen. */
 export const WAKE_UP_ROWS_MAX = 2_000;
 const DRAWERS_MAX = 15;
 const LENGTH_MAX = 3_200;
@@ -52,7 +52,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   return rated.map(({ drawer }) => drawer);
 }
 
-/** Returns the value of the first weight key that is present, if the value is a number. */
+/** Returns a drawer's weight: the value under the first weight key that its metadata have, if that value is a number. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];

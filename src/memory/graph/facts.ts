@@ -11,7 +11,7 @@ import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } fro
 
 type Entities = Pick<GraphReader, "hasEntity">;
 type Arguments = Record<string, unknown>;
-/** A fact's three terms, either as the caller wrote them or as ids. */
+/** The subject, predicate and object of a fact, either as the caller wrote them or as ids. */
 type Ends = { subject: string; predicate: string; object: string };
 
 /** Minimum number of characters of a name that is searched for as a part of other names (source: 3.11). */

@@ -18,7 +18,7 @@ const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Two names, in code-point order, that occur in the same drawers: the number of these drawers, and their rooms. */
+/** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
 /**
@@ -124,7 +124,7 @@ function endsOf(record: LinkRecord, canonical: ReadonlyMap<string, string>): str
   return a === b || compareText(a, b) < 0 ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
-/** Returns true if the link needs no new record. Its label and id are made from these values. */
+/** Returns true if a hallway needs no new record: the values from which its id and its label are made are the same. */
 function isSame(old: LinkRecord, { a, b, drawers, rooms }: Pair): boolean {
   const list: unknown = old["rooms"];
   const hasRooms = Array.isArray(list) && list.length === rooms.size && list.every((room) => rooms.has(room as string));

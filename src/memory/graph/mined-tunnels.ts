@@ -13,7 +13,7 @@ export type Topics = Readonly<Record<string, readonly string[]>>;
 /** Minimum number of drawers that a name must have in both wings. */
 const SHARED_MIN = 3;
 const ENTITY_TUNNELS_MAX = 25;
-/** A name in more than this many wings, and in more than a quarter of all wings, is a common word. */
+/** A name in more than this many wings, and in more than a quarter of all wings, is a common word and makes no tunnel. */
 const WINGS_MIN = 3;
 const WINGS_SHARE = 0.25;
 

@@ -16,7 +16,7 @@ const SUGGESTIONS_MAX = 5;
 const HOPS_MAX = 10;
 const HOPS_DEFAULT = 2;
 
-/** Returns the rooms by name, in the order of the counts. */
+/** Groups the counts by room. The rooms have the order in which the counts first name them. */
 function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   const found = new Map<string, { wings: Set<string>; halls: Set<string>; count: number; lastDate: string }>();
   for (const { room, wing, hall, drawers, lastDate } of counts) {
@@ -59,7 +59,7 @@ export function traverse(counts: readonly RoomCount[], values: Arguments): unkno
   return walked.toSorted((a, b) => a.hop - b.hop || b.count - a.count).slice(0, ROOMS_MAX);
 }
 
-/** Finds rooms that are in several wings. Compares slugs; upstream makes a slug only of the filter, and so misses other spellings. */
+/** Finds rooms that are in several wings. Compares slugs of wings; upstream makes a slug only of the filter, and so misses some wings. */
 export function findTunnels(counts: readonly RoomCount[], values: Arguments): unknown {
   const asked = ["wing_a", "wing_b"].flatMap((key) => validFilter(values[key], key) ?? []).map(wingSlug);
   return [...roomsOf(counts)]

@@ -13,7 +13,7 @@ const CODE_EXTENSIONS = new Set(
 
 type Spelling = {
   name: string;
-  /** Folders, the innermost last. */
+  /** Folders of the path, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
   /** The letter of a diff's side, and the path after it. */
@@ -72,7 +72,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** Chooses the longest path, else the shortest name. A diff's `a/…` or `b/…` is chosen only if there is no other spelling. */
+/** Chooses the longest path or, without paths, the shortest name. A diff's `a/…` or `b/…` is chosen only if nothing else is there. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [

@@ -13,7 +13,7 @@ export const STALE_FACTOR = 0.6;
 export type StaleFact = {
   fact: string;
   ended: string;
-  /** True if the drawer also names the successor. It then describes the change and is not out of date. */
+  /** True if the drawer also names the fact that replaced this one. The drawer then describes the change and is not out of date. */
   isReplaced: boolean;
 };
 
@@ -93,7 +93,7 @@ function plainText(text: string): string {
   return ` ${words.join(" ")} `;
 }
 
-/** Returns the first stale fact whose successor the text does not name. */
+/** Returns the first ended fact whose successor the text does not name. */
 export function worstOf(stale: readonly StaleFact[]): StaleFact | undefined {
   return stale.find(({ isReplaced }) => !isReplaced);
 }

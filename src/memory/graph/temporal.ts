@@ -8,7 +8,7 @@ import { InvalidValue } from "../text/validate.ts";
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Matches a moment with `Z` or an offset. For `Z` both groups are empty. */
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
-/** Matches forms that 3.3.4 and older stored without a check: any zone or none, fractions. */
+/** Matches the forms that 3.3.4 and older stored without a check. The zone may be of any form or absent; seconds may have fractions. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**
@@ -28,7 +28,7 @@ export function validTemporal(value: unknown, field: string): string | null {
   return taken;
 }
 
-/** Returns undefined for any other form, and for a moment outside the years 1 to 9999. */
+/** Changes a moment with `Z` or an offset to UTC. Returns undefined for any other text, or if the year in UTC is not from 1 to 9999. */
 function utcOf(text: string): string | undefined {
   const [found, hours = "+00", minutes = "00"] = WITH_OFFSET.exec(text) ?? [];
   if (found === undefined) return undefined;
@@ -36,7 +36,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a boundary as a moment. A date becomes its first second, so that the old and the new fact have the same moment. */
+/** Returns a boundary between facts as a moment. A date means its first second, at which one fact ends and the next begins. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
@@ -69,8 +69,8 @@ export function isOver(fact: { validTo: string | null }, { moment, today }: Now)
 export type Now = { moment: string; today: string };
 
 /**
- * Returns the current moment and day. `today` is the later of the local and the UTC day, because a fact that is ended without a date gets
- * the local day.
+ * Returns the current moment and day. `today` is the later of the local and the UTC day, so that a fact that is ended without a date, and
+ * thus gets the local day, has ended at once.
  */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
@@ -82,14 +82,14 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares moments across time zones. If one is not a full moment, compares them as text, as upstream does. */
+/** Compares two times, even of different time zones. If one of them is not a full moment, compares them as text, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns the moment, ms. A moment without a zone counts as UTC, which gives the same result as upstream's comparison of texts. */
+/** Returns a moment as Unix time, ms. A moment without a zone counts as UTC, which gives the same result as upstream's text comparison. */
 function millisOf(value: string): number | undefined {
   const [, date, minutes, seconds = ":00", zone = "Z"] = STORED.exec(value) ?? [];
   if (date === undefined) return undefined;

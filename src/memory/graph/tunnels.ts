@@ -16,10 +16,10 @@ const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** A tunnel between two wings that mining makes. */
+/** A tunnel that mining makes between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
-/** Returns the wing's slug, as init and mining write it. A link is found by the slug and by the wing's name. */
+/** Returns the wing's slug, which init and mining write into links. So a wing's links are found by its slug, and also by its name. */
 export function wingSlug(wing: string): string {
   let text = slug(wing);
   while (text.startsWith("_")) text = text.slice(1);
@@ -70,7 +70,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** Writes a mined tunnel between two rooms with the common name, only if the tunnel is new or different. */
+/** Writes a mined tunnel, if it is new or different. In both wings its room is named after the topic or name that they have in common. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };
@@ -84,7 +84,7 @@ export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedT
   graph.putLink("tunnel", id, withDynamics(record, before, now));
 }
 
-/** Returns the record with the strength and recency of the old one. */
+/** Returns the record with the strength and recency of the tunnel's earlier record. */
 function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: string): LinkRecord {
   const createdAt = before?.["created_at"] ?? now;
   return {
@@ -153,7 +153,7 @@ function withDrawer(end: { wing: string; room: string }, drawerId: unknown): Lin
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
-/** Returns one end of a record. Somebody may have edited the record by hand. */
+/** Returns one end of a link's record; empty if it is not an object, because somebody may have edited the record by hand. */
 function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
   const end = tunnel[key];
   return typeof end === "object" && end !== null ? (end as LinkRecord) : {};

@@ -44,7 +44,7 @@ export function readSelector(params: Record<string, unknown>): {
   return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
 }
 
-/** Shows the drawers, facts and links to be deleted. `traces` and `marks`: pieces of their texts, for searching other files. */
+/** Shows the drawers, facts and links to be deleted. `traces` and `marks` are pieces of their texts, for which files can be searched. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Traces): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector, traces));
   const { drawers, missing, facts, links, carried } = found;
@@ -70,8 +70,8 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
 }
 
 /**
- * Prepares a selector for the ledger. Replaces the earlier id of a memory by its present id. Adds to `match` the text's concepts, because
- * stored questions contain concepts and no words.
+ * Prepares a selector for the ledger. Replaces an old id of a memory by its present id. Adds the concepts of the text `match`, because
+ * stored questions have concepts instead of words.
  */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
@@ -161,13 +161,13 @@ function answerOf(
   };
 }
 
-/** Returns one line for an answer, with the matched secret masked. */
+/** Returns the beginning of a text as one line for an answer, with the text to forget masked. */
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);
 }
 
-/** Returns true if an id has letters and digits, so that it hardly occurs in other texts. An id of common words does. */
+/** Returns true if an id has letters and digits and so hardly occurs in other texts. An id of common words may occur anywhere. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }

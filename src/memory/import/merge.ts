@@ -260,7 +260,7 @@ function columnsIn(body: string, count: number): unknown[] | undefined {
 
 const JOURNAL_ID = /^\d{1,15} ./su;
 const JOURNAL_COLUMNS = 13;
-/** Indexes of the columns with numbers. The second one is a time that may be missing. */
+/** Indexes of the columns that have numbers. `CLAIMED`: index of a time that may be missing. */
 const NUMBERS = [1, 7, 8];
 const CLAIMED = 2;
 

@@ -1,5 +1,5 @@
 /**
- * The common form of a graph row in the ledger and in upstream's files, and the comparison of both. Pure, apart from reading the ledger.
+ * The common form of a graph row in the ledger and in upstream's files, and the comparison of the two. Pure, apart from reading the ledger.
  * Also used by mempalace/graph.
  */
 import type { Statement } from "better-sqlite3";
@@ -22,7 +22,7 @@ export type ListedRow = RowName & { seq: number; body: string | null };
 export type Finding = {
   /** Rows that are new in the file, or that differ from the ledger. */
   rows: FileRow[];
-  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so the file must be an older copy. */
+  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has put back an older file. */
   missing: RowName[];
   /** Links that somebody deleted from the file. Upstream, too, deletes links. */
   deleted: RowName[];

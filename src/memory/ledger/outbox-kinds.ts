@@ -13,7 +13,7 @@ export type OutboxKind = Readonly<{
   joined: string;
   /** Query that counts rows without a vector. */
   pending: string;
-  /** Key in `meta` for the target that the outbox writes to. */
+  /** Key in `meta` for the name of the public palace that the outbox fills. */
   target: string;
 }>;
 
@@ -22,7 +22,7 @@ export const DRAWERS: OutboxKind = {
   rows: "drawer",
   sendable: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE",
   joined: "LEFT JOIN drawer c ON c.id = o.id LEFT JOIN vector v ON v.row = c.row",
-  // Without a model all drawers wait. Their count is then read from the places, because counting a million rows takes time.
+  // Without a model all drawers wait. Their number is then the sum of the counts by place, because counting a million rows takes time.
   pending: `SELECT CASE WHEN EXISTS (SELECT 1 FROM vector) THEN (SELECT count(*) FROM pending_embedding)
     ELSE (SELECT coalesce(sum(drawers), 0) FROM place) END`,
   target: "driver_target",
@@ -38,8 +38,8 @@ export const CLOSETS: OutboxKind = {
 };
 
 /**
- * Returns the beginning of the keys in `meta` that name removed rows. The key that consists of this beginning alone has the ids of the
- * earlier palaces' collections.
+ * Returns the prefix of the keys in `meta` that name removed rows. The key that is only this prefix has the ids of the earlier palaces'
+ * collections.
  */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 

@@ -28,8 +28,8 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /**
- * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" or "on Monday" finds the drawer (Source: bench recipe
- * 3). Empty if the metadata have no such date.
+ * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" or "on Monday" finds the drawer (Source:
+ * docs/lab/search-recipe.md, the recipe, item 3). Empty if the metadata have no such date.
  */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
@@ -63,7 +63,7 @@ export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
-/** SQL over a drawer: the inode number of the source's folder at filing time. `IS_REGISTRY`: true for a sentinel of upstream's miner. */
+/** SQL for the inode of the folder of a drawer's source, at filing time. `IS_REGISTRY`: true for upstream's marks of mined files. */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";

@@ -26,14 +26,14 @@ export type SearchCloset = { sourceFile: string; text: string; vector: Float32Ar
 
 /** Reads closets. Concurrency: any time; each call sees only committed state. */
 export interface ClosetReader {
-  /** Returns the closets of the drawers' sources, in filing order, if they have a vector. */
+  /** Returns, in filing order, those closets of the drawers' sources that have a vector. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
   /**
    * Returns each drawer's position in its source, by its chunk number, and the source's number of drawers. The map has no entry for a
    * drawer without a source.
    */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
-  /** Returns files that closets can be made for; reads every drawer once. */
+  /** Returns the files for which closets can be made. Reads every drawer once. */
   minedSources(wing: string | undefined): string[];
   count(): number;
 }

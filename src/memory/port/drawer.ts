@@ -30,8 +30,8 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /**
-   * Bounds `[since, before)` of the time at which the drawer's text was said; if unknown, of its filing time. They have the form of
-   * `filed_at`: local time, compared as text.
+   * Time window `[since, before)` for the time at which a drawer's text was said, or for its filing time if that is unknown. Bounds have
+   * the form of `filed_at`: local time, compared as text.
    */
   since?: string;
   before?: string;

@@ -47,7 +47,7 @@ export interface GraphTx {
   endFact(id: string, validTo: string): void;
   /** Returns facts with the given terms, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
-  /** Returns a row in the form of before-images: the columns as a JSON array, or a link's record as JSON. */
+  /** Returns a row as before-images have it: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;
   putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
@@ -59,7 +59,7 @@ export interface GraphTx {
   hallwaysOf(wing: string): LinkRecord[];
   /** Returns the ends of all wings' hallways. Reads every hallway. */
   hallwayEnds(): HallwayEnd[];
-  /** Returns true if the room exists. Also true in a palace that has no drawers yet, because its rooms are unknown. */
+  /** Returns true if the room exists. Also true before the first drawer is filed, because the palace's rooms are then unknown. */
   mayHoldRoom(wing: string, room: string): boolean;
 }
 
@@ -67,7 +67,7 @@ export interface GraphTx {
 export interface GraphReader {
   hasEntity(id: string): boolean;
   hasFacts(): boolean;
-  /** Returns the `ids` that are entities. */
+  /** Returns those of the `ids` that are ids of entities. */
   entitiesAmong(ids: readonly string[]): string[];
   /** Returns facts about the subject that have an end, the last written fact first. */
   endedFacts(subject: string, limit: number): NamedFact[];

@@ -21,7 +21,7 @@ export type ForgetSelector = {
 export type Found = {
   /** Matching drawers, with all slices of a split drawer. */
   drawers: Drawer[];
-  /** Given ids that do not exist. */
+  /** Ids in the selector that no drawer has. */
   missing: string[];
   facts: string[];
   entities: string[];
@@ -39,10 +39,10 @@ export interface ForgetTx {
 
 /** Journal rows of other memories. `id`: the time and the key of the write; `body`: the other columns as a JSON array. */
 export interface ImportedTx {
-  /** Returns true if the row was imported before, or if this memory did the write itself. */
+  /** Returns true if the row was imported before, or if this memory itself did the write that the row records. */
   has(id: string): boolean;
   put(id: string, body: string): void;
-  /** Time, ms, before which the journal has no rows: its retention has deleted older rows. */
+  /** Time, ms, before which the journal has no rows, because older rows are deleted. */
   readonly keptFromMs: number;
 }
 
@@ -64,7 +64,7 @@ export type UndoPlan<Item = UndoItem> = {
   /** Number of writes whose client claims an earlier time than their arrival. `earliestMs`: the earliest of these times. */
   dated: number;
   earliestMs: number | null;
-  /** Latest arrival of these writes; if there are none, the arrival of the agent's newest write, ms. */
+  /** Arrival of the latest of the agent's writes in the `UndoWindow`, ms; if there are none, of the agent's newest write. */
   latestMs: number | null;
   /** Names of all agents that wrote in the `UndoWindow`. */
   agents: string[];

@@ -33,7 +33,7 @@ export interface LedgerTx {
   deleteDrawer(id: string): void;
   /** Deletes many drawers in one step, which is faster. Ignores ids that do not exist. */
   deleteDrawers(ids: readonly string[]): void;
-  /** Returns the slices of a long drawer or diary entry, whatever their ids, in the order of the text. Empty if `id` is not split. */
+  /** Returns the slices of a long drawer or diary entry in the order of the text, whatever ids they have. Empty if `id` is not split. */
   slicesOf(id: string): Drawer[];
   /** Returns the number of drawers with that source_file, and the first few of their places. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
@@ -44,7 +44,7 @@ export interface LedgerTx {
   findSource(sourceFile: string): SourceRow | undefined;
   readonly graph: GraphTx;
   readonly closets: ClosetTx;
-  /** Deletes the group's drawers in one wing, or in all. Returns their number. A feeder then files the source again. */
+  /** Deletes the group's drawers, in one wing or in all, so that a feeder files the source again. Returns their number. */
   deleteSourceGroup(group: SourceGroup, wing: string | undefined): number;
   /** Returns every drawer with that source_file, in any wing, in row order. Returns no drawers for an empty name. */
   drawersOfSource(sourceFile: string): Drawer[];
@@ -67,13 +67,13 @@ export interface LedgerTx {
   idRecipe(): IdRecipe;
 }
 
-/** Lookups that forgetting needs for memories with outcomes; `learning` implements them. */
+/** Functions of `learning` that forgetting needs for memories with outcomes. */
 export type Traces = Readonly<{
   /** Returns the present id of a drawer that was shown under the id `id`; undefined for an unknown drawer. */
   idNow(tx: LedgerTx, id: string): string | undefined;
   /** Returns the concepts of a text, and the numbers that are stored instead of their words. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /** Returns the file that a graph entry is from. It is shown instead of the entry's name. */
+  /** Returns the name of the file that a graph entry is from. Answers show this name, because the entry's own name has the user's words. */
   fileOf(entry: string): string;
 }>;
 
@@ -90,15 +90,15 @@ export interface LedgerReader {
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
   /** Returns the first row of the exchange that the drawer is a slice of; undefined if it is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
-  /** Returns the rows that are slices of a transcript in which only the assistant speaks. */
+  /** Returns those of the rows that are slices of a transcript and have only the assistant's words. */
   assistantRows(rows: readonly number[]): Set<number>;
-  /** Returns the slices of a transcript among the rows, in row order. */
+  /** Returns those of the rows that are slices of a transcript, in row order. */
   talkSlices(rows: readonly number[]): TalkSlice[];
-  /** Returns drawers in row order, found in an index. */
+  /** Returns drawers in row order, and the number of all drawers that pass the filter. Finds them in an index. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /**
-   * Returns drawers by id; a split drawer is one drawer. `total` counts the same way. Rows after a drawer's first 200 characters have only
-   * an id.
+   * Returns drawers by id; a split drawer is one drawer, also in `total`. Of a drawer's rows only those with its first 200 characters have
+   * a text; the others have only an id.
    */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
@@ -109,7 +109,7 @@ export interface LedgerReader {
   holdsOldSlices(): boolean;
   /** Returns the recipe of the palace's ids. */
   idRecipe(): IdRecipe;
-  /** Returns drawers of a place, the newest first. A split drawer is returned as its first slice. `total` counts the same way. */
+  /** Returns drawers of a place, the newest first. A split drawer is returned as its first slice, and counts once in `total`. */
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /** Returns the number of drawers by wing and room. A split drawer counts once. */
   wholePlaces(): { wing: string; room: string; drawers: number }[];
@@ -123,18 +123,18 @@ export interface LedgerReader {
   holds(place: PlaceFilter): boolean;
   /** Returns the `limit` drawers that were filed last, in row order. */
   newestDrawers(wing: string | undefined, limit: number): Drawer[];
-  /** Returns the last `limit` drawers that no miner made, in row order. They are in `wings`, or with `isOutside` in any other wing. */
+  /** Returns the last `limit` drawers that no miner made, in row order: drawers in `wings` or, with `isOutside`, in all other wings. */
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[];
   /** Returns the standings (sums of outcomes) of the given drawers, if they ever had an outcome. */
   standings(ids: readonly string[]): Map<string, Standing>;
   /** Returns a drawer's newest outcomes, the newest last. */
   scored(id: string): Scored[];
   /**
-   * Returns, for each concept, the newest outcomes of memories that were shown for a question with that concept; each outcome once.
-   * `collections`: the only collections to read; undefined means all.
+   * Returns, for each concept, the newest outcomes of memories that were shown for a question with this concept. An outcome is returned
+   * only once. `collections`: the only collections to read; undefined means all.
    */
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
-  /** Returns by drawer the number of outcomes with a known question. */
+  /** Returns for each drawer the number of its outcomes whose question is known. */
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the stored outcomes that were given since `atMs`. */
   toldSince(atMs: number): Promise<Told>;
@@ -142,7 +142,7 @@ export interface LedgerReader {
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of a collection's memories that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;
-  /** Returns entries of Roampal's graphs after the entry `id`, by id, up to `bytes` in total but at least one entry. */
+  /** Returns entries of Roampal's graphs, by id, that come after the entry `id`: at most `bytes` in total, but at least one entry. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
   isCarried(id: string): boolean;
   /** Returns the ids of all stored conversations. */
@@ -155,7 +155,7 @@ export interface LedgerReader {
   shownAt(conversation: string, turn: number): string[];
   /** Returns turns in which drawers were shown, the newest conversation first. */
   turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number };
-  /** Counts showings and their last outcomes by week and agent, the oldest week first. */
+  /** Counts how often drawers were shown, and the last outcomes of these showings, by week and agent, the oldest week first. */
   helpedByWeek(prefix: string): Promise<HelpedWeek[]>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Returns the filed sources of a wing; undefined means all wings. */
@@ -177,7 +177,7 @@ export interface LedgerReader {
 export type WriteCall = {
   /** Idempotency key. It is always present: the broker makes a key if the client sent none. */
   key: string;
-  /** True if the client made the key and may send the call again with it. */
+  /** True if the client made the key, so that the client may repeat the call with the same key. */
   isRepeatable: boolean;
   /** Tool or method name without prefix: `add_drawer`, `source.replace`. */
   method: string;
@@ -187,9 +187,9 @@ export type WriteCall = {
   requestId: string;
   /** The time of writing, ms. A spooled write keeps the time that its client claims. */
   atMs: number;
-  /** The time of arrival at the broker, ms, if it differs. */
+  /** The time of arrival at the broker, ms, if it differs from `atMs`. */
   arrivedAtMs?: number;
-  /** Data that the broker's main thread computed for the write. A repeated call may have other data: they are not part of its identity. */
+  /** Data that the broker's main thread computed for the write. They do not identify the call: a repeated call may have other data. */
   findings?: unknown;
 };
 
@@ -221,7 +221,7 @@ export type StaticCode = (text: string) => Code;
 /** Returns forms of a text's words that its full-text row lacks (index/lexical/cut.ts); "" if it lacks no form. */
 export type FormsOf = (text: string) => string;
 
-/** Returns the headings above each drawer of a document, "" for none. `slices`: the texts of the drawers in the document's order. */
+/** Returns the headings above each drawer of a document, "" for none. `slices`: the drawers' texts in the order of the document. */
 export type HeadingsAbove = (sourceFile: string, slices: readonly string[]) => string[];
 
 /**

@@ -7,9 +7,9 @@ export type NewEvent = EventText & { metadata: Record<string, unknown>; artifact
 /** An event as it is stored, with upstream's column names. `created_at`: ISO 8601. */
 export type StreamEvent = EventText & {
   id: string;
-  /** The event's position in this file, in order of arrival; cursors use it. */
+  /** The event's position in this file, in order of arrival. A caller continues a list after a position. */
   seq: number;
-  /** The copy of the palace in which the event was made, the event's number there, and upstream's hybrid logical clock. */
+  /** Name of the copy of the palace in which the event was made, its number there, and its time on upstream's hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -57,7 +57,7 @@ export type EventQuery = {
   newestFirst: boolean;
 };
 
-/** Page of events. `more`: true if the size limit left out further events. */
+/** Page of events. `more`: true if further events match but were left out because of the size limit. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
@@ -83,7 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which a MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that this MemPalace published after its last exchanges. `peers` is by the peer's name, `profiles` by the copy's name. */
+/** State that this MemPalace published after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

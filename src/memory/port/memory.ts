@@ -21,7 +21,7 @@ export type MemoryTx = Pick<
   | "changedBy"
   | "lastChangedByMethod"
 > & {
-  /** Adds the profile to the text that an id is made from, so that the same text in two profiles has two ids. */
+  /** Adds the profile to the text from which an id is made, so that the same text gets different ids in different profiles. */
   seed(text: string): string;
   /** Returns true if any drawer has that id, in any profile. */
   isTaken(id: string): boolean;

@@ -3,7 +3,7 @@ import type { HelpedWeek, HostSignal } from "../../protocol/outcome.ts";
 
 export type { HelpedWeek };
 
-/** An outcome that counts. `unknown` changes nothing and is not stored. */
+/** An outcome that is stored. The outcome `unknown` changes nothing and is not stored. */
 export type Telling = "worked" | "failed" | "partial";
 /** An outcome as an agent may state it. */
 export type Outcome = Telling | "unknown";
@@ -78,12 +78,12 @@ export interface CarriedTx {
 
 /** State of a conversation between a user and an agent. */
 export type Conversation = {
-  /** The agent's name and the agent's id of the conversation. */
+  /** Id that consists of the agent's name and the id that the agent gave the conversation. */
   id: string;
   agent: string;
   /** Number of the user's messages so far. */
   turn: number;
-  /** True once the agent has finished: the user's next message answers the agent. */
+  /** True once the agent has finished its turn, so that the user's next message is a reaction to it. */
   isCompleted: boolean;
   /** True if this turn asks for scores of the exchange before it. */
   isAsked: boolean;
@@ -102,7 +102,7 @@ export type TurnFilter = { prefix: string; conversation?: string | undefined };
 /** Turn in which drawers were shown. `atMs`: time of the conversation's last turn. `ids`: the drawers. */
 export type ShownTurn = { conversation: string; agent: string; turn: number; atMs: number; ids: string[] };
 
-/** Conversations. `id`: a conversation's id; `shownAt` returns drawers' ids. Concurrency and errors: as LedgerTx. */
+/** Reads and writes conversations. `id`: a conversation's id; `shownAt` returns ids of drawers. Concurrency and errors: as LedgerTx. */
 export interface ConversationTx {
   find(id: string): Conversation | undefined;
   put(conversation: Conversation): void;

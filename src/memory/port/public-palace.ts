@@ -1,7 +1,7 @@
 /** The palace that MemPalace reads, as an interface for the outbox. Implemented in mempalace/. */
 import type { Metadata, PlaceFilter } from "./drawer.ts";
 
-/** Row of the public palace that another program wrote. `vector`: L2-normalised and of the palace's own model, if it has one. */
+/** Row of the public palace that another program wrote. `vector`: by the palace's own model, L2-normalised; undefined if absent. */
 export type ForeignRow = { id: string; text: string; metadata: Metadata; vector: Float32Array | undefined };
 
 /** Rows that the ledger adopts from the palace in one transaction. `removed`: drawers that other programs have deleted there. */
@@ -25,7 +25,7 @@ export interface PalaceDriver {
   readonly kind: "files" | "chroma" | "memory";
   /** Identifies the palace. If it changes, the outbox sends every row again. */
   readonly target: string;
-  /** Name of the collection in Chroma's own files; undefined until the collection is open, or for a driver without such files. */
+  /** Id of the collection in Chroma's own files; undefined until the collection is open, or for a driver without such files. */
   readonly collectionId: string | undefined;
   /** Number of repairs at opening; a repair may have lost rows. Undefined if this driver never repairs. */
   readonly repairs?: number;
@@ -53,7 +53,7 @@ export interface OutboxSource {
   peek(limit: number): OutboxEntry[];
   /** Removes entries from the outbox, each only if it has not changed since `peek`. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
-  /** Returns the lag: `entries` are listed rows; `awaitingVector` are drawers that are listed later. The whole lag is their sum. */
+  /** Returns the lag. It is the sum of `entries` (rows in the outbox) and `awaitingVector` (drawers that have no vector yet). */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
   /** Lists every drawer again if `target` differs from the palace that was written so far. */
   retarget(target: string): Promise<void>;

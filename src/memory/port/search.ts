@@ -5,7 +5,7 @@ import type { Changes } from "./ledger.ts";
 /** A row and its score. Lexical scores are like BM25 (≥ 0, higher is better); cosines are −1…1. */
 export type Scored = { row: number; score: number };
 
-/** The parts of a row's lexical score. `drawer`, `pairs` and `source` are BM25 without weights; `drawer` is of the drawer's words. */
+/** The parts of a row's lexical score. `drawer` (BM25 of the drawer's words), `pairs` and `source` are not weighted yet. */
 export type LexicalParts = {
   drawer: number;
   /** BM25 of pairs of successive query words that also follow each other in the drawer. */
@@ -22,7 +22,7 @@ export type LexicalParts = {
   file: number;
   /** Cosine of the drawer's static vector with the query's, −1…1; NaN if the drawer has no static vector. */
   meaning: number;
-  /** True if the file is a changelog, a licence or the like, and the query asks for something else. */
+  /** True if the file is a changelog, a licence, a lockfile or a generated file, and the query does not ask for such a file. */
   isAside?: true;
 };
 
@@ -60,7 +60,7 @@ export interface LexicalIndex {
   ): Promise<Omit<LexicalCandidate, "score">[]>;
   /** Returns rows that contain every phrase word for word, without stemming, the best by BM25 first. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** Returns the parts of each given row's lexical score, in the order given (bench recipe 4). */
+  /** Returns the parts of each given row's lexical score, in the order given (docs/lab/search-recipe.md, the recipe, item 4). */
   score(query: string, rows: readonly number[]): Promise<LexicalParts[]>;
   /** Returns the cosine of each text's static vector with the query's, in the order given. */
   alike(query: string, texts: readonly string[]): Promise<number[]>;
@@ -68,9 +68,7 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /**
-   * Returns rows that include the nearest `limit` rows, probable ones first. Faster than `nearest`, if the caller also uses `similarity`.
-   */
+  /** Returns some rows that include the nearest `limit`. Together with a call of `similarity` that is faster than `nearest`. */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Returns cosines, best first. `vector` is Float32Array[dims], L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
@@ -83,7 +81,7 @@ export interface VectorIndex {
 /** The embedding model. The vectors of two models with different `id` cannot be compared. `dimensions`: length of a vector. */
 export type ModelIdentity = { id: string; dimensions: number };
 
-/** Returns a number for each text; a higher number is a better answer. Errors: STORE_UNAVAILABLE, also if the model takes too long. */
+/** Ranks texts: returns a number for each; a higher number is a better answer. Errors: STORE_UNAVAILABLE, also after a time-out. */
 export interface Reranker {
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

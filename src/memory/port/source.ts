@@ -1,4 +1,4 @@
-/** The origins of drawers: documents and transcripts, the parts in which they are sent, and the files that they name. */
+/** Types for the origins of drawers: documents and transcripts, the parts in which they are sent, and the files that they name. */
 import type { Miner } from "../../protocol/filing.ts";
 
 /** The filing record of one source. `mtime`: Unix time, s; `sha256`: digest of the content, hex. */
@@ -18,10 +18,10 @@ export type SourceGroup = {
   sourceFile: string;
   /** Inode number of the source's folder at filing time, if recorded. */
   directoryId: string | null;
-  /** True for sentinels of upstream's conversation miner, which contain no text. */
+  /** True for rows without a text by which upstream's conversation miner marks a file as mined. */
   isRegistry: boolean;
   drawers: number;
-  /** The newest row of the group. Drawers that were filed later are not in the group. */
+  /** Row of the newest drawer in the group. Drawers that are filed later do not belong to the group. */
   lastRow: number;
 };
 

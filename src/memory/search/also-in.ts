@@ -18,7 +18,7 @@ export type AlsoIn = {
   chunk_index: unknown;
 };
 
-/** Returns sources with the same text, other than the hit's source. Empty for a text of unknown source. */
+/** Returns the other sources of drawers with the hit's text, for its `also_in`. Empty if the hit's source is unknown. */
 export function alsoIn(hit: Drawer, folded: readonly Drawer[]): AlsoIn[] {
   const own = sourceOf(hit);
   if (own === "" || codePointLength(strip(hit.text)) < COPY_MIN) return [];

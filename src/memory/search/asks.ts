@@ -5,16 +5,16 @@
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
 
-/** Needs of a question. `subject`: a question about everything without its frame ("summarise … throughout our chats"). */
+/** Kind of a question. `subject`: the question without a frame such as "summarise … throughout our chats". */
 export type Asks = {
-  /** Kind of overview. `order`: the question asks for a sequence. `all`: it asks for a summary or for every mention. */
+  /** Set for a question about everything. `order`: it asks for a sequence. `all`: it asks for a summary or for every mention. */
   everything: "order" | "all" | undefined;
   subject: string;
-  /** The end of time that the question asks for: the newest or the oldest of the matching statements. */
+  /** Set if the question asks for the newest or for the oldest of the statements about something. */
   end: "newest" | "oldest" | undefined;
-  /** True if the question asks for earlier values. Replaced statements then keep their places. */
+  /** True if the question asks for earlier values. A statement that a newer one replaces then keeps its rank. */
   isPast: boolean;
-  /** Role of the user's wishes. `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
+  /** Use of the user's wishes. `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
   wishes: "all" | "advice" | undefined;
   /** True if the question asks for nothing ("ok thanks, go on"), so no drawer is an answer. */
   isSmallTalk: boolean;
@@ -95,7 +95,7 @@ const TALK = new Set(
     "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
   ),
 );
-/** Other words that small talk contains. */
+/** Further words that may be in small talk. */
 const BESIDE_TALK = new Set(
   words(
     "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +
@@ -134,7 +134,7 @@ export function askedFor(query: string): Asks {
   };
 }
 
-/** Removes the frame of a question. If the whole question is frame, returns the question. */
+/** Removes the frame ("summarise … throughout our chats") from a question. Returns the whole question if nothing else is left. */
 function subjectOf(query: string): string {
   const rest = query
     .replaceAll(FRAMES, " ")

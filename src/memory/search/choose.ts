@@ -39,15 +39,15 @@ export type ChooseOptions = {
   adjustByOutcomes: AdjustByOutcomes;
   /** Wings of the project in which the asker works. */
   preferred: ReadonlySet<string>;
-  /** The newest or the oldest, if the question asks for it. */
+  /** Set if the question asks for the newest or for the oldest statement. */
   end?: "newest" | "oldest" | undefined;
-  /** True if the question asks for earlier values. A replaced statement is then as good as the new one. */
+  /** True if the question asks for earlier values. A statement that a newer one replaces then keeps its rank. */
   isPast?: boolean;
 };
 
-/** Number of drawers examined beyond the limit. They replace drawers that are moved down or not shown. */
+/** Number of drawers that are examined beyond the limit, because some drawers are moved down or are not shown. */
 const SPARE = 10;
-/** Minimum number of candidates that are examined for drawers to move up. */
+/** Minimum number of candidates that are examined, because any of them may be moved up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
 /** Factor on the score of a drawer from before or after a date, if the question asks for that (docs/lab/search-recipe.md). */
@@ -120,14 +120,14 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
 }
 
 /**
- * Returns the source and time of a drawer as a key. Slices of one exchange have the same key, so only drawers with the same key are
+ * Returns a key of the drawer's source and time. All slices of one exchange have the same key, so only drawers with the same key have to be
  * compared.
  */
 function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
   return JSON.stringify([source, authored]);
 }
 
-/** Returns a shown drawer that is a slice of the same exchange. */
+/** Returns the shown drawer of `beside` that is a slice of the same exchange as the given drawer. */
 function sameExchange(
   reader: Pick<LedgerReader, "exchangeOf">,
   { drawer }: Chosen,
@@ -137,7 +137,7 @@ function sameExchange(
   return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
-/** Reads the drawers of one page. Returns them ordered by the adjusted scores. */
+/** Reads the drawers of one page, adjusts their scores, and returns them by these scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],
@@ -175,7 +175,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   if (dates.length === 0) return [];
   const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  // The day on which a document was filed does not show whether it was written before or after a date.
+  // For a document only the day of its filing is known, which does not show whether it was written before or after a date.
   const known = timeOf(drawer).slice(0, 10);
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];
@@ -210,7 +210,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Returns the adjustment for stale facts; empty if the text itself replaces every ended fact. */
+/** Returns the adjustment for ended facts; empty if the text names the successor of every one of them. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

@@ -2,17 +2,17 @@
  * Labels a search's hits if their source has closets with vectors near the question's. The labels are upstream's (palace.md 6.1):
  * `matched_via`, `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
  *
- * The labels do not change the order or the choice of hits, because ranking closets as a further list costs recall (bench README). A hit
- * keeps the text of its drawer. Upstream shows another drawer of the source with neighbours; we use only upstream's length limit.
+ * The labels do not change the order or the choice of hits, because ranking by closets, too, costs recall. A hit keeps the text of its
+ * drawer. Upstream shows another drawer of the source with neighbours; we use only upstream's length limit.
  */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { dotProduct } from "../port/search.ts";
 import { codePointLength, head, round } from "../text/text.ts";
 
-/** Boosts by the rank of the source's best closet. */
+/** Value of `closet_boost` for a source whose best closet is the nearest of all, the second nearest, and so on. */
 const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
-/** Maximum distance of a closet that counts. */
+/** Maximum cosine distance between a closet and the question. Closets that are farther away give no label. */
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
@@ -67,7 +67,7 @@ function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], a
   });
 }
 
-/** Returns a slice's own id. The id that a hit shows is the id of the whole text. */
+/** Returns the id of the slice that was found. The id that the hit shows is the id of the whole drawer. */
 function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }

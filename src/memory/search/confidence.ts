@@ -1,7 +1,7 @@
 /**
  * Judges whether the palace has an answer at all. A hit is weak if its meaning is far from the question and it has few of the question's
- * words. Pure; used by search.ts and search-tool.ts. Source: bench README, recipe 5: the rule marks 94 % of the questions that the palace
- * cannot answer, and 5 % of the others.
+ * words. Pure; used by search.ts and search-tool.ts. Source: docs/lab/search-recipe.md, the recipe, item 5: the rule marks 94 % of the
+ * questions that the palace cannot answer, and 5 % of the others.
  */
 import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
@@ -21,7 +21,7 @@ export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "word
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
 }
 
-/** Returns the model's cosine, or the static cosine if the model's is missing. Both have similar values for similar texts. */
+/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. Similar texts have similar values of both. */
 function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.meaning : cosine;
 }

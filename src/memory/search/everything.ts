@@ -8,22 +8,22 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights in an exchange's score: of its first drawer, of the static cosine of the user's words, and of the answer's best drawer. */
+/** Weights of the parts of an exchange's score: its first drawer, the static cosine of the user's words, the best drawer of the answer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** Largest share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
+/** Largest share of its score that an exchange loses because the user's words are short. With `SAID_FULL` characters it loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
 /** Amount added to the score of a user's wish, if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** Amount by which a slice's score is below its exchange's first drawer, which has the user's words. */
+/** An exchange's other slices rank directly below its first drawer, which has the user's words: their score is lower by this amount. */
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Largest share of its score that a hit loses if it is near a chosen hit of the same source. `STRETCH` rows away it loses nothing. */
+/** Largest share of its score that a hit loses because a chosen hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates that are spread for each wanted hit. It leaves room for several slices of one exchange. */
+/** Number of candidates, for each wanted hit, among which exchanges are spread. Several of them may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** Factor on the score of an exchange's answer, used as the score of its first drawer if the search did not find that drawer. */
+/** If the search did not find an exchange's first drawer, the answer's score times this factor takes the place of that drawer's score. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };

@@ -28,7 +28,7 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Names of the cosines that are missing and were estimated from the other scores.
+    // Names the cosines that are missing in the palace, so that they were estimated from the other scores.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),
@@ -39,7 +39,7 @@ export function explainScore(
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
     // Added to the score of a lasting wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
-    // For a question about everything, exchanges compete as wholes, and the user's words count most.
+    // Cosine of the user's words in the hit's exchange. It counts most in the answer to a question about everything.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),
     bm25: {
       drawer: round(words.drawer, 3),
@@ -49,7 +49,7 @@ export function explainScore(
       share_of_best: round(lexicalShare, 4),
     },
     weights: { ...weights, ...PART_WEIGHTS },
-    // The cross-encoder only redistributes the scores among the first hits.
+    // The cross-encoder changes only which of the first hits gets which of their scores.
     ...(rerank !== undefined && {
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
     }),

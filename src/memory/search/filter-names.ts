@@ -16,7 +16,7 @@ const SOURCES_MAX = 100;
 /** Minimum length of a name that is searched for inside other names, for the hint. A shorter name is in too many names. */
 const PART_MIN = 3;
 
-/** Result of a lookup. `name`: undefined if no name was found; `near` then has similar names. `hint`: undefined for an exact name. */
+/** Result of a lookup. `name`: undefined if no name was found, and `near` then has similar names. `hint`: undefined for an exact name. */
 export type Found = { name?: string; hint?: string; near?: readonly string[] };
 
 /** A filter with the palace's own names. `isMissed`: true if a name is unknown or ambiguous, so nothing can be found. */
@@ -24,7 +24,7 @@ export type Resolved<Filter> = { filter: Filter; hints: string[]; isMissed: bool
 
 type Key = (name: string) => string;
 
-/** Rules for finding a name, the strictest first. `matches` compares the keys of a name and of the given name. */
+/** Rules for finding a name. `keys`: forms in which names are compared, the strictest first. `matches` compares two such forms. */
 type Rules = { keys: readonly Key[]; matches: (name: string, asked: string) => boolean; near: Key };
 
 const lower: Key = (name) => name.normalize("NFC").toLowerCase();
@@ -72,7 +72,7 @@ export function resolvePlace(
   return resolved(asked, rooms.length === 0 ? { wing } : { wing, room: findRoom(asked.room, rooms, wing.name) });
 }
 
-/** Resolves a source. Two names are exact: its own, and the user's file from which a staged copy was made. */
+/** Resolves a source. Exact names are the source's own name, and the name of the user's file if the source is a staged copy of it. */
 export function resolveSource(
   { reader, files }: { reader: Pick<LedgerReader, "listDrawers" | "sourcesLike">; files?: SourceNames },
   asked: string,
@@ -82,7 +82,7 @@ export function resolveSource(
   const exact = nameOfSource(asked, files?.stagedAs(asked) ?? [], isThere);
   if (isThere(exact)) return { filter: { sourceFile: exact }, hints: [], isMissed: false };
   const names = reader.sourcesLike(path(asked), place, SOURCES_MAX);
-  // The user sees all staged copies of one file under the same name.
+  // The user sees all staged copies of one file under the same name, so one of them is enough.
   const copies = new Map(names.toReversed().map((name) => [files?.original(name) ?? name, name]));
   const found = find("source_file", SOURCE, asked, [...copies.keys()].toReversed());
   const { name } = found;

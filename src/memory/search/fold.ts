@@ -5,7 +5,7 @@
 
 /** Minimum share of word pairs that two near-duplicates have in common. */
 const ALIKE_MIN = 0.9;
-/** Size of a MinHash sketch. Two similar texts share at least two of their smallest pairs, except one text pair in a thousand. */
+/** Number of hashes in a MinHash sketch. Only in one case of a thousand do two similar texts have fewer than two hashes in common. */
 const SKETCH_SIZE = 5;
 const SKETCH_SHARED_MIN = 2;
 
@@ -14,8 +14,8 @@ const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * Hashes of a text, to compare it with others. `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these
- * hashes; `numbers`: one hash of all words with a digit, in their order.
+ * Hashes by which two texts are compared. `pairs`: hashes of each word with the word before it; `sketch`: the smallest of these hashes;
+ * `numbers`: one hash of all words with a digit, in their order.
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 
@@ -52,7 +52,7 @@ export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   return shared > 0 && shared >= ALIKE_MIN * (mine.size + theirs.size - shared);
 }
 
-/** Index of the texts seen so far, each with its value. A lookup compares a text with only a few of them. */
+/** Stores texts, each with a value, and finds a stored text that is nearly the same. A lookup compares a text with only a few others. */
 export class Folder<T> {
   readonly #bySketch = new Map<number, { fingerprint: Fingerprint; value: T }[]>();
 

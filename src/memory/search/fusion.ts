@@ -5,10 +5,10 @@
  */
 import type { LexicalParts } from "../port/search.ts";
 
-/** Parts of a score. `hybrid`: words and both vectors; `static`: words and static vectors; `lexical`: words; `vector`: model vectors. */
+/** Parts that a score consists of. `hybrid`: words and both vectors; `static`: words and static vector; `vector`: model's vector. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
-/** A row and its scores. `cosine`: the model's, −1…1, NaN for a drawer that waits for the model's vector. */
+/** A row with its scores. `cosine`: the cosine of the model's vectors, −1…1; NaN for a drawer that has no such vector yet. */
 export type Candidate = { row: number; words: LexicalParts; cosine: number };
 /**
  * A candidate with the scores that decide its rank. `lexical`: the weighted sum of the candidate's word scores; `lexicalShare`: this sum
@@ -43,10 +43,10 @@ export const WEIGHTS = {
  * added to a score if a drawer has all identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** Amount by which the best drawer of a file that the question names gets above the best score. */
+/** The best drawer of a file that the question names gets a score that is higher than the best other score by this amount. */
 const FILE_MARGIN = 0.1;
 
-/** Factor on the score of a changelog and the like, if the question is not about it. Source: docs/lab/figures.md, kinds of files. */
+/** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
 export const ASIDE_FACTOR = 0.87;
 
 /** Minimum static cosine of a hit that has none of the question's words. */

@@ -14,7 +14,7 @@ export function quotedPhrases(query: string): string[] {
   return [...new Set(quoted.filter((phrase) => /[\p{L}\p{N}]/u.test(phrase)))].slice(0, PHRASES_MAX);
 }
 
-/** Returns the notice for a search in which no drawer has the phrases. */
+/** Returns the notice for a search that found no drawer with the quoted phrases. */
 export function missedNotice(phrases: readonly string[]): string {
   const shown = phrases.map((phrase) => `"${phrase}"`).join(", ");
   return `No drawer has ${shown} word for word; the words were looked for one by one.`;

@@ -3,7 +3,7 @@
  * choose.ts, which moves drawers of these days up and removes no other drawer. An uncertain date is ignored.
  */
 
-/** A date in a question. `agrees` tests a drawer's date, YYYY-MM-DD. `isSpan`: true if the question names one end of a span of time. */
+/** A date in a question. `agrees` tests a drawer's date, YYYY-MM-DD. `isSpan`: true for a date with a word such as "before" or "since". */
 export type AskedDate = { label: string; agrees: (date: string) => boolean; isSpan: boolean };
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
@@ -16,12 +16,12 @@ const DAY_MS = 86_400_000;
 
 /** Matches a year, but not the number in "after 2000 ms". */
 const YEAR_ALONE = `${YEAR}(?= *$| *[^\\s\\w-]| (?:and|or|but|did|was|were|we|i)\\b)`;
-/** Matches a side ("before"), but not a distance from a day ("the week before 3 August 2023"). */
+/** Matches "before" and similar words in front of a date, but not in "the week before 3 August 2023", which names another date. */
 const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
-/** Sides that include the date itself. */
+/** Matches the words after which the date itself agrees, too. */
 const CLOSED = /^(?:until|till|since)/i;
-/** Patterns of years, months and days. `start` makes from the matched parts the text with which all these dates begin ("2023-05"). */
+/** Patterns of years, months and days. `start` makes the text with which every agreeing date begins ("2023-05") from the matched parts. */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],
@@ -94,7 +94,7 @@ function dayOf(year = "", month: number, day: string | undefined): string {
   return isDay(month, Number(day)) ? `${year}-${two(month)}-${two(Number(day))}` : "";
 }
 
-/** Returns a test for dates before, until, since or after the dates that begin with `start`. A drawer without a date never agrees. */
+/** Returns a test for dates before or after those that begin with `start`, as `side` ("until") says. A missing date never agrees. */
 function onSide(side: string | undefined, start: string): AskedDate["agrees"] | undefined {
   const isIn = startingWith(start);
   if (isIn === undefined) return undefined;

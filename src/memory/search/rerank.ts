@@ -8,14 +8,14 @@ import type { Reranker } from "../port/search.ts";
 import type { Ranked } from "./fusion.ts";
 
 export const RERANKED_MAX = 20;
-/** Time after which the hits keep their order, ms. A slow machine reads twenty drawers in about a second. */
+/** Maximum time for reranking, ms; after it the hits keep their order. A slow machine reads twenty drawers in about a second. */
 const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 
 /**
- * Returns the same hits. Redistributes the scores of the first hits: the model's favourite gets the highest score. The later adjustments
- * for dates and ended facts therefore work on the same scores. Ties keep their order.
+ * Returns the same hits. The first hits exchange their scores, so that the model's favourite has the highest. The later adjustments for
+ * dates and ended facts therefore work on the same scores. Ties keep their order.
  */
 export async function rerank(
   { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },

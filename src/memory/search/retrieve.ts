@@ -17,7 +17,7 @@ export type RetrieveRequest = {
   /** True for a search only by words, without static vectors. */
   isLexical: boolean;
   filter: DrawerFilter;
-  /** Number of candidates of each list. */
+  /** Number of candidates by words, and number of candidates by the model's vectors. */
   pool: number;
   /** Phrases that a drawer must contain word for word. */
   quoted: readonly string[];
@@ -33,7 +33,7 @@ export type Retrieved = {
   isQuoted: boolean;
 };
 
-/** Number of probably nearest rows whose words are read early, per wanted row. Nearly all of the nearest rows are among them. */
+/** For each wanted row, this many probably nearest rows have their words scored early. Nearly all of the nearest rows are among them. */
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;

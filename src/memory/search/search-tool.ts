@@ -93,7 +93,7 @@ function boundsOf(
   };
 }
 
-/** Resolves a source. Does not search for it if the place is unknown. */
+/** Resolves a source. Does not look for it if the place is unknown, because then no drawer can be found. */
 function sourceFilter(
   dependencies: SearchDependencies,
   asked: string | undefined,
@@ -109,7 +109,7 @@ export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
-/** Notes on an answer to a question about everything. */
+/** Notes in the answer to a question about everything, by the kind of question. */
 const SPREADS = {
   order: "Best first, spread over the conversations; authored_at gives the order in time.",
   all: "Best first, spread over the conversations.",

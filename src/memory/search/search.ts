@@ -50,9 +50,9 @@ export type SearchDependencies = {
   vectors: VectorIndex;
   /** Returns undefined while the model is missing or loading. */
   embedder: () => Embedder | undefined;
-  /** Returns the reason for the missing embedder, for the answer. */
+  /** Returns the reason why the embedder is missing, which the answer states. */
   embedderDetail: () => string;
-  /** Returns false if the model is optional and nobody downloaded it. A search without it then needs no notice. */
+  /** Returns false if the model is optional and nobody has downloaded it. An answer then does not say that it is missing. */
   isModelWanted: () => boolean;
   /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;
@@ -92,24 +92,24 @@ export type SearchAnswer = {
   /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
-  /** True if there may be more distinct hits after the copies. */
+  /** True if copies of one text crowd out other hits, so that there may be more distinct hits. */
   isTruncated: boolean;
-  /** Kind of overview, if the question asks for one. The exchanges among the hits are then spread over the conversations. */
+  /** Kind of the question, if it is about everything. The exchanges among the hits are then spread over the conversations. */
   spread: Asks["everything"];
 };
 
 /**
- * Minimum number of candidates by words. A search takes at least `NEAR_PART` × `limit` of them, because the static vectors add one
- * candidate for every `NEAR_PART`, and so at least `limit`.
+ * Minimum number of candidates by words. For many hits there are `NEAR_PART` × `limit`, so that the static vectors, which add one candidate
+ * for every `NEAR_PART`, add at least `limit`.
  */
 const POOL_MIN = 100;
-/** Number of candidates of each list for a question about everything. */
+/** The minimum, in place of `POOL_MIN`, for a question about everything. */
 const POOL_WIDE = 400;
-/** Factor by which the search takes more candidates if copies of one text fill the list of hits. */
+/** Factor by which the number of candidates grows if copies of one text fill the list of hits. */
 const POOL_GROWTH = 4;
 const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
-/** Share of a drawer's score that comes from a long prompt as a whole; its best sentence gives the rest. */
+/** Share of a drawer's score that comes from its score for the whole of a long prompt. The rest is its score for the best sentence. */
 const WHOLE_WEIGHT = 0.25;
 const NO_WINGS: ReadonlySet<string> = new Set();
 
@@ -203,7 +203,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Adjusts the scores of transcripts to the kind of question. */
+/** Changes the scores of drawers from transcripts as the kind of question needs it. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],

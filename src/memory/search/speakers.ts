@@ -7,11 +7,11 @@ import { byScore, type Ranked } from "./fusion.ts";
 
 /** Factor on the score of a drawer in which only the assistant speaks. The user's words and documents keep their scores. */
 const ASSISTANT_FACTOR = 0.71;
-/** Minimum number of hits that are weighed. Only these can reach the list of shown hits. */
+/** Minimum number of hits whose speakers are looked up. Further hits cannot reach the list of shown hits. */
 const WEIGHED_MIN = 50;
 const WEIGHED_PER_HIT = 3;
 
-/** Returns the same hits, best first. Hits that were not weighed stay behind the weighed hits. */
+/** Returns the same hits by their new scores. Hits whose speakers were not looked up stay behind the others. */
 export function weighSpeakers(
   reader: Pick<LedgerReader, "assistantRows">,
   ranked: readonly Ranked[],

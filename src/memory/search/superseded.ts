@@ -5,7 +5,7 @@
  */
 import type { Drawer } from "../port/drawer.ts";
 
-/** Statements of one drawer. Only statements with the same `group` replace each other. `time`: ISO 8601. */
+/** Statements of one drawer. A statement is compared only with statements of the same `group`. `time`: ISO 8601. */
 export type Stated = { group: string; time: string; sentences: readonly Sentence[] };
 type Sentence = { words: readonly string[]; isNew: boolean; isPast: boolean };
 
@@ -17,7 +17,7 @@ const VALUE_MAX = 3;
 /** Minimum number of meaningful words that both sentences have in common, apart from the value. */
 const SHARED_MIN = 2;
 
-/** Words that express a change. The comparison leaves them out. */
+/** Words that express a change. Sentences are compared without them. */
 const CHANGES =
   /\b(?:now|from now on|as of (?:now|today)|no longer|not any ?more|any ?more|instead|after all|currently|at the moment|these days|since (?:today|yesterday|then)|meanwhile|by now)\b/gi;
 const PAST = /\b(?:was|were|did|had|ran|went|took|got|made|said|told|came|met|saw|bought|\p{L}{3,}ed)\b/iu;
@@ -27,7 +27,7 @@ const FILLERS = new Set(
 const SUBJECTS = new Set("we i they you".split(" "));
 const VERBS = /^(?:is|are|has|have|will|must|should|\p{L}{2,}[^s]s)$/u;
 /**
- * Words before a place or purpose. A sentence about another place replaces no statement: "we use it in staging now" does not change a
+ * Words before a place or purpose. A sentence that differs in the place replaces no statement: "we use it in staging now" does not change a
  * statement about production.
  */
 const OF_A_PLACE = new Set("in for with from of by about during on at".split(" "));
@@ -71,7 +71,7 @@ function isReplaced(then: Sentence, now: Sentence): boolean {
   if (!hasPredicate(head) || telling(tail) >= SHARED_MIN) return false;
   if (now.isNew)
     return areValues || (telling(head) + telling(tail) >= SHARED_MIN && !OF_A_PLACE.has(head.at(-1) ?? ""));
-  // Without a word of change, only a state with a number or day at its end counts: "I ran 5 km" and "I ran 8 km" are two events.
+  // Without a word of change, only a sentence with a number or a day at its end counts: "I ran 5 km" and "I ran 8 km" are two events.
   const isState = !then.isPast && !now.isPast && BEFORE_VALUE.has(head.at(-1) ?? "");
   return isState && areValues && tail.length <= 1;
 }

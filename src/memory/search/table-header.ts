@@ -17,7 +17,7 @@ export function tableHeaderOf(
   drawer: Drawer,
 ): string | undefined {
   const [first = "", second = ""] = drawer.text.split("\n", 2);
-  // The text begins inside a table if its first line is a row, or the rest of a row that the miner cut.
+  // The text begins inside a table if its first line is a row, or the rest of a cut row, and no rule below the line makes it a header.
   const isInside = first.includes("|") && !IS_RULE.test(second) && (second === "" || IS_ROW.test(second));
   if (!isInside) return undefined;
   const { before } = neighborsOf(reader, drawer, SLICES_MAX);
@@ -27,7 +27,7 @@ export function tableHeaderOf(
     lines.forEach((line, at) => {
       const above = lines[at - 1] ?? "";
       if (IS_RULE.test(line) && line.includes("|") && IS_ROW.test(above)) header = `${above.trim()}\n${line.trim()}`;
-      // Another line than a row ends the table. The first and the last line of a slice may be cut rows, so they do not count.
+      // A line that is not a row ends the table, unless it is the first or last line of a slice: that may be a part of a row.
       else if (at > 0 && at < lines.length - 1 && !IS_ROW.test(line) && !IS_RULE.test(lines[at + 1] ?? ""))
         header = undefined;
     });

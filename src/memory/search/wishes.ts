@@ -15,11 +15,11 @@ const FOUND_MAX = 60;
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
-/** Minimum static cosine between a wish and the question. */
+/** Minimum cosine between the static vectors of a wish and of the question. */
 const COSINE_MIN = 0.02;
 /** Number of best hits that stay above the wishes. */
 const BEHIND = 3;
-/** Number of shown hits for each rule and for each preference that moves up. */
+/** Number of shown hits for which one rule and one preference may move up. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 
@@ -77,7 +77,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates together with other rows. */
+/** Ranks the candidates again, together with other rows. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   candidates: readonly Candidate[],

@@ -15,14 +15,14 @@ export type Chunk = { index: number; text: string; lineStart: number; lineEnd: n
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
 /**
- * Returns chunks in order, numbered from 0. Lines count from 1 in the trimmed document. A document with more than SOURCE_DRAWERS_MAX chunks
- * yields one chunk above that limit.
+ * Returns chunks in order, numbered from 0. Lines count from 1 in the trimmed document. Of a document with too many chunks, only the first
+ * SOURCE_DRAWERS_MAX + 1 are returned, so that the caller notices.
  */
 export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut = USUAL_CUT): Chunk[] {
   const text = strip(document);
   const lines = lineCounter(text);
   const chunks: Chunk[] = [];
-  // Positions are UTF-16, sizes are code points, because an array of a document's code points could exceed memory.
+  // Positions count UTF-16 units, because an array of a document's code points could exceed memory. Sizes count code points, as upstream's.
   for (let start = 0; start < text.length && chunks.length <= SOURCE_DRAWERS_MAX;) {
     let end = unitIndex(text, start, size);
     if (end < text.length) end = breakPoint(text, end, unitIndex(text, start, Math.floor(size / 2)));

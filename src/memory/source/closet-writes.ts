@@ -14,7 +14,7 @@ import { localTimestamp } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { languageList, nameList } from "./source.ts";
 
-/** Maximum length of an overlap. Chunks overlap by 100 characters unless configured otherwise. */
+/** Maximum overlap that is recognised, in characters. Chunks overlap by 100 characters unless configured otherwise. */
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 
@@ -41,7 +41,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Returns the drawers of a project miner, upstream's or ours, in the order of the file. */
+/** Returns those of the drawers that a project miner, upstream's or ours, filed, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers
@@ -54,7 +54,7 @@ function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
     .sort((a, b) => order(a) - order(b));
 }
 
-/** Joins chunks into the text, without the overlap that each chunk repeats. */
+/** Joins chunks into the document's text, without the text that each chunk repeats from the chunk before. */
 function joined(texts: readonly string[]): string {
   return texts
     .map((text, at) => {

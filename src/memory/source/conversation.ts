@@ -32,13 +32,13 @@ type Part = {
   addedBy: string;
   hallOf: HallFinder;
   optional: Metadata;
-  /** The time at which each text was said, if the transcript has it. */
+  /** The time at which each text was said; undefined if the transcript does not have it. */
   authored: readonly (string | undefined)[];
 };
 
 /**
- * Files drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers beyond `total` and stores the
- * digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files one part of a transcript, its drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers
+ * beyond `total` and stores the digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -71,7 +71,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
 
-/** Returns true if one of this part's drawers replaces the drawer, or if the drawer is beyond the end of the source. */
+/** Returns true if a drawer is to be removed, because a drawer of this part replaces it or because it is beyond the end of the source. */
 function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   const { from, total, texts } = part;
   const index = metadata["chunk_index"];
@@ -80,7 +80,7 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** Returns the name of a filing record. A transcript's exchanges, and the memories extracted from it, have separate records. */
+/** Returns the name of a transcript's filing record. Its exchanges, and the memories that are extracted from it, have separate records. */
 function markName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
@@ -104,15 +104,15 @@ function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boole
 }
 
 /**
- * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this mode. A drawer that somebody added by hand for
- * this file does not count.
+ * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this extract mode. A drawer that somebody added by hand
+ * for the same file does not count.
  */
 function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-/** Returns a drawer's id. `offset`: index of its text in the part. */
+/** Returns the id of a drawer of this part. `offset`: index of the drawer's text in the part. */
 function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
   const parts = [sourceFile, mode, String(from + offset)];
   const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
@@ -198,7 +198,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true for a text that is no longer than a miner's longest drawer with any settings. */
+/** Returns true for a text that a miner may send: it is no longer than the longest drawer of any settings. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

@@ -30,7 +30,7 @@ export function secondsIn(params: Params, key: string): number {
   return value;
 }
 
-/** Returns the text of `key` as the metadata field `name`; no field if the text is missing. */
+/** Returns the text parameter `key` as metadata with the field `name`. Returns empty metadata if it is missing. */
 export function optionalText(params: Params, key: string, name: string): Metadata {
   return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }

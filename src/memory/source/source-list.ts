@@ -12,7 +12,7 @@ import { type FilingRecord, type MinedSource, MINERS } from "../../protocol/fili
 import { SESSIONS_ASKED_MAX } from "../../protocol/limits.ts";
 import type { Methods } from "../../protocol/spec.ts";
 
-/** Answers a query. Errors: PROTOCOL_BAD_PARAMS. */
+/** Answers a feeder's query. Errors: PROTOCOL_BAD_PARAMS. */
 export async function sourceList(
   reader: Pick<LedgerReader, "sources" | "minedSources">,
   wing: string,

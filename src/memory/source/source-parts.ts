@@ -8,7 +8,7 @@ import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts
 import { InvalidValue } from "../text/validate.ts";
 import { countIn, filledTextIn } from "./params.ts";
 
-/** Stores a part. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores one part of a document. Errors: PROTOCOL_BAD_PARAMS. */
 export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: number } {
   const { sourceFile, sending, from, text } = readPart(params);
   if (from === 0) tx.parts.drop(sourceFile);
@@ -17,7 +17,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/** Returns the document that `parts` of a `source.replace` names. Does not drop the parts. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the document whose parts a `source.replace` names in `parts`. Does not drop them. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

@@ -17,10 +17,10 @@ import { sentText } from "./source-parts.ts";
 
 const NORMALIZE_VERSION = 2;
 
-/** Replaces a source's drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Replaces the drawers of a source by those of a feeder's document. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused, so all stored parts of this source are no longer needed; another feeder's parts are older.
+  // Drops all stored parts of this source: its document is filed or refused now, and parts of another feeder are older.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -131,7 +131,7 @@ function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; r
   throw new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`);
 }
 
-/** Removes a source. Errors: PROTOCOL_BAD_PARAMS. */
+/** Removes the drawers of a source. Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   const sourceFile = filledTextIn(call.params, "sourceFile");
   tx.parts.drop(sourceFile);
@@ -139,7 +139,7 @@ export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   return { removed: tx.deleteSource(sourceFile) };
 }
 
-/** Returns the text of the call, or the text that earlier calls sent in parts. */
+/** Returns the document's text from the call, or from the parts that earlier calls sent. */
 function documentText(tx: LedgerTx, params: Record<string, unknown>): string {
   if (params["parts"] !== undefined) return sentText(tx, filledTextIn(params, "sourceFile"), params["parts"]);
   const content = textIn(params, "content");

@@ -8,17 +8,17 @@ const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 64;
 
-/** Maximum number of characters of a path. Matching a longer one would take quadratic time. */
+/** Maximum number of characters of a path. To match a longer path would take time that grows with the square of its length. */
 const RUN_MAX = 1_000;
 const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu");
 
-/** Python's `\w`, also used for its `\b`. It matches more characters than the letters in the patterns below. */
+/** Characters that `\w` matches in Python. The patterns below also use them for Python's `\b`. */
 const WORD = String.raw`[\p{L}\p{N}_]`;
 const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
-/** A path may begin with a dot or hyphen only after a letter: the word ends there, as \b requires. */
+/** Matches a path. It may begin with a dot or hyphen only after a letter, because `\b` requires that a word ends or begins there. */
 const PATH = new RegExp(
   String.raw`(?:${START}(?=${WORD})|(?<=${WORD})(?!${WORD}))[\p{L}\p{N}_.-]+\/[\p{L}\p{N}_.\/-]*\.[A-Za-z][A-Za-z0-9]{0,4}${END}`,
   "gu",

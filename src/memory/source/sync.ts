@@ -15,11 +15,11 @@ type Verdict = "kept" | "gitignored" | "missing" | "unresolved" | "no_source" | 
 type Seen = Exclude<Verdict, "missing"> | "absent";
 type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
-/** Time after which sync lets other calls run, ms. The longest step that cannot be interrupted applies one folder's rules to one path. */
+/** Time after which sync lets other calls run, ms. Only one step may take longer: applying one folder's rules to one path. */
 const HELD_MAX_MS = 10;
-/** Maximum number of characters of all rules above one file, and in the cache. Parsed rules take a hundred times the memory. */
+/** Maximum size of the ignore rules above one file, and of the cached ones, in characters. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Maximum number of folders to remember as already looked up. */
+/** Maximum number of folders that are remembered, so that none is looked up twice. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
@@ -86,14 +86,14 @@ function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?:
   };
 }
 
-/** Returns, for all sources together, the nearest folders above them that have a .git or a .gitignore, the deepest first. */
+/** For all sources, finds the nearest folder above each that has a .git or a .gitignore. Returns these folders, the deepest first. */
 async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pause: Pause): Promise<string[]> {
   const roots = new Set<string>();
   const asked = new Set<string>();
   for (const { sourceFile } of groups) {
     if (!sourceFile.startsWith("/") || !canBePath(sourceFile)) continue;
     for (const folder of foldersAbove(sourceFile)) {
-      // This folder was looked up for an earlier source, and so were the folders above.
+      // This folder and the folders above it were already looked up for an earlier source.
       if (asked.has(folder)) break;
       if (asked.size >= FOLDERS_KEPT_MAX) asked.clear();
       asked.add(folder);
@@ -115,7 +115,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // Sources that exist, by their folder.
+  // For each folder, the sources in it whose files exist.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;
@@ -173,7 +173,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a test that applies all folders' rules, from project to file; the last match decides. Undefined if the rules are too large. */
+/** Returns a test for ignored files. The last rule that matches decides, from project to file. Undefined if the rules are too large. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

@@ -120,7 +120,7 @@ function headingOf(line: string): Omit<Heading, "at"> | undefined {
   return title === "" ? undefined : { level, title };
 }
 
-/** Returns the fence of a line. A fence with a language can only open. */
+/** Returns the fence (``` or ~~~) with which a line begins. `isOpener`: it names a language and so cannot close a code block. */
 function fenceOf(line: string): Fence | undefined {
   const indent = runOf(line, " ", 0);
   const sign = line[indent];
@@ -131,7 +131,7 @@ function fenceOf(line: string): Fence | undefined {
   return { mark: sign.repeat(length), isOpener: info !== "" };
 }
 
-/** Decides by the first fence that can only open whether the text begins inside a fence. */
+/** Decides whether the text begins inside a code fence. The first fence that names a language shows it, because it must open a block. */
 function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
   const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
   const opener = fences.findIndex(({ isOpener }) => isOpener);

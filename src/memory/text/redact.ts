@@ -17,18 +17,18 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check of it. */
+/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
 export const MASK_START = "[redacted: ";
 const MASK_END = "]";
 
-/** Beginning of a token, not inside a longer word. A run of these characters has only one such place. */
+/** Start of a token's pattern. The token may not begin inside a longer word, so a run of these characters is tried only once. */
 const START = "(?<![A-Za-z0-9_-])";
 const END = "(?![A-Za-z0-9_-])";
 
-/** Prefixes that their issuers chose so that scanners recognise them, and the pattern of the characters after the prefix. */
+/** Kinds of tokens, each with its pattern: a prefix that its issuer chose so that scanners recognise it, and the characters after it. */
 const TOKENS: readonly (readonly [kind: string, shape: string])[] = [
   ["aws access key", `(?:AKIA|ASIA)[A-Z2-7]{16}${END}`],
   ["github token", `(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})${END}`],
@@ -85,7 +85,7 @@ const SHAPES: readonly Shape[] = [
     isSecret: isMixed,
   },
   {
-    // The pattern begins after `://`, so that each address is examined once. Both parts end before the next address.
+    // The pattern begins after `://`, so that each address is examined once. User name and password end before the next address.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
     group: true,
@@ -95,7 +95,7 @@ const SHAPES: readonly Shape[] = [
 
 /**
  * Minimum number of characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text.
- * Half of the shortest secret is enough to mask it. Fewer characters also look like other words.
+ * A beginning of this length, half of the shortest secret, is masked. Shorter beginnings also look like other words.
  */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
@@ -146,10 +146,10 @@ const STRICT: readonly Shape[] = [
   },
 ];
 
-/** Beginning of a key's text armour. It contains the kind of the key. */
+/** Matches the first line of a private key in text form. It contains the kind of the key. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
-/** Base64 lines and headers of older formats, also with line feeds written as \n. They end before the next armour. */
+/** Matches the key's lines in base64 and older formats' headers, also with line feeds written as \n. It ends before the next key. */
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
@@ -201,7 +201,7 @@ export async function redactAnswer(value: unknown, mode: RedactMode): Promise<un
 const NOTE =
   "secrets in this answer are masked as [redacted: KIND]; they are stored verbatim, `palace show DRAWER_ID --unmask` shows them to a person";
 
-/** Yields the length of each string that it has searched; returns the masked value. */
+/** Masks the strings of a value and returns the new value. Yields the length of each string that it has searched. */
 function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secret[]): Generator<number, unknown, void> {
   if (typeof value === "string") {
     const redacted = redact(value, mode, secrets);
@@ -215,7 +215,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
     return copy;
   }
   if (typeof value !== "object" || value === null) return value;
-  // Keeps the prototype: an object whose keys are names of wings or rooms has none, because a name may be `__proto__`.
+  // Keeps the prototype. An object whose keys are names of wings or rooms has no prototype, because a name may be `__proto__`.
   const copy = Object.create(Object.getPrototypeOf(value) as object | null) as Record<string, unknown>;
   for (const [key, one] of Object.entries(value)) copy[key] = yield* walk(one, mode, kinds, secrets);
   return copy;
@@ -274,7 +274,7 @@ function maskBlocks(text: string, kinds: string[]): string {
     BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
     const end = BLOCK_END.exec(text)?.[0] ?? "";
     const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
-    // Do not mask an armour without a key, as in code that searches for one. A cut-off key has at least one whole line.
+    // Do not mask a first line without a key, as in code that searches for keys. A key that is cut off has at least one whole line.
     if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
       result += text.slice(done, begin.index) + mask(KEY_KIND);
       done = upTo;

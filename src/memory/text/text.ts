@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 /** Characters that Python's str.strip() removes: Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
-/** Strips both ends without a pattern. A pattern at the text's end would try every run of spaces inside, in quadratic time. */
+/** Removes white space at both ends. Uses no pattern, because a pattern for the text's end would take quadratic time on runs of spaces. */
 export function strip(text: string): string {
   let start = 0;
   let end = text.length;
@@ -13,7 +13,7 @@ export function strip(text: string): string {
   return text.slice(start, end);
 }
 
-/** Returns a pattern's source for the text itself. With the flag `i` it matches as Python does: i, ı and İ are one letter. */
+/** Returns the source of a pattern for exactly this text. With the flag `i` it ignores case as Python does: i, ı and İ are equal. */
 export function anyCase(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/[iıİ]/gi, "[iıİ]");
 }
@@ -129,7 +129,7 @@ export function round(value: number, digits: number): number {
   return (floor % 2 === 0 ? floor : floor + 1) / 10 ** digits;
 }
 
-/** Returns the last part of a path with either separator. */
+/** Returns the last part of a path, whose separators may be / or \. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }

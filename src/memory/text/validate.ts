@@ -15,14 +15,14 @@ export class WrongType extends Error {
   override readonly name = "TypeError";
 }
 
-/** Turns an invalid value into a PalaceError. Clients of our own methods check error codes, not upstream's classes. */
+/** Turns an invalid value into a PalaceError, because clients of our own methods check error codes instead of upstream's classes. */
 export function asTyped(error: unknown): unknown {
   return error instanceof InvalidValue || error instanceof WrongType ? badParams(error.message) : error;
 }
 
 const NAME_MAX = 128;
 const CONTENT_MAX = 100_000;
-/** Length of the longest path on Linux. */
+/** Maximum length of a source's name: the longest path on Linux. */
 const SOURCE_FILTER_MAX = 4096;
 const NAME_GRAMMAR = /^(?:[\p{L}\p{N}]|[\p{L}\p{N}][\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])$/u;
 
@@ -76,7 +76,7 @@ export function validContent(value: unknown, field = "content"): string {
   return wellFormed(value);
 }
 
-/** Accepts values as upstream does, with lone surrogates replaced. */
+/** Returns a text as it is, except for lone surrogates, which it replaces. For any other value returns `absent`, as upstream does. */
 export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }

@@ -11,7 +11,7 @@ const STAMP =
   /^(\d{4}-\d\d-\d\d)(?:[T ]([01]\d|2[0-3])(?::([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?)?([+-]\d\d(?::?\d\d){0,2})?)?$/;
 const OFFSET = /^([+-])([01]\d|2[0-3]):?([0-5]\d)?:?([0-5]\d)?$/;
 
-/** Checks both bounds. Errors: InvalidValue with upstream's words. */
+/** Checks the bounds `since` and `before`. Errors: InvalidValue with upstream's words. */
 export function validWindow(values: Record<string, unknown>): Window {
   const since = validBound(values["since"], "since");
   const before = validBound(values["before"], "before");
@@ -43,7 +43,7 @@ export function validBound(value: unknown, field: string): string | undefined {
   return stamp.endsWith("T00:00:00") ? stamp.slice(0, 10) : stamp;
 }
 
-/** Returns undefined for an offset of a day or more, and for a moment whose local time is outside the years 1 to 9999. */
+/** Returns a moment in local time. Undefined if the offset is a day or more, or if the year in local time is not from 1 to 9999. */
 function localClock(stamp: string, offset: string | undefined): string | undefined {
   if (offset === undefined) return stamp;
   const [found, sign, hours = "", minutes = "00", seconds = "00"] = OFFSET.exec(offset) ?? [];

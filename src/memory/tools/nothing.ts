@@ -3,7 +3,7 @@
  * is invalid, or throws `Looked`. Used by offline.ts and reads.ts.
  */
 
-/** Thrown by code that accesses the palace. */
+/** Thrown when code reads the placeholder. */
 export class Looked extends Error {}
 
 /** Object that throws `Looked` at any access. */

@@ -21,7 +21,7 @@ import { asText, clampLimit, validFilter, validName } from "../text/validate.ts"
 import { validWindow } from "../text/window.ts";
 import { Looked, NOTHING } from "./nothing.ts";
 
-/** The parts of an open palace that reads use. */
+/** The parts of an open palace that the tools for reading use. */
 export type MemoryContext = SearchDependencies & {
   reader: LedgerReader & { drawerCount(): number };
   /** Returns false if no palace exists: nobody has filed a drawer, and Chroma has made no files in this folder. */
@@ -29,7 +29,7 @@ export type MemoryContext = SearchDependencies & {
   files: SourceFiles;
   /** Maximum number of characters in one row. A longer text of an agent is split into several rows. */
   drawerSize: number;
-  /** Returns the reason why the palace is not adopted completely; undefined if it is. */
+  /** Returns the reason why the palace is not adopted completely yet; undefined once it is. */
   adopting?: () => string | undefined;
   /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
   settled: (timeoutMs: number) => Promise<void>;
@@ -107,7 +107,7 @@ export const MEMORY_READS = {
   list_drawers: founded(({ reader }, values) => {
     const [asked, window] = [placeFilter(values), validWindow(values)];
     const limit = clampLimit(values["limit"], 20);
-    // An offset beyond SQLite's integers is cut, and is then still beyond the end of the list.
+    // An offset beyond SQLite's largest integer is reduced to an offset that is still beyond the end of the list.
     const offset = Math.min(Math.max(0, Number(values["offset"] ?? 0)), Number.MAX_SAFE_INTEGER);
     const { filter, hints } = resolvePlace(reader, asked);
     const { drawers, total } = listDrawers(reader, { ...filter, ...window }, limit, offset);
@@ -140,12 +140,12 @@ export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, valu
   return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
-/** Answers without a palace as upstream does. A palace without drawers is still a palace. */
+/** Wraps a read. If no palace exists, it answers as upstream does. A palace without drawers exists, too. */
 function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Answers without a palace. The read first refuses invalid arguments, as in upstream; for that it runs on `NOTHING`. */
+/** Answers for a palace that does not exist. As in upstream, invalid arguments are refused first: the read runs on `NOTHING` for that. */
 async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as MemoryContext, values);
@@ -155,7 +155,7 @@ async function withoutPalace(read: MemoryRead, values: Arguments, absent: object
   }
 }
 
-/** Wraps a read of the graph. It waits until other programs' writes are adopted, and needs no palace. */
+/** Wraps a read of the graph. It waits until other programs' writes are adopted. It works even if no palace exists. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

@@ -52,7 +52,7 @@ export const MEMORY_METHODS = {
   "message.add": addMessages,
 } satisfies Record<string, Write>;
 
-/** Returns the function that finds a write by its name and applies it. `writes`: the writes of all wings. Errors: those of the write. */
+/** Returns a function that finds a write in `writes` by its name and applies it. Errors: those of the write. */
 export function applying(writes: ReadonlyMap<string, Write>, settings: WriteSettings) {
   return (tx: LedgerTx, call: WriteCall): unknown => {
     const write = writes.get(call.method);

@@ -15,7 +15,7 @@ const TOKENS_PER_WORD = 1.3;
 
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** Strings in the text, in search order, and their codes. A string may be a part of a word; `_` means a space. */
+/** Texts to search for, in order, and their codes. A text may be found inside a word; `_` means a space. */
 const FEELINGS = signals(`
   decided:determ prefer:convict worried:anx excited:excite frustrated:frust confused:confuse love:love hate:rage
   hope:hope fear:fear trust:trust happy:joy sad:grief surprised:surprise grateful:grat curious:curious
@@ -42,7 +42,7 @@ const TELLING = words(`
   decided because instead prefer switched chose realized important key critical discovered learned conclusion
   solution reason why breakthrough insight`);
 
-/** Names as written in the configuration, and their codes. */
+/** Names as the configuration has them, and the code of each. */
 export type NameCodes = readonly (readonly [name: string, code: string])[];
 
 export type Summary = Omit<CompressedDrawer, "id" | "wing" | "room" | "sourceFile" | "summary"> & { text: string };
@@ -68,7 +68,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Finds the known names. Without any, finds capitalised words after the first word of the text. */
+/** Finds the names in a text. If `codes` has none of them, finds capitalised words after the first word. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];

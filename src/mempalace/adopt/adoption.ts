@@ -17,7 +17,7 @@ import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 export type AdopterOptions = {
   palaceDir: string;
   ledgerFile: string;
-  /** Files a batch in one transaction. */
+  /** Files a batch of rows in one transaction. */
   file: (batch: AdoptionBatch, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records which recipe made the ids of the palace's rows. */
@@ -35,7 +35,7 @@ export type AdoptionProgress = {
   detail: string;
 };
 
-/** Runner of adoptions, one at a time. `stop` ends the current run between two batches. */
+/** Runs adoptions, one at a time. `stop` ends the current adoption between two batches. */
 export type Adopter = {
   run(
     collectionId: string,

@@ -40,14 +40,14 @@ const SAMPLE_PAGE_ROWS = 50;
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 /**
- * SQL for ids of removals that this palace does not have yet. Some were sent to another palace, which was used meanwhile (outbox-list.ts).
+ * SQL for ids of removals that this palace does not have yet, even if another palace, which was used meanwhile, got them (outbox-list.ts).
  */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
           OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")} AND instr(value, '#' || ?) > 0))
         AND NOT EXISTS (SELECT 1 FROM ${table} d WHERE d.id = i.value)`;
-/** SQL for the ledger's rows, and for its removals that still wait to be sent. It takes the ids twice, then the collection's id. */
+/** SQL for the ledger's rows and unsent removals among given ids. Its values are the ids, the ids again, and the collection's id. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
     SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
@@ -119,7 +119,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Returns some rows with their vectors from the whole palace, so that the caller can find the model of the vectors. */
+  /** Returns texts and vectors of some rows from all parts of the palace, by which the caller finds the model of the vectors. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);

@@ -1,7 +1,7 @@
 /**
  * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts, and we compare these vectors with the
- * stored vectors. The width does not decide, because two models may have the same width (palace.md 4.2). If that is impossible or fails,
- * the name in the palace decides.
+ * stored vectors. The width does not decide, because two models may have the same width (palace.md 4.2). If this comparison is impossible
+ * or fails, the name in the palace decides.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

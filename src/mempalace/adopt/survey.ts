@@ -20,7 +20,7 @@ import { guardPalace } from "../format/refusal.ts";
 export type Survey = {
   /** Number of drawers after the replay of the palace's queue. */
   drawers: number;
-  /** Number of drawers whose newest state is only in the queue. */
+  /** Number of drawers whose last change is only in the queue, so that Chroma has not applied it yet. */
   queued: number;
   /** Number of drawers with a readable vector. */
   vectors: number;
@@ -106,7 +106,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/** Finds the folder with the palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. Undefined if neither is a palace. */
+/** Finds the folder with a palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. Undefined if neither has such files. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

@@ -6,9 +6,9 @@ import { PalaceError, unavailable } from "../../base/errors.ts";
 import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
-/** Example: "Collection expecting embedding with dimension of 768, got 384". */
+/** Matches, for example, "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
-/** Matches errors of a server with torn index files (engine.md 2): its rows may still be whole, but its vectors are not. */
+/** Matches errors of a server whose index files do not match each other (engine.md 2). Its rows may still be whole, its vectors are not. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
 /** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
@@ -31,7 +31,7 @@ export function chromaError(error: unknown, place: string): PalaceError {
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses the request: ${text}`, "", options);
     }
     case "ChromaQuotaExceededError":
-      // A limit of the account concerns every record, so the outbox waits until the limit is lifted.
+      // A limit of the account stops every record, so the outbox waits until the limit is lifted.
       if (!text.startsWith("Quota exceeded")) break;
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
     case "ChromaUnauthorizedError":
@@ -64,7 +64,7 @@ function reasonOf({ cause }: Error): string {
   return reason === undefined ? "" : ` (${String(reason).slice(0, TEXT_MAX)})`;
 }
 
-/** Removes the full address that the client puts around the server's sentence. */
+/** Returns an error's name, and the server's sentence without the address that the client puts around it. */
 function describe(error: unknown): { name: string; text: string } {
   if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
   const text = error.message.replace(/^Bad request to \S+ with status: /, "");

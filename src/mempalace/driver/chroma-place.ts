@@ -16,7 +16,7 @@ const CREATION = {
 };
 
 export type ChromaPlace = Readonly<{
-  /** Scheme, host and port. */
+  /** Scheme, host and port of the server. */
   origin: string;
   host: string;
   port: number;

@@ -26,11 +26,11 @@ import {
   sliceRequests,
 } from "./limits.ts";
 
-/** Value that removes a key: JSON writes NaN as null, and the client drops a plain null. */
+/** Value that removes a key from a record's metadata. JSON writes NaN as null, whereas the client leaves out a plain null. */
 const REMOVE_KEY = Number.NaN;
 /** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client has a separate type for each kind of list. */
+/** The client's type for metadata. It differs from ours, as it has one type for each kind of list. */
 type ClientMetadata = import("chromadb").Metadata;
 
 /** Options of the driver. `collection` defaults to the drawers' collection. */
@@ -55,7 +55,7 @@ class ChromaDriver implements PalaceDriver {
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
   /** Id of the collection; undefined until `open`. */
   #collectionId: string | undefined;
-  /** True after a write without an answer, which the server may still be executing. */
+  /** True after a write that got no answer. The server may still be executing it. */
   #unsettled = false;
   #closed = false;
 
@@ -65,7 +65,7 @@ class ChromaDriver implements PalaceDriver {
     this.#timeouts = timeouts;
   }
 
-  /** Contains the collection's id, because a lost collection that was created again is another target and must be filled again. */
+  /** Contains the collection's id: a collection that was lost and created again is another target, which must be filled again. */
   get target(): string {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
@@ -86,7 +86,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Without this pause, the unanswered write could be executed after the next one, and an older text would remain.
+    // Waits first: the server could execute the unanswered write after the next one, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -136,7 +136,7 @@ class ChromaDriver implements PalaceDriver {
         ...(where === undefined ? {} : { where }),
       });
       const [ids, distances = []] = [found.ids[0], found.distances[0]];
-      // The client turns a reply of any other form into an answer without ids.
+      // If the server's reply has an unexpected form, the client returns an answer without ids.
       if (ids === undefined) throw new Error("its answer to a query has no list of ids");
       return ids.map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
     });
@@ -174,7 +174,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** Reads within the read time-out. `request` also parses the answer, so an answer of another form counts as the palace's error. */
+  /** Runs a read within the read time-out. Parse Chroma's answer inside `request`, so that an unexpected form is an error of Chroma. */
   #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(this.#timeouts.readMs, request);
   }
@@ -187,7 +187,7 @@ class ChromaDriver implements PalaceDriver {
     });
   }
 
-  /** Runs a request until its time-out or `close`. Errors: always typed. */
+  /** Runs a request until its time-out or until `close`. Errors: PalaceErrors only. */
   async #bounded<T>(timeoutMs: number, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closed) throw unavailable("the palace driver is closed", "");
     const request = new AbortController();
@@ -206,7 +206,7 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * Makes the client's view of one collection for one request, because a client takes its abort signal when it is created. This needs little
+ * Makes the client's view of one collection for one request, because a client gets its abort signal when it is created. That takes little
  * time, because the client gets the server's limits and does not ask for them.
  */
 async function collectionOf(

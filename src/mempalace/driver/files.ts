@@ -20,7 +20,7 @@ export type FilesDriverOptions = {
   palaceDir: string;
   log: Log;
   fault?: string | undefined;
-  /** Returns false while the palace must not be repaired; called at each opening. */
+  /** Returns false while the palace must not be repaired. Called whenever the driver opens the palace. */
   mayMend?: () => boolean;
   /** Name of the collection; by default the drawers' collection. */
   collection?: string;
@@ -37,7 +37,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id of the collection that the first record will create. So the target's name is known from the start. */
+  /** Id of the collection, if the first record has to create it. It is chosen now, because the outbox needs `target` before that. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;

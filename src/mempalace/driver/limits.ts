@@ -27,7 +27,7 @@ const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 
-/** Makes the error for a palace of another model: none of our records fits, so the error is not about one record. */
+/** Makes the error for a palace of another model. No record of ours fits there, so it is not about a single record. */
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",

@@ -19,12 +19,12 @@ export type DriverVectorIndexOptions = {
   clock?: Clock;
 };
 
-/** Time that a search waits for the palace, ms. Shorter than the search's own limit, so that the answer names the palace as the reason. */
+/** Time that a search waits for the palace, ms. It is below the search's own limit, so that the answer gives the palace as the reason. */
 const ANSWER_MAX_MS = 1_800;
 /** Time after a late answer in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
 const PAUSE_MS = 10_000;
 
-/** Number of nearest rows to fetch from a palace that cannot filter by source or time; we then filter them here. */
+/** Number of nearest rows to ask for if the palace cannot filter by source, time or several wings, so that we filter the rows here. */
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: DriverVectorIndexOptions): VectorIndex {

@@ -30,7 +30,7 @@ export type ErasureOptions = {
     driver: "none" | "files" | "chroma" | "memory";
     /** Stops our own writers of the palace until the caller calls the returned function. */
     hold: () => Promise<() => void>;
-    /** Returns why the palace's files must not be changed: another process works on them. */
+    /** Returns why the palace's files must not be changed now, which is when another process works on them. */
     lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
@@ -51,7 +51,7 @@ export type Erasure = {
   stop(): Promise<void>;
 };
 
-/** Time until an obstacle is checked again; it doubles each time, up to the maximum. */
+/** Time until an obstacle is checked again, ms. It doubles each time, up to `RETRY_MAX_MS`. */
 const RETRY_MIN_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
 /** Maximum time to wait until removals have reached the palace. After a wake-up the outbox sends at once, unless something blocks it. */
@@ -98,7 +98,7 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = performance.now() + timeoutMs;
-    // Waits for the current check, because obstacles from an earlier check may be over.
+    // Waits for a new check, because the obstacles of an earlier check may be gone.
     for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);

@@ -80,8 +80,8 @@ export function eraseGraph(file: string): void {
 }
 
 /**
- * Erases texts from the queue. The record of a deletion stays, because an index that still has the row reads the deletion there. For an
- * existing row the old texts are erased.
+ * Erases texts from the queue. For a deleted row only the record of the deletion stays, which Chroma needs if its index still has the row.
+ * For an existing row the old texts are erased.
  */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
@@ -152,7 +152,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The header cannot be read, so the index is torn. The driver will move it away; `forget` reports what the index may still contain.
+    // The header cannot be read, so the driver will move the index away. `forget` reports what the index may still contain.
     return;
   }
   const { elements, elementSize } = header;

@@ -99,7 +99,7 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
   return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** Outcome of one check for a waiting call: the call's answer, or the last event that was checked. */
+/** Result of one check for a waiting call: the call's answer, or the number of the last event that was checked. */
 export type EventLookup = { answer: unknown } | { lastSeq: number };
 
 /** Checks once for a waiting call: looks for matching events after `seenSeq`. */
@@ -122,7 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Returns a note that `writer` filters by author and `from_agent` does not: many agents send their own name with every call. */
+/** Returns a note if `from_agent`, but not `writer`, is given. Only `writer` filters: many agents send their own name with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

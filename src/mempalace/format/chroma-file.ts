@@ -20,7 +20,7 @@ export type ChromaCollection = { id: string; name: string; metadataSegment: stri
 /** Id of Chroma's default database. It is the same everywhere. */
 export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 
-/** Byte 18 of a SQLite file; 2 means that it uses a write-ahead log (Source: sqlite.org/fileformat). */
+/** Offset in a SQLite file of its format version, which is 2 if the file uses a write-ahead log (Source: sqlite.org/fileformat). */
 const FORMAT_AT = 18;
 const FORMAT_WAL = 2;
 /** Offset of the number of elements in header.bin, after i32 version, u64 offset and u64 capacity (palace.md 4.5). */
@@ -70,7 +70,7 @@ export const DRAWERS = "mempalace_drawers";
 /** Collection of upstream's closets; this name cannot be configured. */
 export const CLOSETS = "mempalace_closets";
 
-/** Returns the number of the last write by any process to any collection; 0 before the first. */
+/** Returns the number of the last write to the palace, by any process and to any collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {
   if (!hasTables(database)) return 0;
   return selectValue<number | null>(database, "SELECT max(seq_id) FROM embeddings_queue") ?? 0;
@@ -90,7 +90,7 @@ export function isMadeByChroma(palaceDir: string): boolean {
   return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
-/** Returns true if this palace has the collection, if the collection is unknown, or if the file cannot be read now. */
+/** Returns true if the palace has the collection. Also true if no collection is given or if the file cannot be read now. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
@@ -108,7 +108,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/** Counts rows without a vector in a palace without an index: the rows that are older than its queue. */
+/** Counts rows without a vector in a palace without an index. They are the rows that are older than its queue. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const firstSql = "SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?";
   const first = selectValue<number | null>(database, firstSql, id);

@@ -19,7 +19,7 @@ import { selectRow, selectRows, selectValue, selectValues } from "../../memory/l
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Number of the queue's rows in one read. Without its vector, each row has about ten bytes. */
+/** Number of rows of the queue in one read. They are read without their vectors and have about ten bytes each. */
 const QUEUE_PAGE = 5_000;
 /** Largest valid mark (`max_seq_id`). A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
 export const SEQ_MAX = 2 ** 53;
@@ -39,7 +39,7 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return selectValue<number>(database, sql, metadataSegment) ?? 0;
 }
 
-/** Returns the given ids that have a row. */
+/** Returns those of the given ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -178,13 +178,13 @@ function listValues(database: ChromaDatabase, ids: string): Value[] {
   return selectRows<Value>(database, sql, ids);
 }
 
-/** Returns the value of the row. Drops an infinity, which SQLite can store but JSON cannot. */
+/** Returns the value that a row of metadata has in one of its columns. Drops an infinity, which SQLite can store but JSON cannot. */
 function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
   const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 }
 
-/** Reads a number: an integer; 8 big-endian bytes in old files; 0x11 0x11 and digits in the oldest (palace.md 4.3). */
+/** Reads a sequence number. Old files have it as 8 big-endian bytes, the oldest as 0x11 0x11 and digits (palace.md 4.3). */
 export function seqOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   if (!Buffer.isBuffer(value)) return undefined;
@@ -195,7 +195,7 @@ export function seqOf(value: unknown): number | undefined {
   return value.length === 8 ? Number(value.readBigUInt64BE()) : undefined;
 }
 
-/** Returns the rows that Chroma will change when it replays its queue; undefined for a row that it will delete. */
+/** Returns the rows that Chroma will change when it applies its queue, as they will be then; undefined for a row that it will delete. */
 export function readTail(
   database: ChromaDatabase,
   collection: ChromaCollection,
@@ -221,7 +221,7 @@ export class PalaceVectors {
   readonly #segment: Segment;
   /** Number of the queue's row with an id's newest vector, by the id; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** Reason why an existing index cannot be read; undefined if it can. */
+  /** Reason why the index cannot be read although it exists; undefined if it can be read. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {

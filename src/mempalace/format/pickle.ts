@@ -55,7 +55,7 @@ class Machine {
     return value;
   }
 
-  // oxlint-disable-next-line max-lines-per-function -- a table, an opcode a line
+  // oxlint-disable-next-line max-lines-per-function -- a table with one opcode a line
   #step(opcode: number): void {
     switch (opcode) {
       case 0x80: // PROTO
@@ -187,7 +187,7 @@ class Machine {
     this.#push(item);
   }
 
-  // --- the one class ---
+  // --- the class PersistentData ---
 
   #class(name: string): void {
     if (name !== CLASS) throw new PickleError(`it names the class ${name.slice(0, 100)}`);
@@ -208,7 +208,7 @@ class Machine {
     for (const [key, value] of state) object.set(key, value);
   }
 
-  // --- the bytes ---
+  // --- reading bytes ---
 
   #take(length: number): Buffer {
     const bytes = this.#bytes.subarray(this.#at, this.#at + length);
@@ -237,7 +237,7 @@ class Machine {
     return text;
   }
 
-  /** Decodes two's complement, little-endian. */
+  /** Reads an integer of `length` bytes, two's complement, little-endian. */
   #long(length: number): number {
     if (length > 8) throw new PickleError("a number is too large");
     let value = 0n;

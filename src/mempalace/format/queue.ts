@@ -1,6 +1,6 @@
 /**
- * Parses one row of embeddings_queue, Chroma's write-ahead log, from any writer. Source: palace.md 4.4. A record's keys are merged into the
- * row, a null removes its key, and an `add` of a known id is ignored.
+ * Parses and applies a row of embeddings_queue, Chroma's write-ahead log, from any writer. Source: palace.md 4.4. A record's keys are
+ * merged into the row, a null removes its key, and an `add` of a known id is ignored.
  */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { toFloats } from "../../memory/ledger/record.ts";
@@ -40,7 +40,7 @@ export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
 
 export type RowState = { text: string; metadata: Metadata };
 
-/** Returns the row after a record; undefined if the row is deleted or does not exist. */
+/** Returns a palace's row as it is after a record is applied; undefined if the row is then deleted or does not exist. */
 export function applyRecord(row: RowState | undefined, record: QueueRecord): RowState | undefined {
   const { operation } = record;
   if (operation === OPERATION.delete) return undefined;

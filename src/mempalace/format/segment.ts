@@ -20,7 +20,7 @@ export type WholeSegment = {
   ids: ReadonlySet<string>;
   /**
    * Reason why Chroma cannot use an index although its parts can be read: the flush was killed before it wrote its last file, the pickle.
-   * With one vector without an id every query fails (measured with 1.5.9: "Error finding id").
+   * If one vector has no id, every query fails (measured with 1.5.9: "Error finding id").
    */
   stale: string | undefined;
   /** Returns Float32Array[dimensions] as stored: normalised if the space is `cosine`. Undefined for an unknown id. */
@@ -35,16 +35,16 @@ export const SEGMENT_FILES = [
 ] as const;
 
 const HEADER_SIZE_BYTES = 100;
-/** Offsets in header.bin, little-endian. */
+/** Offsets of the fields in header.bin. Numbers are little-endian. */
 const AT = {
   ...{ version: 0, offset: 4, capacity: 12, elements: 20, elementSize: 28, labelAt: 36, vectorAt: 44 },
   ...{ levels: 52, entry: 56, upperLinks: 60, lowestLinks: 68 },
 } as const;
-/** Size of the count at the beginning of a list of links. */
+/** Size of the number of links with which a list of links begins. */
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
-/** Maximum number of levels of an element: in hnswlib an element of one level is also in the next level with a probability of 1/M. */
+/** Maximum number of levels of the index. In hnswlib only one of M elements of a level is also in the next level, so no index has more. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Number of bytes of each element in length.bin. */
@@ -87,7 +87,7 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Maximum number of links of one element, on an upper level and on the lowest. */
+  /** Maximum number of links that an element has on each upper level. `lowestLinks`: maximum on the lowest level. */
   upperLinks: number;
   lowestLinks: number;
 };
@@ -167,7 +167,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
 /** Checks the links of upper levels. The file has each element's size of lists in bytes, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
-  // Sparse files of hundreds of gigabytes have occurred.
+  // Checks the size before it reads the file, because there have been sparse files of hundreds of gigabytes.
   if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
     throw new Torn("link_lists.bin is too long");
   const bytes = readFileSync(file);
@@ -191,7 +191,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Returns the slot for the label of every element that is not deleted. Reads the whole file. */
+/** Returns the slot of each element that is not deleted, by the element's label. Reads the whole file. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));
@@ -219,7 +219,7 @@ function sizeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.size;
 }
 
-/** Gives an index a new time. MemPalace 3.3.6 renames an index that is five minutes older than the rows. */
+/** Sets the time of an index's vector file to now, because MemPalace 3.3.6 renames an index that is five minutes older than the rows. */
 export function touchIndex(segment: string): void {
   const file = join(segment, "data_level0.bin");
   if (existsSync(file)) utimesSync(file, new Date(), new Date());

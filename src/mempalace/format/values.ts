@@ -5,7 +5,7 @@ import { DOCUMENT_KEY } from "./queue.ts";
 export type Column = "string_value" | "int_value" | "float_value" | "bool_value";
 /** A value with its type in Chroma. `json`: the value's form in the queue, where `.0` marks a whole floating-point number. */
 export type TypedValue = { key: string; column: Column; value: string | number | bigint; json: string };
-/** Values of a list. Chroma keeps them in a separate table. */
+/** A list with its values. Chroma stores the values of lists in a separate table. */
 export type TypedList = { key: string; values: readonly TypedValue[]; json: string };
 
 /** Keys whose values are floating point even when they are whole (palace.md 4.7). */

@@ -15,7 +15,7 @@ import { selectRow, selectRows, selectValue, selectValues } from "../../memory/l
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
 /** Maximum time that this thread waits for another process's commit. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Version of an absent file, instead of SQLite's count of foreign commits. */
+/** Version of a file that does not exist. Other versions are SQLite's count of foreign commits. */
 const ABSENT = "absent";
 /** Name under which the file is attached to the ledger's connection, which can only read. */
 const THEIRS = "public_graph";
@@ -57,7 +57,7 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** SQLite's count of foreign commits, or `absent`, at the last look whose findings were adopted. */
+  /** Version of the file at the last look: SQLite's count of foreign commits, or `absent`. `#accepted`: version whose rows were adopted. */
   #seen: number | typeof ABSENT | undefined;
   #accepted: number | typeof ABSENT | undefined;
 
@@ -71,7 +71,7 @@ export class DatabaseFile {
     const version = database === undefined ? ABSENT : versionOf(database);
     if (version === this.#accepted) return undefined;
     this.#seen = version;
-    // A later commit changes the version, so the next look finds that commit.
+    // The version was read before the rows. A commit in between changes the version, so the next look finds that commit.
     return compare(ledger, database === undefined ? undefined : this.file);
   }
 
@@ -126,9 +126,9 @@ export class DatabaseFile {
       return undefined;
     }
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    // Allows upstream's rows that refer to missing rows.
+    // Allows rows that refer to missing rows, as upstream writes them.
     database.pragma("foreign_keys = OFF");
-    // The ledger removes sent rows from its list, so these rows must survive a power cut.
+    // The ledger forgets rows once they are sent, so a power cut must not lose them here.
     database.pragma("synchronous = FULL");
     this.#database = database;
     this.#inode = inode;
@@ -155,7 +155,7 @@ export class DatabaseFile {
   }
 }
 
-/** Counts facts that only this file has, for a graph that we never write. Errors: SQLite's. */
+/** Counts the facts that the file has and the ledger lacks, for a graph file that we never write. Errors: SQLite's. */
 export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   const { table, fileTable } = GRAPH_TABLES.triple;
   ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
@@ -175,7 +175,7 @@ function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too.
+    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too, and reports the error.
   }
 }
 

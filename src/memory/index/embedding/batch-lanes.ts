@@ -34,7 +34,7 @@ export class BatchLanes<T> {
     return query.length + rerank.length === 0 && backlog.length > 0;
   }
 
-  /** Returns the next batch. With `yielding`, backlog batches are cut to BATCH_YIELDING. */
+  /** Returns the next batch. With `yielding` (somebody searches), a batch of the backlog has at most BATCH_YIELDING texts. */
   next(yielding: boolean): Batch<T> | undefined {
     return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#nextOfBacklog(yielding);
   }

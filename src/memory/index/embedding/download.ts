@@ -93,7 +93,7 @@ async function fetchFile(
   await rename(part, target);
 }
 
-/** Asks for the missing rest. If the server answers with the whole file, the part is written from its beginning. */
+/** Asks for the missing rest of a file. If the server answers with the whole file, the part is written from its beginning. */
 async function fetchRest(
   url: string,
   part: string,

@@ -13,7 +13,7 @@ import { poolVectors } from "./pool.ts";
 import { importRuntime, type Runtime } from "../../../base/onnxruntime.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
 
-/** Data with which the thread starts. `runtime`: the name or the file of onnxruntime-node. */
+/** Data that the thread gets when it starts. `runtime`: the name or the file of the package onnxruntime-node. */
 export type EmbedThreadData = {
   folder: string;
   modelFile: string;
@@ -129,7 +129,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // If every batch is too late, `#work` ends at once. `finally` still runs after the promise is stored in `#working`.
+    // If every batch is too late, `#work` ends at once. Its `finally` still runs only after the promise is stored in `#working`.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }

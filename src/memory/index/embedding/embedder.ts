@@ -15,7 +15,7 @@ const QUERY_CACHE_MAX = 512;
 /** Maximum number of texts that wait in one lane. A page of the backlog is far smaller. */
 const WAITING_MAX = 4096;
 
-/** The embedder for searches. `backlog`: the same model for background texts. */
+/** The embedder for searches. `backlog`: the same model with the lowest priority, for all texts that are not questions. */
 export type LocalEmbedder = Embedder & {
   readonly backlog: Embedder;
   /** Loads a cross-encoder on the same thread. If loading fails, the call throws and the embedder continues. */

@@ -42,7 +42,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** Returns the cross-encoder's folder. Any model fits, because it only reorders hits, and a palace does not record its name. */
+/** Returns the cross-encoder's folder. Any cross-encoder fits, because it only reorders hits and no palace records its name. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }

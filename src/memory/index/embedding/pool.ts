@@ -17,7 +17,7 @@ export function poolVectors(
   });
 }
 
-/** Scales a sum to length 1; the mean needs no division then. A vector of zeros stays zero. */
+/** Scales a sum to length 1, which gives the same vector as scaling the mean. A vector of zeros stays zero. */
 function normalize(sum: Float64Array): Float32Array {
   let square = 0;
   for (const value of sum) square += value * value;

@@ -25,7 +25,7 @@ const QUESTION_LENGTH_MAX = 1000;
 export type TokenPair = { ids: number[]; secondAt: number };
 export type TokenizePair = (question: string, text: string) => TokenPair;
 
-/** Opens a tokenizer for a model that reads two texts together. `folder`: as for openTokenizer. */
+/** Opens a tokenizer for a model that reads two texts together. `folder`: the model's folder, as openTokenizer needs it. */
 export function openPairTokenizer(folder: string): TokenizePair {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
   return (question, text) => {
@@ -45,7 +45,7 @@ export function openTokenizer(folder: string): Tokenize {
   return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
 }
 
-/** Returns the first `max` − 1 ids, and the last id, which is the separator. */
+/** Shortens a list to its first `max` − 1 ids and its last id, which is the separator. */
 export function cutTokens(ids: number[], max: number): number[] {
   if (ids.length <= max) return ids;
   return [...ids.slice(0, max - 1), ...ids.slice(-1)];

@@ -19,11 +19,11 @@ const SPELT = "ßäöüÄÖÜæœøłđıÆŒØŁĐẞ";
 const SPECIAL_LETTER = new RegExp(
   `[${SPELT}\\u0300-\\u1fff\\u2c00-\\ud7ff\\ud840-\\ud8bf\\uf900-\\ufdff\\ufe70-\\uffef]`,
 );
-/** An emoji, or another sign beyond the letters. */
+/** Matches an emoji or another symbol that is not a letter. */
 const SIGN = /[\u203c\u2049\u2100-\u2bff\ud83c-\ud83e]/;
 const IS_EMOJI = new RegExp(EMOJI, "u");
 const WORD = new RegExp(`[\\p{L}\\p{N}\\p{Co}][\\p{L}\\p{N}\\p{M}\\p{Co}]*|${EMOJI}`, "gu");
-/** Variation selectors. They change only how the sign before them is drawn. */
+/** Matches variation selectors, which change only how the symbol before them is drawn. */
 const VARIANT = /[\ufe00-\ufe0f]/g;
 const PIECE = new RegExp(
   `${EMOJI}|[${PAIRED}]+|[${MARKED}]+|[\\p{sc=Latin}\\p{N}\\u0300-\\u036f]+|(?:(?![${PAIRED}${MARKED}\\p{sc=Latin}])[\\p{L}\\p{M}\\p{N}\\p{Co}])+`,
@@ -35,7 +35,7 @@ const MARK = /\p{M}/u;
 
 const PLAIN: Readonly<Record<string, string>> = {
   ...{ ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i" },
-  // Arabic: the forms of ya and ha at the end of a word, and the stroke that only stretches a word.
+  // In Arabic, the forms of ya and ha at the end of a word are folded, and the stroke that only stretches a word is dropped.
   ...{ ى: "ي", ة: "ه", ـ: "" },
 };
 const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu");
@@ -89,7 +89,7 @@ export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   return cut;
 }
 
-/** Returns the uncut words and signs of a text. Each of them can be cut separately. */
+/** Returns the words and emoji of a text in lower case, before `cutWords` cuts them into pieces. */
 export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }

@@ -4,7 +4,7 @@ import { foldText } from "./fold.ts";
 import { parseQuery } from "./query.ts";
 import { stem } from "./stem.ts";
 
-/** The stems of a question's words, each with its term. */
+/** Maps each stem by which a text may contain a word of the question to that word's term, which is its first stem. */
 export type Asked = ReadonlyMap<string, string>;
 export type FoundWord = { term: string; start: number; end: number };
 
@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the words in order, without overlaps. If two pairs share a letter, the second gets only its other letter. */
+/** Returns the question's words in a text, in order, without overlaps. If two letter pairs share a letter, it belongs to the first pair. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {

@@ -39,7 +39,7 @@ export class FtsTable {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** Returns the number of documents that match. `match` is a MATCH string. */
+  /** Returns the number of documents that match an FTS5 query. `match`: the query. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }

@@ -5,7 +5,7 @@
 
 const WORD = /[^\s"'`“”‘’«»()[\]{}<>,;!?|]+/gu;
 const CLOSING = /[.:…]+$/u;
-/** Matches a word with a sign inside, a digit next to a letter, a capital inside, or four capitals. */
+/** Matches a word with a mark such as `_` or `/` in it, a digit next to a letter, a capital after a small letter, or four capitals. */
 const IDENTIFIER =
   /[\p{L}\p{N}][_/:#][\p{L}\p{N}]|^[-_/#@$]+[\p{L}\p{N}]|[\p{L}]\.[\p{L}]|\p{L}\d|\d\p{L}|\p{Ll}\p{Lu}|^\p{Lu}{4,}$|_$/u;
 /** Matches ordinals and times. They have a digit next to a letter but are not identifiers. */

@@ -29,11 +29,11 @@ import {
 } from "./query.ts";
 import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 
-/** Number of drawers read per wanted hit of a phrase. Some of the drawers match only by stem. */
+/** Number of drawers that are read for each wanted hit of a phrase, because some drawers match only by stem. */
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** Maximum number of drawers with a word whose parts are searched, too. `RARE_SHARE`: the same limit as a share of all drawers. */
+/** If at most this many drawers have a word, its parts are searched, too. `RARE_SHARE`: the same limit as a share of all drawers. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
@@ -192,7 +192,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** Ranks rows by the words of a question. `share`: the share of the drawers that the filter allows. */
+  /** Ranks rows by the words of a question. `allowed`: the rows that pass a filter; `share`: their share of all drawers. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -223,7 +223,7 @@ export class LexicalSearch {
     return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
   }
 
-  /** Returns the rarest parts that occur in some drawer. A limit keeps the ranking of their rows to some milliseconds. */
+  /** Returns the parts that some drawer has, the rarest first. Stops at a number of rows that can be ranked in some milliseconds. */
   #rareParts(parts: readonly string[]): string[] {
     const { documents } = this.#drawers.size();
     let rows = 0;
@@ -294,7 +294,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meaningOf.get(row) ?? 0,
-          // `files` has the files that the question names, each with a number up to 1.
+          // Files that the question names have the value 1, or less if many files have that name.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,

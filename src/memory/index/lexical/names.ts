@@ -13,7 +13,7 @@ import { termCounter, wordForms } from "./tokens.ts";
 export type Named = { sourceFile: string; wing: string; room: string };
 type NameKey = { sourceFile: string } | { wing: string; room: string };
 
-/** Minimum share of a question's weight that a name must match to count. */
+/** Minimum share of the question's words, by their weights, that a name must contain to count. */
 const SHARE_MIN = 0.15;
 /** Maximum number of names whose drawers become candidates. `ROWS_MAX`: maximum number of drawers of all these names. */
 const NAMES_MAX = 20;
@@ -30,7 +30,7 @@ function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
 
-/** Returns a function for the stems of a name. It caches words and folders, because both repeat. */
+/** Returns a function that returns the stems in a name. It caches words and folders, because many names share them. */
 function stemmer(): (name: string) => Set<string> {
   const stems = new Map<string, string>();
   const folders = new Map<string, string[]>();
@@ -49,7 +49,7 @@ function stemmer(): (name: string) => Set<string> {
   };
 }
 
-/** Returns the key of a file name in the map of stems. The key has a slash; no stem has one. */
+/** Returns the key by which a file's name is stored in the map of stems. The key has a slash; no stem has one. */
 function fileKey(path: string): string {
   return path.slice(path.lastIndexOf("/"));
 }
@@ -59,7 +59,7 @@ function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
 
-/** The names of one ledger. Used by one thread. */
+/** Index of the names in one ledger. Used by one thread. */
 export class NameIndex {
   readonly #statements;
   /** Positions in `#names` of the names that contain a stem, by the stem. */
@@ -93,8 +93,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns the amount that each term adds to a drawer's share if its names contain the term. It is the term's weight, reduced if many
-   * names contain the term; 0 if no name does.
+   * Returns for each term how much it adds to a drawer's share (`nameCounter`) if the drawer's names contain it. That is the term's weight,
+   * less if many names contain the term, and 0 if none does.
    */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
@@ -105,8 +105,8 @@ export class NameIndex {
   }
 
   /**
-   * Returns the files that an identifier names. The identifier is a file name, with or without folders, in any case. The value is 1 for a
-   * unique file, and less if many files have the name.
+   * Returns the files that an identifier names: the identifier is a file's name, with or without folders, in any case. A file's value is 1
+   * if no other file has the name, and less if many have it.
    */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
@@ -122,7 +122,7 @@ export class NameIndex {
     return files;
   }
 
-  /** Returns 1 for a word or file in a single name, and nearly 0 if all names have it. */
+  /** Returns 1 for a word or file that only one name has, and nearly 0 if all names have it. `holding`: number of names with it. */
   #rarity(holding: number): number {
     const names = Math.max(1, this.#names.length);
     return inverseFrequency(names, Math.min(names, Math.max(1, holding))) / inverseFrequency(names, 1);

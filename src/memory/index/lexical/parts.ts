@@ -20,13 +20,13 @@ const SIGN = "·";
 const WORD = /\p{L}+/gu;
 const IS_LATIN = /^\p{sc=Latin}/u;
 const ENGLISH = /\b(?:the|and|that|with|this|are|from|have|has|been|you|your|can|which|when)\b/gi;
-/** Maximum number of characters of English text for each word of `ENGLISH`. */
+/** A text counts as English if a word of `ENGLISH` occurs, on average, at least once in this many characters. */
 const ENGLISH_EVERY = 160;
 /** Maximum share of characters other than letters in prose. A text with a larger share is code or a table. */
 const SIGNS_MAX = 0.15;
 const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
 
-/** Returns true for prose in a language other than English, and for English text without its most frequent words. */
+/** Returns true for prose in a language other than English. English text is recognised by its most frequent words. */
 function hasParts(text: string): boolean {
   let left = text.length;
   for (const _ of text.matchAll(ENGLISH)) if ((left -= ENGLISH_EVERY) <= 0) return false;

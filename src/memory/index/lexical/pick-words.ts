@@ -7,10 +7,10 @@
 export const EXACT_DRAWERS_MAX = 5_000;
 /** Number of rows that may always be ranked. Ranking them takes a few milliseconds. */
 const PICKED_ROWS_MIN = 3_000;
-/** Share of the rows of all words that may be ranked. */
+/** Maximum number of rows to rank, as a share of the rows of all words. */
 const PICKED_SHARE = 0.3;
 
-/** Returns the indexes of the picked words. `frequencies[i]`: number of documents with word i. A word in no document costs no time. */
+/** Returns the indexes of the words to search for. `frequencies[i]`: number of documents with word i, which may be 0. */
 export function pickWords(frequencies: readonly number[], documents: number): number[] {
   const all = frequencies.map((_, index) => index);
   if (documents <= EXACT_DRAWERS_MAX) return all;

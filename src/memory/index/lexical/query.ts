@@ -1,5 +1,6 @@
 /**
- * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: bench README, recipe 3 and 4.
+ * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: docs/lab/search-recipe.md, the
+ * recipe, items 3 and 4.
  */
 import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
@@ -21,7 +22,7 @@ export type ParsedQuery = {
   /** Words as asked, or pairs of letters. `terms`: the stems of the words, each stem once, in the order of the query. */
   words: string[];
   terms: string[];
-  /** All forms of the word for a MATCH, which folds and stems them itself. */
+  /** Forms of the word to search for with MATCH. FTS5 folds and stems them itself. */
   forms: string[][];
   /** Stems by which a text contains the term; the first is the term. `parts`: the word's parts of four letters. */
   stems: string[][];
@@ -59,7 +60,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
-    // Also searches for the whole word, to find a drawer whose forms are not indexed yet.
+    // Searches for the whole word in addition to its forms, which are not indexed yet for some drawers.
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
@@ -100,7 +101,7 @@ export function matchPhrase(words: readonly string[]): string {
   return `"${words.join(" ")}"`;
 }
 
-/** Returns the MATCH string for several phrases, all of them in the text itself. */
+/** Returns the MATCH string for drawers whose text, without date and headings, has all of the phrases. */
 export function matchPhrases(phrases: readonly (readonly string[])[]): string {
   return `{text} : (${phrases.map(matchPhrase).join(" AND ")})`;
 }

@@ -4,7 +4,7 @@
  * docs/lab/figures.md, kinds of files.
  */
 
-/** Matches `/folder/file` in lower case, with hyphens in place of `_` and blanks. */
+/** Matches `/folder/file` of a changelog, licence, lockfile or generated file, in lower case, with hyphens for `_` and blanks. */
 const SIDE_FILE = new RegExp(
   [
     String.raw`/change-?logs?(?:[-.][^/]*)?$`,
@@ -17,7 +17,7 @@ const SIDE_FILE = new RegExp(
   ].join("|"),
 );
 
-/** Matches words of a question about such a file, or about releases. */
+/** Matches words of a question about releases or about a changelog, a licence, a lockfile or a generated file. */
 const ASKS = new RegExp(
   [
     String.raw`\b(?:change-?logs?|changes|history|news|releas\w+|what'?s new|licen[cs]\w+|copyright|lock-?files?|generated)\b`,
@@ -39,7 +39,7 @@ export function isSideFile(sourceFile: string): boolean {
   );
 }
 
-/** Returns true if the question is about such files or about releases. */
+/** Returns true if the question is about releases or about changelogs, licences, lockfiles or generated files. */
 export function asksForSideFiles(query: string): boolean {
   return ASKS.test(query);
 }

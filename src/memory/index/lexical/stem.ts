@@ -75,7 +75,7 @@ function cutFinal(word: string): string {
   return result.endsWith("ll") && countMeasure(result.slice(0, -1)) > 1 ? result.slice(0, -1) : result;
 }
 
-/** Applies the first rule whose suffix fits. If the rest is too short for the cut, no other rule applies. */
+/** Cuts by the first rule whose suffix the word has. If the word would become too short, it stays whole; no further rule is tried. */
 function applyRules(word: string, rules: readonly Rule[], measureAbove: number): string {
   for (const [suffix, replacement] of rules) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;

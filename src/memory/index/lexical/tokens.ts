@@ -84,7 +84,7 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
-  // Most words of a text occur in the next text too, so the results are cached.
+  // Most words of a text occur in the next text, too, so the function caches the terms of each word.
   const termsOf = memoize((word) =>
     cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
   );

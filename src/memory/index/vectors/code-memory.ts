@@ -43,7 +43,6 @@ export class CodeMemory {
     this.#memory.reserve(room);
   }
 
-  /** Adds or replaces the row. */
   put(row: number, place: { wing: string; room: string }, code: Uint8Array, scale: number): void {
     if (row >= this.#slotOf.length)
       this.#slotOf = grown(this.#slotOf, new Int32Array(Math.max(SLOTS_MIN, Math.ceil((row + 1) * GROWTH))));

@@ -21,7 +21,7 @@ export type ScanMethods = {
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
-/** Number of rows kept from the first pass per wanted row, and minimum number. The margin leaves room for near-duplicates. */
+/** Number of rows that the first pass keeps for each wanted row, as near-duplicates are left out later. `FIRST_PASS_MIN`: minimum. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
 
@@ -41,7 +41,7 @@ await serveThread<ScanMethods>(() => {
      WHERE drawer.row IN (SELECT value FROM json_each(?))`,
   );
 
-  /** Returns exact products with the stored vectors, without rows that have no vector. */
+  /** Returns the exact products of `vector` with the stored vectors of the rows. Leaves out rows without a vector. */
   function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
     const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
     return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));

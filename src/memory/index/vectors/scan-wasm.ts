@@ -20,7 +20,7 @@ const LANES = 8;
 export const BATCH_SLOTS = 4096;
 
 const PAGE_BYTES = 65_536;
-/** Memory map: the query's code in 16 bits, the wanted slots, their products, then all codes. */
+/** Offsets in the memory, which has the query's code in 16 bits, the wanted slots, their products, and then all codes. */
 const QUERY_AT = 0;
 const SLOTS_AT = 1024;
 const PRODUCTS_AT = SLOTS_AT + 4 * BATCH_SLOTS;
@@ -31,7 +31,7 @@ const PAGES_MAX = 65_536;
 
 export type ScanMemory = {
   query: Int16Array;
-  /** Slots to compute. The caller fills them before `run`. */
+  /** Slots whose products are computed. The caller fills them before `run`. */
   slots: Int32Array;
   /** Dot products of the codes, in the order of `slots`. */
   products: Int32Array;
@@ -63,7 +63,7 @@ export function createScanMemory(dimensions: number): ScanMemory {
     },
     run: scan,
   };
-  // Growing detaches the old buffer and every view of it.
+  // Makes the views again, because growing the memory detaches its old buffer and every view of it.
   function takeViews(): void {
     scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, dimensions);
     scanMemory.slots = new Int32Array(memory.buffer, SLOTS_AT, BATCH_SLOTS);
@@ -92,7 +92,7 @@ const set = (local: number): number[] => [0x21, local];
 const tee = (local: number): number[] => [0x22, local];
 const constant = (value: number): number[] => [0x41, ...signed(value)];
 const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)];
-/** Eight-byte alignment is enough for both loads. */
+/** Encodes a SIMD load. The 3 says that the address is a multiple of 2³ bytes, as it is for the query and the codes. */
 const vectorLoad = (opcode: number, offset: number): number[] => [...simd(opcode), 3, ...unsigned(offset)];
 
 function assembleModule(dimensions: number): Uint8Array<ArrayBuffer> {

@@ -31,7 +31,7 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
     waiting = undefined;
     if (changes !== undefined) await started.call("refresh", changes);
   };
-  /** Drops waiting commits, because the thread reads them at its next start. */
+  /** Drops the commits that wait for the thread. At its next start the thread reads them from the ledger. */
   const forget = (): void => void (waiting = undefined);
   return {
     async around(vector, filter, limit) {

@@ -1,6 +1,6 @@
 /**
- * Finds drawers that contain only a part of a text, because a long text was cut there (slices of one drawer, chunks of one source). Such a
- * drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
+ * Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of one drawer, chunks of one source).
+ * Such a drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -18,7 +18,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** Returns the drawers with a part. `whole`: the drawers that contain the whole text. Reads the ends of every drawer once. */
+  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer once. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

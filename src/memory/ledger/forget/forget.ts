@@ -20,7 +20,7 @@ import { selectRows, selectValues } from "../select.ts";
 
 /** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
-/** Matches ids of memories with outcomes. The journal row of such a memory may have other words, or may lack the id. */
+/** Matches ids of memories with outcomes. The journal row that filed such a memory may have other words, or may lack the id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 /** Returns true for ids of drawers, diary entries and memories of any version. */
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
@@ -203,7 +203,7 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // `graph.isId` is also true for facts that an undo removed, and for facts that an earlier `forget` of the same text deleted.
+    // `graph.isId` is true also for the facts of this text that an undo or an earlier `forget` removed, so their rows are found, too.
     const sql = "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')";
     const holding = selectRows<{ kind: string; id: string }>(this.#database, sql).filter(({ id }) => graph.isId(id));
     if (source !== undefined)
@@ -248,8 +248,8 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
 }
 
 /**
- * Returns functions that clean imported journal rows and the names of other memories. An imported row lists the ids of the memories that
- * the write made.
+ * Returns two functions: `row` cleans imported journal rows, `name` cleans names of other memories. An imported row lists the ids of the
+ * memories that its write made.
  */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {

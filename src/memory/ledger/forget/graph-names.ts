@@ -11,7 +11,7 @@ export type GraphNames = {
   isId: (text: string) => boolean;
   /** True if the text names the entity in a row of that method. In rows of other tools a room or wing may have the same name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True if the text contains the forgotten words, ignoring case. Call it only for rows that belong to the forgotten text. */
+  /** True if the text contains the forgotten words, in any case. Call it only with texts of rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 

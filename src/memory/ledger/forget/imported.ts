@@ -5,7 +5,7 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns the result without the forgotten words; undefined if the row has none of them. `made`: ids of memories that the row changed. */
+/** Returns an imported row's result without the forgotten words; undefined if it has none. `made`: ids of memories that the row changed. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };

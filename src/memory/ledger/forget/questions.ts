@@ -41,7 +41,7 @@ function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
   return exchange !== null && left.has(exchange);
 }
 
-/** Reads the before-image of a drawer's outcomes (STANDING_BODY): the exchange of each outcome, and the concepts of its question. */
+/** Returns for each outcome in a drawer's before-image (STANDING_BODY) its exchange, and the concepts of its question. */
 function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
   const scored = readColumn("change.before", image, isColumns)[5];
   if (!Array.isArray(scored)) return [];

@@ -69,7 +69,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
   const known = new Map<string, boolean>();
-  // Searches from both ends of the table: a source's drawers follow each other, and most words also occur in a drawer before or after them.
+  // Searches from both ends of the table, because a source's drawers follow each other and most of their words also occur before or after.
   const [up, down] = ["ASC", "DESC"].map((order) =>
     database
       .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)
@@ -88,7 +88,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   };
 }
 
-/** Returns the part of a memory's id that stays the same when the memory moves. */
+/** Returns a memory's id without its collection, which changes when the memory moves. The rest of the id stays the same. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
 }

@@ -23,7 +23,7 @@ export type Retention = { journalRetentionMs: number; undoMs: number; imagesByte
 /** Maximum number of rows deleted in one step. A step takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
 
-/** Text in every answer of a refused write. */
+/** Matches every answer of a refused write, but also some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
 /**
@@ -51,9 +51,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep: the row after the last old row before the first young row. Uses `seq`, which rises with time, because
-      // an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. It counts as neither
-      // old nor young. It is kept until an old row follows it.
+      // Finds the first row to keep: the row after the last old row that is before the first row within the retention. Uses `seq`, which
+      // rises with time, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was
+      // ahead; it is kept until an old row follows it.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(
@@ -65,7 +65,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // An import adds no row that is older than the retention allows.
+      // Moves the beginning of the kept history forward. An import adds no row from before that time.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,

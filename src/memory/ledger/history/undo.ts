@@ -102,7 +102,7 @@ export class SqliteUndo implements UndoTx {
            WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       window,
     ) ?? { dated: 0, earliestMs: null };
-    // The histories are in ORDER: the decision about an entity depends on those about its facts, and outcomes follow their drawer.
+    // Judges facts before their entities, and drawers before their outcomes (ORDER), because the later decision depends on the earlier.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(window).flatMap((history) => {
@@ -128,7 +128,7 @@ export class SqliteUndo implements UndoTx {
       const known = histories.get(name);
       if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
       else {
-        // If the row's old state is not the state after the agent's write before, somebody else changed the row in between.
+        // If this old state is not the state that the agent's previous write left, somebody else changed the row in between.
         known.isBroken ||= this.#digestOf(kind, before) !== known.after;
         known.after = after;
       }
@@ -152,7 +152,7 @@ export class SqliteUndo implements UndoTx {
     }
   }
 
-  /** Decides whether a row can be restored. Returns undefined if it already has its old state. */
+  /** Decides whether a row can be restored. Returns undefined if the row already has the state from before the agent's writes. */
   #judge(history: History, leaving: ReadonlySet<string>, window: UndoWindow): UndoItem | undefined {
     const { kind, id, before, after, changed } = history;
     if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;
@@ -246,7 +246,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace has no journal rows and is not found. */
+  /** Returns the last other agent that wrote this row after the first undone write. A foreign MemPalace has no journal rows. */
   #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
     const sql = `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
       WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})

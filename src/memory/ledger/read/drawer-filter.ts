@@ -6,10 +6,10 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
 
-/** Finds a room in any wing through the index on (wing, room). Another index on rooms would cost every write a page. */
+/** Finds a room in any wing with the index on (wing, room). An index on rooms alone would make every write change one page more. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
-/** Cost of reading a drawer's time from the drawer, relative to reading it from the index of times. */
+/** Cost of reading a drawer's time from its row, relative to reading the time from the index of times. */
 const READ_COST = 30;
 
 /** SQL of the filter (with the word WHERE, or empty), and its bound values. */

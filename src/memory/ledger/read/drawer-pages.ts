@@ -1,6 +1,6 @@
 /**
- * Finds the rows of one page of a list, and the number of all rows, only from indexes. About three drawers fit on a page of the file, so
- * only the drawers that are shown are read. Used by reader.ts.
+ * Finds the rows of one page of a list, and the number of all rows, only from indexes. About three drawers fit on a page of the SQLite
+ * file, so only the drawers that are shown are read. Used by reader.ts.
  */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
@@ -24,7 +24,7 @@ export function drawerPage(
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
     selectValues<number>(database, sql, ...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and a time window reads only its index. One query therefore returns both page and total.
+    // A source has few drawers, and the rows of a time window are read from its index, so one query can read all rows and count them.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -37,7 +37,7 @@ export function drawerPage(
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);
 
-  // FTS5 has a short record of each drawer in row order. Skipping these records reads only a hundredth of the bytes.
+  // Skips to the page in FTS5's short records of the drawers, which are in row order and have a hundredth of the drawers' bytes.
   if (where === "")
     return page(rowsOf("SELECT id FROM drawer_fts_docsize ORDER BY id LIMIT ? OFFSET ?", limit, offset));
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";

@@ -14,11 +14,11 @@ import { selectRow, selectRows } from "../select.ts";
  */
 const SLICES_MAX = 24;
 
-/** Number of first drawers that show whether a source has exchanges. Notes that were mined as a transcript have none. */
+/** Number of a source's first drawers that are examined for exchanges. Notes that were mined as a transcript have no exchanges. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
-  // A quoted key cannot match inside a value, because quotes in values are escaped.
+  // A quoted key cannot occur inside a value, because JSON escapes the quotes in values.
   const sql = `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
     AND source_file <> '' AND instr(metadata, '"extract_mode":"exchange"') > 0`;
   const slices = selectRows<{ row: number; source: string; opens: 0 | 1 }>(ledger, sql, JSON.stringify(rows));

@@ -47,7 +47,7 @@ export class SqliteJournalReader {
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
     const sql = "SELECT at_ms FROM imported_journal WHERE row = ?";
     const topMs = before === undefined ? Number.MAX_SAFE_INTEGER : selectValue<number>(this.#database, sql, before);
-    // The retention, or an undo of the import, has deleted the row since the page before.
+    // Since the page before, the retention or an undo of the import has deleted that page's last row.
     if (topMs === undefined) return { entries: [], next: null };
     const entries: AuditEntry[] = [];
     let looked = 0;

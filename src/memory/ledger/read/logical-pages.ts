@@ -17,7 +17,7 @@ const PREVIEW_MAX = 400;
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Condition only on the place. A drawer with slices in two places is shown with its slices from the filter's place. */
+  /** Condition on the place alone. With it, a drawer with slices in two places is shown with its slices from the filter's place. */
   readonly #inPlace: Sql;
   /** Rows that pass the filter; undefined if all rows pass. */
   readonly #rows: Sql | undefined;

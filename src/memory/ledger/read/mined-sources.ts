@@ -13,10 +13,10 @@ const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** SQL that is true for drawers that a current chunker cut. Drawers of 3.3.6 do not have the file's time. */
+/** SQL that is true for a drawer that a current version of the miner cut. Drawers of 3.3.6 do not have the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
-/** SQL over a drawer, true if this miner checks the drawer. Another miner's drawers of the same file do not count. */
+/** SQL over a drawer for each miner. It is true for drawers of this miner; another miner's drawers of the same file do not count. */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
@@ -35,7 +35,7 @@ export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // Reads only the names of sources, from the index, and skips sources with a filing record. So few drawers have to be read after that.
+  // Reads the sources' names from an index and skips sources with a filing record, so that few drawers have to be read.
   const nameSql = `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
     WHERE source_file > @after AND source_file < @end AND source_file <> ''
       AND NOT EXISTS (SELECT 1 FROM source s

@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 
 /** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
-/** Lists all slices from the index, drawer by drawer. */
+/** SQL that lists all slices from the index, drawer by drawer. */
 const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDEXED BY drawer_parent
   WHERE ${PARENT} IS NOT NULL ORDER BY ${PARENT}`;
 /** Matches the first hexadecimal digits of the hash in an id, as people copy them. */
@@ -16,12 +16,12 @@ const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows, or lists them newest first. Reads only indexes. `after` is excluded, `upTo` is included. */
+/** Counts rows or lists them newest first, only from indexes. Rows begin after `after` and end with `upTo`. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
 /**
- * Returns the page's rows, and the number of drawers in the place. It halves the range of rows until the page begins there, so a page deep
- * in the list reads no drawer in front of it.
+ * Returns the page's rows, and the number of drawers in the place. It finds the page's first row by halving the range of rows, so it reads
+ * no drawer in front of the page.
  */
 export function newestPage(
   database: LedgerDatabase,
@@ -61,7 +61,7 @@ export function newestPage(
   return { rows: shown, total };
 }
 
-/** Reads FTS5's short records of the drawers, which skips a hundred times as fast as the drawers themselves. */
+/** Counts and lists all drawers by FTS5's short records of them, which are read a hundred times as fast as the drawers. */
 function allRows(database: LedgerDatabase): Rows {
   const count = database
     .prepare<[number, number], number>("SELECT count(*) FROM drawer_fts_docsize WHERE id > ? AND id <= ?")
@@ -151,8 +151,8 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
 }
 
 /**
- * Returns at most `limit` ids of deleted drawers that begin with `part`, or whose hash does. Only the journal still has a state of them. It
- * reads the index of deleted drawers, so a drawer that another program deleted in the palace is not found.
+ * Returns at most `limit` ids of deleted drawers whose old texts the journal still has. The id or its hash begins with `part`. Reads the
+ * index of deletions, so it does not find a drawer that another program deleted in the palace.
  */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (where: string, ...values: string[]): string[] => {

@@ -7,7 +7,7 @@ import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/** Maximum number of outcomes read per concept. Ten outcomes of a collection make its routing certain (learning/search/routing.ts). */
+/** Maximum number of outcomes read per concept. Ten outcomes of a collection are enough to choose it (learning/search/routing.ts). */
 const OF_CONCEPT_MAX = 40;
 const OF_CONTEXT_MAX = 200;
 

@@ -176,7 +176,6 @@ export class SqliteLedgerReader implements LedgerReader {
     return selectValues<string>(this.#database, sql, conversation, turn);
   }
 
-  // The next methods call functions of the other files in this folder.
   answered: LedgerReader["answered"] = (concepts, collections) => answeredAlike(this.#database, concepts, collections);
   toldOf: LedgerReader["toldOf"] = (ids) => toldOf(this.#database, ids);
   toldIn: LedgerReader["toldIn"] = (context, collection) => toldIn(this.#database, context, collection);

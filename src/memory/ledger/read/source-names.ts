@@ -13,7 +13,7 @@ const PART_MAX = 64;
 /** Maximum number of similar names that are read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
-/** Finds names by two patterns. A source that was just filed is only in `source_dirty`. */
+/** Finds sources by two patterns for their names. A source that was just filed is only in `source_dirty`. */
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 

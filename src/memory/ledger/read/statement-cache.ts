@@ -8,8 +8,8 @@ import type { LedgerDatabase } from "../open.ts";
 const KEPT_MAX = 200;
 
 /**
- * Returns the same connection with a cache. The cache resets a statement each time it hands the statement out, so do not keep a statement
- * while you prepare the same SQL again.
+ * Returns the same connection with a cache. Do not keep a statement while you prepare the same SQL again: both calls get the same
+ * statement, and the second call resets it.
  */
 export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;

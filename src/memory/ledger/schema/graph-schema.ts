@@ -1,13 +1,13 @@
 /**
  * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities (hallways). The ledger is
- * authoritative; mempalace/graph copies changes to and from upstream's own files. Imported by schema.ts. Triggers list each row whose
- * newest state those files lack, so that no write path can forget one. The statements say "if not exists" because a ledger of an older
- * version runs the same text as its migration.
+ * authoritative; mempalace/graph copies changes to and from upstream's own files. Triggers list each row whose newest state those files
+ * lack, so that no write path can forget to list one. schema.ts runs these statements for a new ledger and to migrate an older one.
  */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /**
- * Names of the tables and columns in upstream's file. All columns are text or real numbers, which the ledger and the file represent alike.
+ * Names of the tables and columns in upstream's file. A column is text or a real number, which the ledger and the file store in the same
+ * way.
  */
 export const GRAPH_TABLES = {
   entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },

@@ -1,7 +1,7 @@
 /**
  * Counts of drawers by the day on which they were filed. Triggers keep the counts, so no write path can forget them, and no drawer is read
- * to show growth. A drawer without a known day has the day ''. Imported by schema.ts; a ledger of an older version runs the same text as
- * its migration, which reads each drawer once.
+ * to show growth. A drawer without a known day has the day ''. schema.ts runs this SQL for a new ledger and to migrate an older one, which
+ * reads each drawer once.
  */
 
 /** SQL for the day in a drawer's `filed_at`, as it is written there; '' without a date. A learned memory has `created_at` instead. */
@@ -17,7 +17,7 @@ const remove = (
 ): string => `UPDATE growth SET drawers = drawers - 1 WHERE day = ${dayOf(`${row}.metadata`)};
   DELETE FROM growth WHERE day = ${dayOf(`${row}.metadata`)} AND drawers = 0;`;
 
-/** SQL that counts all drawers. The table must be empty, or have the same days. */
+/** SQL that counts the drawers of each day. It does not remove days that have no drawers now. */
 export const GROWTH_COUNTED = `INSERT OR REPLACE INTO growth SELECT ${dayOf("metadata")} AS day, count(*) FROM drawer GROUP BY day;`;
 
 export const GROWTH_SCHEMA = `

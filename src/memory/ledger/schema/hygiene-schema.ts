@@ -1,6 +1,6 @@
 /**
- * The ledger's tables of memory hygiene: before-images for undo, and forgotten texts that may still have traces in files. Imported by
- * schema.ts; a ledger of an older version runs the same text as its migration.
+ * The ledger's tables for forgetting and undo: before-images, and forgotten texts that may still have traces in files. schema.ts runs this
+ * SQL for a new ledger and to migrate an older one.
  */
 export const HYGIENE_SCHEMA = `
 -- One row for each item that a journaled write changed. "before": the item before the write, null if it was missing. "after": a digest of

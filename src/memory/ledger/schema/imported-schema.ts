@@ -1,6 +1,6 @@
 /**
- * The ledger's table of journal rows that `palace import` brought. Imported by schema.ts; a ledger of an older version runs the same text
- * as its migration.
+ * The ledger's table for the journal rows of other memories, which `palace import` adds. schema.ts runs this SQL for a new ledger and to
+ * migrate an older one.
  */
 export const IMPORTED_SCHEMA = `
 -- One row for each write of another memory. These rows are not in "journal", whose row numbers rise with time. A write has the same key and
@@ -28,12 +28,12 @@ CREATE TABLE IF NOT EXISTS imported_journal (
 CREATE INDEX IF NOT EXISTS imported_journal_time ON imported_journal (at_ms);
 `;
 
-/** SQL of a row's name: its time and its key. */
+/** SQL for the name of an imported row, which consists of its time and its key. */
 export const IMPORTED_ID = "at_ms || ' ' || key";
-/** SQL that turns a row into one JSON array, without the time and the key, which are in the row's name. */
+/** SQL that turns an imported row into one JSON array. Time and key are left out, because they are in the row's name. */
 export const IMPORTED_BODY =
   "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
-/** SQL that turns a row of this memory's own journal into the same array, with null instead of the other memory's name. */
+/** SQL that turns a row of this memory's own journal into an array like IMPORTED_BODY, with null for the other memory's name. */
 export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
   method, agent, door, uid, pid, request_id, arguments, result,
   (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'

@@ -1,7 +1,7 @@
 /**
  * The index of the times at which drawers' texts were said, with the drawers' places, so that a time window is answered without reading a
- * drawer. A drawer whose authored time is unknown has its filing time in the index. Imported by schema.ts and by the code that reads a
- * window. A ledger of an older version runs the same text as its migration.
+ * drawer. A drawer whose authored time is unknown has its filing time in the index. schema.ts runs this SQL for a new ledger and to migrate
+ * an older one; the code that reads a window also uses it.
  */
 
 const DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*";
@@ -19,7 +19,7 @@ export const SAID_AT = `coalesce(${momentOf("authored_at")},
   CASE WHEN ${valueOf("ingest_mode")} = 'sweep' THEN ${momentOf("timestamp")} END,
   CASE WHEN ${valueOf("filed_at")} GLOB '${DATE}' THEN ${valueOf("filed_at")} END)`;
 
-/** Ledgers up to version 18 have an index of filing times instead. */
+/** SQL that makes the index. Ledgers up to version 18 have an index of filing times instead, which it deletes. */
 export const SAID_SCHEMA = `
 DROP INDEX IF EXISTS drawer_filed;
 CREATE INDEX IF NOT EXISTS drawer_said ON drawer (${SAID_AT}, wing, room);

@@ -1,8 +1,8 @@
 /**
  * The ledger's tables. The broker acknowledges a write once it is in this SQLite file; the public palace and the indexes are rebuilt from
  * the file. Triggers maintain counts, full text, the outbox and the list of texts to embed, so that no write path can forget one of them.
- * Only the full text of new drawers has no trigger (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, at which
- * FTS5 writes its words out. A segment for each row made bulk ingest half as fast. Imported by open.ts only.
+ * Only the full text of new drawers has no trigger (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5
+ * then writes a segment for each row. That made bulk ingest half as fast. Imported by open.ts only.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
@@ -31,7 +31,7 @@ export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/** An insert cancels a removal of the same id that still waits in the outbox. The id exists again, and its vector will list it again. */
+/** Inserting a drawer takes a waiting removal of the same id out of the outbox. The drawer enters the outbox when it gets its vector. */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -42,7 +42,7 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/** Documents that arrive in parts. Only the write that files a document reads this table. Also run as the migration to version 7. */
+/** Table of documents that arrive in parts. Only the write that files a document reads it. Also run as the migration to version 7. */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/** Times of writing that clients claim for writes that arrived later (journal.at_ms has the arrival). No decision depends on them. */
+/** Table of the times of writing that clients claim for late writes (journal.at_ms has the arrival). No decision depends on them. */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
@@ -65,7 +65,7 @@ END;
 
 /** Statements that migrate a ledger from version N (the key) to N + 1. They run in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
-  // In version 1 a trigger indexed the words of a new drawer; now the writer does. Indexing them twice would corrupt the index.
+  // In version 1 a trigger indexed the words of a new drawer; now the writer does. If both did, the index would become corrupt.
   1: `
 DROP TRIGGER drawer_insert;
 DROP INDEX IF EXISTS drawer_room;

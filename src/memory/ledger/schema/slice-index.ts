@@ -1,7 +1,6 @@
 /**
  * The index that finds slices by the drawer to which they belong. It contains only the slices, with their places, so that a list of whole
- * drawers reads no text. Imported by schema.ts and by the code that reads slices; a ledger of an older version runs the same text as its
- * migration.
+ * drawers reads no text. schema.ts runs this SQL for a new ledger and to migrate an older one; the code that reads slices also uses it.
  */
 
 import { sliceBounds } from "../record.ts";
@@ -9,7 +8,7 @@ import { sliceBounds } from "../record.ts";
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/** SQL for the id of the drawer to which a slice belongs; null for a whole drawer. Slices of old diaries have only the second key. */
+/** SQL for the id of the drawer to which a slice belongs; null for a whole drawer. Slices of old diaries only have `parent_entry_id`. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
 /** SQLite's own name for the unique index on the ids. */

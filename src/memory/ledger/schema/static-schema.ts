@@ -15,11 +15,11 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** The trigger `static_gone` of versions 16 and 17. A backup of such a ledger has this text. */
+/** SQL of the trigger `static_gone` in versions 16 and 17, by which a backup of such a ledger is accepted. */
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 
-/** The table of version 16 had a second number for each code, which made a write longer. */
+/** SQL that replaces version 16's table, which had a second number for each code and so made writes longer. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

@@ -7,7 +7,7 @@ import type { GraphKind } from "../../port/graph.ts";
 import { digest, drawerDigest } from "../record.ts";
 
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
-/** A row of `change`, without the number of its journal row. */
+/** Change of one row by a write, as the table `change` stores it. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
 type DrawerState = { text: string; metadata: Metadata };
@@ -26,14 +26,14 @@ export class Images {
     this.stateOf = stateOf;
   }
 
-  /** Collects a drawer's old and new state. Pass undefined as `after` for a deleted drawer. */
+  /** Collects a drawer's state before and after a change. `after`: undefined if the drawer was deleted. */
   noteDrawer(id: string, before: Drawer | undefined, after: DrawerState | undefined): void {
     const known = this.#noted.get(`drawer ${id}`);
     if (known?.kind === "drawer") known.after = after;
     else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
   }
 
-  /** Collects the row's old state. Must be called before the row is changed. */
+  /** Collects a row's state before a change. Call it before the row is changed. */
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });

@@ -16,7 +16,7 @@ export class SqliteConversationTx implements ConversationTx {
   readonly #asked;
   readonly #dropBefore;
 
-  /** Calls `onChange` before each change. */
+  /** `onChange` is called before each change. */
   constructor(database: LedgerDatabase, onChange: () => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], ConversationRecord>("SELECT * FROM conversation WHERE id = ?");

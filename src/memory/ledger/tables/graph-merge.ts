@@ -1,6 +1,6 @@
 /**
- * Merges other programs' changes of upstream's graph files into the ledger, and removes from the list the rows that the files have. It runs
- * on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
+ * Merges other programs' changes of upstream's graph files into the ledger, and removes from `graph_outbox` the rows that the files have.
+ * It runs on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
  *
  * A listed row was changed in the ledger and is not sent yet. If the file's row changed, too, a fact is ended if either side ended it. The
  * ledger's end wins if both have one; the other columns get the file's values. For a link the ledger's record wins. A row that is not
@@ -61,7 +61,7 @@ export class GraphMerge {
     return result;
   }
 
-  /** Removes the rows from the list. A row that has changed since it was read stays listed. */
+  /** Removes sent rows from `graph_outbox`. A row that has changed since it was read stays listed. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
@@ -85,7 +85,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The merged row equals the file's row. A trigger listed it at the write above, but nothing has to be sent.
+    // The merged row equals the file's row. A trigger listed the row when it was written above, but it need not be sent.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -95,7 +95,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if an ended fact is open in the file. Upstream never reopens a fact, so this is an older file. */
+/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so the file is an older copy. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;

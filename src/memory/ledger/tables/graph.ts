@@ -24,7 +24,7 @@ export class SqliteGraphTx implements GraphTx {
   readonly #body;
   readonly #statements;
 
-  /** Calls `onChange` before each change, with the kind and id of the changed row. */
+  /** `onChange` is called before each change, with the kind and id of the row. */
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;

@@ -17,7 +17,7 @@ export class SqliteImportedTx implements ImportedTx {
   readonly #keptFrom;
   readonly #byKey;
 
-  /** Calls `onChange` before each change. */
+  /** `onChange` is called with the row's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#isOurs = database

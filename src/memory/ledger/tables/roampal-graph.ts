@@ -8,7 +8,7 @@ export class SqliteCarriedTx implements CarriedTx {
   readonly #put;
   readonly #remove;
 
-  /** Calls `onChange` before each change. */
+  /** `onChange` is called with the entry's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], string>("SELECT value FROM carried_graph WHERE id = ?").pluck();
@@ -25,7 +25,7 @@ export class SqliteCarriedTx implements CarriedTx {
     this.#put.run(id, value);
   }
 
-  /** Restores the value; null removes the entry. */
+  /** Restores the value of an entry; null removes the entry. */
   restore(id: string, value: string | null): void {
     if (value !== null) return this.put(id, value);
     this.#onChange(id);

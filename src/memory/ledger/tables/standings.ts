@@ -10,7 +10,7 @@ const SCORED_KEPT = 50;
 /** Number of newest outcomes that keep their questions. A question takes four times as much space as an outcome. */
 const QUESTIONS_KEPT = 15;
 
-/** Shape of the JSON that STANDING_BODY writes. */
+/** The JSON array that STANDING_BODY makes of a standing. */
 type Body = [
   ...[score: number, uses: number, successes: number, lastUsedMs: number | null, past: Standing["past"]],
   scored?: [
@@ -33,7 +33,7 @@ export class SqliteStandingTx implements StandingTx {
   readonly #forgetAsked;
   readonly #forgetAll;
 
-  /** Calls `onChange` before each change. */
+  /** `onChange` is called with the drawer's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");

@@ -1,6 +1,7 @@
 /**
- * The ledger's tables of drawers and sources inside one write. The other files of this folder have the other tables. Collects the changed
- * rows and their before-images. Runs on the writer thread. write/group-commit.ts adds forgetting and undo, which use these tables.
+ * The ledger's tables of drawers and sources inside one write. The other files of this folder change the ledger's other tables. Collects
+ * the changed rows and their before-images. Runs on the writer thread. write/group-commit.ts adds forgetting and undo, which use these
+ * tables.
  */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
@@ -50,7 +51,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #drawersOfSource;
   readonly #recipe;
   readonly #others: ReturnType<typeof prepareOthers>;
-  /** Changes by this group's completed writes. `#current` has the changes by the write that is being applied. */
+  /** Changes by the writes of this group that are complete. `#current` has the changes by the write that is being applied. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;

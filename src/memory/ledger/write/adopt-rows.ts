@@ -91,8 +91,8 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // A drawer without a vector was never sent. If both texts are equal, the drawer came from the palace; otherwise the ledger's drawer
-      // is its own or newer.
+      // A drawer without a vector was never sent. If it has the palace's text, it was adopted from the palace. If it has another text, it
+      // was filed in the ledger or is newer than the palace's.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

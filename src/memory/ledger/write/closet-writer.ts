@@ -54,8 +54,8 @@ export class ClosetWriter {
   }
 
   /**
-   * Adopts rows that other programs wrote into the closets' collection: MemPalace's own closets, a language model's, a diary day's,
-   * compressed drawers. Only the program that made them could rebuild them. Returns the number of new or different rows.
+   * Adopts rows that other programs wrote into the closets' collection: closets by MemPalace or by a language model, closets of a diary
+   * day, compressed drawers. Only the program that made them could rebuild them. Returns the number of new or different rows.
    */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
@@ -91,7 +91,7 @@ export class ClosetWriter {
       JSON.stringify(metadata),
       vector === undefined ? null : floatBytes(vector),
     );
-    // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
+    // The palace has the row already, so the row leaves the outbox. If it lacks a vector, it enters the outbox again when it gets one.
     this.outbox.unlist(id);
     return true;
   }

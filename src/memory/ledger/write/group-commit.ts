@@ -42,8 +42,8 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 /** Interval at which the writer deletes old keys and before-images, ms. */
 const PRUNE_EVERY_MS = 3_600_000;
 /**
- * Maximum time by which one pruning may move `prunedAtMs` forward, ms. It limits the first pruning and a pruning after the machine was off.
- * A clock that is set years ahead must not expire every key at once.
+ * Maximum time by which one pruning may move `prunedAtMs` forward, ms. Without it, a clock that is set years ahead would expire every key
+ * at once. It also limits the first pruning, and a pruning after the machine was off.
  */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
@@ -66,7 +66,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** Tables of the ledger, for reading only. Every change must be in a group. */
+  /** Tables of the ledger, for reading. Every change must be part of a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -74,9 +74,7 @@ export class LedgerWriter {
   readonly #maintenance: Maintenance;
   /** Time of the last pruning, by the monotonic clock. */
   #prunedAt = Number.NEGATIVE_INFINITY;
-  /** Erases forgotten texts from the file's bytes. */
   readonly eraser: LedgerEraser;
-  /** Merges upstream's graph files, and notes which rows these files have. */
   readonly graph: GraphMerge;
   readonly closets: ClosetWriter;
   readonly outbox: OutboxList;
@@ -148,8 +146,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Returns undefined if a write failed half-way. The write is then in `refused`, and the group has to be applied again. A savepoint for
-   * each write would be simpler, but FTS5 writes its collected words out at each savepoint, and failing half-way is rare.
+   * Applies the calls. Returns undefined if a write failed half-way: it is then in `refused`, and the group must be applied again. A
+   * savepoint for each write would be simpler, but FTS5 writes its collected words out at each savepoint, and failing half-way is rare.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];

@@ -18,7 +18,7 @@ const FREED_PAGES = 256;
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** A drawer of a source. `at`: the drawer's place in its document, null if it has no place. */
+/** A drawer of a source. `at`: the drawer's position in its document, null if unknown. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
@@ -88,7 +88,7 @@ export class Maintenance {
     return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
-  /** Indexes some changed sources. Returns true if there is more to do. */
+  /** Indexes the full text of some changed sources. Returns true if there is more to do. */
   indexSources(): boolean {
     const {
       dirtySources,
@@ -120,7 +120,7 @@ export class Maintenance {
     return true;
   }
 
-  /** Makes the headings above the drawers of a source again. */
+  /** Computes the headings above a source's drawers again, and stores them. */
   #putHeadings(source: string, drawers: readonly Part[]): void {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
@@ -128,7 +128,7 @@ export class Maintenance {
     // Sorts by position, because after an undo the rows of drawers may be in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
-    // Notes of agents may have one source, but each note begins at 0. Only a document has parts with different positions.
+    // Several notes of agents may name one source, but all begin at position 0. Only the parts of a document have different positions.
     const isDocument = new Set(parts.map(({ at }) => at)).size === parts.length;
     const headings = isDocument ? headingsAbove(source, texts) : [];
     parts.forEach(({ row }, at) => {
@@ -142,7 +142,7 @@ export class Maintenance {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }
 
-  /** Makes some missing static vectors. Returns true if there is more to do. */
+  /** Makes static vectors for some drawers that lack one. Returns true if there is more to do. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.derived.staticCode === undefined) return false;
@@ -157,7 +157,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** Merges segments. FTS5 shows by the number of changes whether there was a segment to merge. */
+  /** Merges segments of the full text. The number of rows that FTS5 changed shows whether there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

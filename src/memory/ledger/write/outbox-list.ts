@@ -1,6 +1,6 @@
 /**
- * The list of drawers or closets that the public palace does not have yet. Triggers add entries at every write; this file removes entries
- * and adds them again. Runs on the writer thread.
+ * The list of drawers or closets that the public palace does not have yet. Triggers add an entry at every write. This file removes sent
+ * entries, and adds all entries again for another palace. Runs on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
 import { lastRowKey, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
@@ -72,7 +72,7 @@ export class OutboxList {
     return this.#statements.has.get(id) !== undefined;
   }
 
-  /** Removes a row's entry, because the palace has the row in this state. */
+  /** Removes a row's entry, because the palace now has the row as it is in the ledger. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
   }
@@ -83,7 +83,7 @@ export class OutboxList {
       const collection = collectionOf(getMeta.get(this.#target) ?? "");
       for (const { id, seq } of entries) {
         if (done.run(id, seq).changes === 0) continue;
-        // A row that was sent instead of its removal counts, too: the palace now has the row in this state.
+        // Drops the removal that is kept for this palace, even if a newer row with the same id was sent instead of the removal.
         if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
         this.#onDone(id);
       }
@@ -91,8 +91,9 @@ export class OutboxList {
   }
 
   /**
-   * Lists the next rows again if the palace is not the same as before. Returns true if there are more rows: call it again. For an earlier
-   * palace it also lists rows that were removed while another palace was in use. Otherwise these rows would come back as foreign rows.
+   * If the palace is not the same as before, lists the next rows again. Returns true if there are more rows; the caller then calls it
+   * again. For an earlier palace it also lists rows that were removed while another palace was in use. Otherwise they would come back as
+   * foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
@@ -143,14 +144,15 @@ function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
 }
 
 /**
- * Returns true if the palace is in the same folder as before, even if a repair rebuilt its collection. Its files then have the adopted
- * rows, and the reconciler sends the missing rows. Only another folder may have rows that are older than the ledger's.
+ * Returns true if the palace is in the same folder as before, even if a repair rebuilt its collection. Rows need not be listed again then:
+ * its files have the adopted rows, and the reconciler sends the missing rows. Another folder may have rows that are older than the
+ * ledger's.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
   return target.startsWith("file:") && (before === undefined || placeOf(before) === placeOf(target));
 }
 
-/** Returns true for the same place, and for the same collection at another place: a server may serve the files' folder. */
+/** Returns true if the palace is in the same place, or has the same collection in another place, as when a server now serves the files. */
 function isSamePalace(before: string, target: string): boolean {
   return placeOf(before) === placeOf(target) || collectionOf(before) === collectionOf(target);
 }

@@ -22,8 +22,8 @@ export class Reindex {
   }
 
   /**
-   * Rebuilds the words of all drawers, and verifies them against the texts before it commits. Whole sources and other forms of words follow
-   * when the broker is idle.
+   * Rebuilds the words of all drawers, and verifies them against the texts before it commits. The index of whole sources, and other forms
+   * of words, are rebuilt when the broker is idle.
    */
   words(): void {
     this.#group(() => {
@@ -37,7 +37,7 @@ export class Reindex {
     });
   }
 
-  /** Returns the number of wrong counts, and the number of drawers that the embedding backlog lacked. */
+  /** Corrects the counts of places and days, and adds drawers that the embedding backlog lacks. Returns how many were wrong. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
@@ -61,7 +61,7 @@ export class Reindex {
     return found;
   }
 
-  /** Checks the quantized vectors after `afterRow`. Returns the rows that were wrong, and the row to continue after; 0 = all done. */
+  /** Corrects quantized vectors after `afterRow`. Returns the rows that were wrong, and the row to continue after; 0 if all are done. */
   codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;

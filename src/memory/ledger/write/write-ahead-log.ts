@@ -43,7 +43,7 @@ export class WriteAheadLog {
    */
   save(): void {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
-    // While another process checkpoints, both numbers are -1. A reader only keeps the log from being emptied, which does no harm.
+    // Both numbers are -1 while another process checkpoints. Equal numbers mean that all is saved, even if the log could not be emptied.
     if (state !== undefined && state.log >= 0 && state.log === state.checkpointed) return;
     throw unavailable(
       `${this.#name} vanished, and its content could not be saved yet`,

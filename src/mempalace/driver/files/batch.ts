@@ -31,7 +31,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** New mark, if there is a foreign record that we cannot apply: it is below that record, so that Chroma applies it and all later ones. */
+  /** New mark (`max_seq_id`), if we cannot apply a foreign record. It is below that record, so Chroma applies it and all later ones. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -104,7 +104,7 @@ export class Batch {
     }
   }
 
-  /** Returns false for a record that we cannot apply. SQLite reads the text, because it distinguishes 1 from 1.0. */
+  /** Applies one queued record. Returns false if we cannot. SQLite reads the text, because it distinguishes 1 from 1.0. */
   #apply(row: QueueRow): boolean {
     const record = parseQueueRow(row);
     if (record === undefined) return false;
@@ -152,7 +152,7 @@ export class Batch {
     return typed;
   }
 
-  /** Checks the width of vectors. Errors: STORE_MODEL_MISMATCH, because a wrong width is wrong for every record. */
+  /** Checks the width of vectors. Errors: STORE_MODEL_MISMATCH, because all other records would have the wrong width, too. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);

@@ -51,7 +51,7 @@ export function createPalace(palaceDir: string): void {
     const database = new Database(draft);
     try {
       database.pragma("synchronous = FULL");
-      // Chroma's tables refer to a table that does not exist.
+      // Allows Chroma's foreign key to a table that does not exist.
       database.pragma("foreign_keys = OFF");
       database.transaction(() => migrate(database))();
     } finally {

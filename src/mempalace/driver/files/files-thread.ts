@@ -12,12 +12,12 @@ export type FilesThreadData = {
   palaceDir: string;
   fault: string | undefined;
   collection: string | undefined;
-  /** Id for the collection, if the thread creates it. */
+  /** Id that a collection gets if this thread creates it. */
   plannedId: string;
 };
 
 export type FilesMethods = {
-  /** Returns the collection's id, even before the collection exists, and the reason why its index was moved away. */
+  /** Returns the collection's id, even before it exists. With `mayMend`, first moves a torn index away; `torn` is the reason, or null. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;
@@ -48,7 +48,7 @@ await serveThread<FilesMethods>(() => {
   };
 });
 
-/** Finds the nearest rows by comparing every row, for callers that search the palace itself. Our own search uses the ledger. */
+/** Finds the nearest rows by comparing every row. For callers that search the palace itself; our own search uses the ledger. */
 function nearest(
   writer: PalaceWriter,
   asked: Float32Array,

@@ -37,9 +37,9 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id of the collection that the first record will create. So the target's name is known from the start. */
+  /** Id of the collection, if the first record has to create it. It is chosen now, because the outbox needs the target before that. */
   readonly #plannedId: string;
-  /** State of the last index that was found whole: the times of its files and the inode of its folder. */
+  /** State of the index when it was last found whole: the times of its files and the inode of its folder. */
   #checked = "";
 
   /** `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that we create. */
@@ -89,8 +89,8 @@ export class PalaceWriter {
   }
 
   /**
-   * Repairs harmful states: it moves a torn index away, so that no process loads it, and corrects thresholds. The ledger supplies the
-   * vectors again (reconciler.ts counts rows without a vector). Returns why the index was torn.
+   * Repairs harmful states: it moves a torn index (files that do not match) away, so that no process loads it, and corrects thresholds. The
+   * ledger supplies the vectors again (reconciler.ts counts rows without a vector). Returns the reason if an index was torn.
    */
   mend(): string | undefined {
     return this.#guarded(() => {
@@ -118,7 +118,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** Moves a torn index away. Deletes its mark (`max_seq_id`) first, so that after a kill the next run finds the torn files again. */
+  /** Moves a torn index away. Deletes its mark (`max_seq_id`) first, so that after a kill the next run still finds the torn files. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
