@@ -11,7 +11,7 @@ import type { StatusReport } from "../protocol/spec.ts";
 
 /** Time that the first record after a pause waits for more records, because a batch costs little more than one record. */
 const GATHER_MS = 25;
-/** Interval at which the list is checked without a wake-up, because vectors are computed in the background. */
+/** Interval at which the list is checked even if no wake-up arrives. */
 const IDLE_MS = 5_000;
 /** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
@@ -89,7 +89,7 @@ class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
    * Changes that this palace refuses, with the reason, by the record's id. These records are skipped but stay in the list and in the lag.
-   * They are sent again when the drawer or the target changes, after a removal, and after a restart.
+   * They are sent again when the drawer changes, when another palace takes this palace's place, after a removal, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();

@@ -1,4 +1,4 @@
-/** Wire types of `palace import`, which merges another memory into the running one, and checks of a row for both sides. */
+/** Wire types of `palace import`, which merges another memory into the running one. Client and broker also check rows with it. */
 import { hasLevels, isRecord, parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";

@@ -84,7 +84,7 @@ export const UNPROVEN_MAX = 256;
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 
 export const DIAL_TIMEOUT_MS = 2_000;
-/** Maximum time to wait for a broker's start: a cold machine under load needs it. A failed start reports its error and ends the wait. */
+/** Maximum time to wait for a broker's start, which is slow on a busy machine. A failed start reports its error and ends the wait. */
 export const START_TIMEOUT_MS = 30_000;
 /** Time that a command waits for a broker that it cannot start itself: long enough for a restart. */
 export const ABSENT_TIMEOUT_MS = 500;

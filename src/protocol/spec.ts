@@ -1,6 +1,6 @@
 /**
- * Types of the messages between client and broker, for both sides. A connection begins with HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it
- * into newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
+ * Types of the messages between client and broker. A connection begins with HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it into
+ * newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
@@ -198,7 +198,7 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
-      /** Role of the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
+      /** How the search uses the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
       /** ISO date to which "yesterday" in the query refers. */
@@ -270,7 +270,8 @@ export type Methods = {
   };
   /**
    * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded during the
-   * turn, at most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the exchange before has a score.
+   * turn, at most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the previous exchange has a
+   * score.
    */
   "turn.end": {
     params: {

@@ -134,8 +134,8 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads them for all: a browser opens six connections to a server, and a reader keeps one. When that tab closes,
- * another one reads.
+ * Listens for news. One tab reads it for all tabs, because a browser opens only six connections to a server and each reader keeps one. When
+ * that tab closes, another tab reads.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

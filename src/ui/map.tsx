@@ -42,7 +42,7 @@ export function PlaceMap({ tiles, to, label }: Props) {
  */
 export function squarified(sizes: readonly number[]): Box[] {
   const free = { x: 0, y: 0, width: 100 * ASPECT, height: 100 };
-  // A tile's area grows more slowly than its number of drawers: a mined project has a thousand times as many as a person's notes.
+  // A tile's area grows more slowly than its number of drawers: a mined project may have a thousand times as many as a person's notes take.
   const floors = sizes.map((size) => Math.max(size, 1) ** SLOWER);
   const all = floors.reduce((sum, size) => sum + size, 0);
   const areas = floors.map((size) => (size / all) * free.width * free.height);

@@ -78,7 +78,7 @@ describe.each([
       for (const agent of AGENTS) expect(answers[agent], agent).toContain("drawer_id");
       await ask(() =>
         AGENTS.map(
-          // Sessions that are filed meanwhile contain the same words, but in another wing.
+          // Searches only this wing: sessions that are filed meanwhile contain the same words, but in another wing.
           (writer) =>
             `@@tool mempalace_search ${JSON.stringify({ query: MEMORIES[writer].words, wing: "agents", limit: 1 })}`,
         ),

@@ -2,7 +2,7 @@
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** Names of an agent: its model, and the prefix that it puts before a tool's name. */
+/** Name of each agent's model, and prefix that the agent puts before a tool's name. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",

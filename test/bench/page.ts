@@ -57,8 +57,8 @@ export async function bench(): Promise<Row[]> {
   });
   const client = await palace.client();
   await allQuiet(client);
-  // Browsers are usually on a core of their own. Here they get the time that the broker leaves. Linux may schedule by sessions; then `nice`
-  // counts only within the browser's session, and the session has a number of its own.
+  // Browsers are usually on a core of their own. Here they get only the time that the broker leaves. Linux may schedule each session as a
+  // group; then `nice` counts only within the group, so the group's own nice value is set, too.
   const polite = join(palace.home, "chromium");
   const browser = await openBrowser((chromium) => {
     writeFileSync(

@@ -171,7 +171,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.query(record("q", 0).vector, {}, 5)).toEqual([]);
   });
 
-  test("the driver refuses a list if one vector has the wrong dimension", async () => {
+  test("the driver refuses a whole list of records if one vector has the wrong dimension", async () => {
     const { driver } = await make();
     await driver.upsert([record("a", 0)]);
     const wrong = { ...record("b", 0), vector: new Float32Array([1, 2, 3]) };

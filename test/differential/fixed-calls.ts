@@ -100,7 +100,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
+/** Returns calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },

@@ -25,7 +25,7 @@ export type Witnessed = AsyncDisposable & {
 };
 
 const ASK_EVERY = 500;
-/** Number of inputs after which caches are filled, modules are loaded, and the heap has its size. Each test has more inputs. */
+/** Number of inputs after which caches are filled, modules are loaded, and the heap has reached its size. Each test has more inputs. */
 const WARM_AFTER = 1_500;
 const ANSWER_MAX_MS = 20_000;
 const GROWTH_MAX_MIB = 50;

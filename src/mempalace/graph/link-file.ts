@@ -1,7 +1,6 @@
 /**
  * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each file as a whole and under upstream's lock for the
- * file. Records without an id, and values outside the list, stay unchanged. A file that cannot be read is not changed. Runs on the graph
- * thread.
+ * file. Records without an id stay unchanged, and so does a file that cannot be read. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -23,7 +22,7 @@ import { PalaceError } from "../../base/errors.ts";
 
 const ABSENT = "absent";
 const HALLWAYS_VERSION = 1;
-/** Numbers that Python keeps as floats. */
+/** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
 /**
@@ -50,7 +49,7 @@ export class LinkFile {
     this.#locksDir = locksDir;
   }
 
-  /** Compares file and ledger; undefined if the file is unchanged or no longer used. Errors: STORE_CORRUPT. */
+  /** Compares the file with the ledger. Returns undefined if the file is unchanged or no longer used. Errors: STORE_CORRUPT. */
   look(ledger: LedgerDatabase): Finding | undefined {
     if (this.#isLeft()) return undefined;
     if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Compares the ledger with upstream's graph files: foreign changes, and rows that wait to be written. One object handles all three files.
- * If one file fails, the others still work. The graph thread uses it.
+ * Compares the ledger with upstream's graph files: finds foreign changes, and sends rows that wait to be written. One object handles all
+ * three files; if one file fails, the others still work. Runs on the graph thread.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";

@@ -1,4 +1,4 @@
-/** Reads the name of this copy from MemPalace's `replica.json`. The first use creates the name; it never changes. */
+/** Reads the name of this copy of the palace from MemPalace's `replica.json`. The first use creates the name; it never changes. */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -33,7 +33,7 @@ export type ExportInput = {
   palaceDir: string;
   /** Name of the drawers' collection. */
   collection: string;
-  /** The memory's own home. No export may be written there. */
+  /** Home folder of the memory in use. No export may be written there. */
   home: string;
   /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;

@@ -1,6 +1,6 @@
 /**
- * Compares the palace's closets with the ledger's, as compare.ts does for drawers: foreign rows that the ledger lacks, and our rows that
- * were lost. Runs on the same thread.
+ * Compares the palace's closets with the ledger's, as compare.ts does for drawers. Finds foreign rows that the ledger lacks, and our rows
+ * that were lost. Runs on the same thread as compare.ts.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";

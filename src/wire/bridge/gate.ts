@@ -22,7 +22,7 @@ export type GateOptions = {
   stdout: NodeJS.WritableStream;
 };
 
-/** Resolves when either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
+/** Passes bytes to the broker's gate socket until either side ends. Errors: BROKER_DENIED for another command; discovery's and start's. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");

@@ -198,7 +198,7 @@ export async function assertSockets(config: Config): Promise<void> {
   }
 }
 
-/** Imports lazily, because hardly any client runs in a sandbox. */
+/** Adds the sandbox's hint to the error. Imports lazily, because hardly any client runs in a sandbox. */
 async function namedSandbox(config: Config, error: PalaceError): Promise<PalaceError> {
   return (await import("./sandbox.ts")).namedSandbox(config, error);
 }

@@ -206,7 +206,7 @@ export class Link {
     return open();
   }
 
-  /** Delivers the spool before requests of this link. */
+  /** Delivers the spooled writes before the requests of this link. */
   async #prepare(): Promise<void> {
     this.#saw("connected");
     if (this.#hasSpooled()) await this.#deliver();

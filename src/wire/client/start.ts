@@ -227,7 +227,7 @@ function spawnDetached(config: Config, name: string, args: readonly string[]): C
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();
-  // The new process outlives the trace of the command that starts it.
+  // Leaves out the trace of the command that starts the process, because the process outlives this trace.
   const { TRACEPARENT: _, ...env } = handedOn;
   const argv = [file, ...args, ...palace];
   const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });

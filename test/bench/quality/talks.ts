@@ -50,7 +50,7 @@ const ASIDES = [
   "I am not sure about the {A} yet.",
 ];
 /**
- * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because answers are full of words that questions have.
+ * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because real answers also repeat words of questions.
  */
 const ADVICE = [
   "Start with the {A}: write down what you expect from it, then compare that with the {B}. Most people underestimate how strongly the two depend on each other.",

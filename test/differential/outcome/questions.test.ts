@@ -91,7 +91,7 @@ function cases(): Cases {
     Array.from({ length: below(most) }, () => [pick(texts), of(), outcome()]);
   return {
     texts: Array.from({ length: CASES }, () => some(WORDS, 14)),
-    // Each age is half a minute away from an age at which the wording changes.
+    // Each age is half a minute away from an age at which the wording changes, so a slow run gets the same wording.
     ages: Array.from(
       { length: CASES },
       (_, at) => 30 + pick([60 * (at % 100), HOUR * (at % 60), DAY * (at % 40), DAY * at * 2]),
