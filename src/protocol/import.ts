@@ -42,7 +42,7 @@ export type ImportItems = {
   hallway: { id: string; body: string };
   /** Entry imported from Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
-  /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
+  /** A write of the journal. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
 };
 

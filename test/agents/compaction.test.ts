@@ -92,8 +92,8 @@ async function isKept(mark: string): Promise<boolean> {
 }
 
 /**
- * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the memory's first
- * question after the compaction. `recent` has the newest exchange of each list of exchanges.
+ * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the question that
+ * the memory first asks the agent after it. `recent` has the newest exchange of each list of exchanges.
  */
 type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
 

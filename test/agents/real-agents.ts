@@ -100,7 +100,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
   }
 }
 
-/** Stores answers to the questions that Claude Code's TUI asks a new user before the first prompt, in the home. */
+/** Stores in the home the answers to the questions that Claude Code's TUI asks a new user before the first prompt. */
 export const CLAUDE_ANSWERED = `set -e
 answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
 jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

@@ -30,7 +30,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** Returns only the subagent's requests. Requests of the conversation have both marks. */
+/** Returns only the subagent's requests. Requests of the conversation also contain the mark of the conversation. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));

@@ -1,6 +1,6 @@
 /**
- * Calls at both ends of every run. The opening calls ask an empty palace. The closing calls would make the two palaces differ for the rest
- * of the run.
+ * Calls at the beginning and at the end of every run. The opening calls ask an empty palace. The closing calls would make the two palaces
+ * differ for the rest of the run.
  */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";

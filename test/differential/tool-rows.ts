@@ -199,7 +199,7 @@ function search(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes arguments that only our search has. They must not change the part of the answer that both have. */
+/** Makes arguments that only our search has. They must not change the part that the answers of both have. */
 function ownOfSearch(world: World): Record<string, unknown> {
   const { choose } = world;
   if (!choose.chance(0.15)) return {};

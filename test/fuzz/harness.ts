@@ -52,13 +52,13 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
           failed = true;
           throw reported({ name, seed, number, input, error });
         }
-        // Gives timers and sockets their turn here after an input that was checked without waiting.
+        // Gives timers and sockets their turn, because an input may have been checked without waiting.
         if (number % 256 === 0) await new Promise(setImmediate);
       }
     };
     const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
     const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
-    // One broken property makes several lanes fail, so look at the first input.
+    // One broken property makes several lanes fail, so only the failure of the first input is thrown.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
     await finish?.({ isWhole: first === 0 && last >= count - 1 });

@@ -24,7 +24,7 @@ export function growthOf(work: (size: number) => unknown, size: number): number 
   work(size);
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
-    // One small piece of work is too short to measure.
+    // Small pieces of work are too short to measure one by one.
     const times = size < 1_000 ? 10 : 1;
     const repeated = (count: number, of: number): number =>
       cpuTimeOf(() => Array.from({ length: count }, () => work(of))) / count;

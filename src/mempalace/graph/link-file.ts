@@ -129,8 +129,8 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace, because we
-   * do not create a folder just for a lock.
+   * Takes upstream's lock for the file; MemPalace 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace,
+   * because we do not create a folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
@@ -168,7 +168,7 @@ function idOf(record: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** Makes a value that JSON.stringify writes as this text. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
+/** Makes a value that JSON.stringify writes as `text`. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

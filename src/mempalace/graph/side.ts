@@ -12,7 +12,7 @@ import { LinkFile } from "./link-file.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** A second graph file that is only compared and reported. */
+  /** Graph file of a MemPalace with `--palace`, which is only compared and reported. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;

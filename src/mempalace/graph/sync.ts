@@ -107,7 +107,7 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends all commits without waiting for more. A file that failed waits for the next try. */
+  /** Sends all commits without waiting for more. After a failure, the commits wait for the next try. */
   async sendNow(): Promise<void> {
     // Waits until the commit has called `wake`, so that the timer of that call is cleared, too.
     await new Promise(setImmediate);

@@ -38,7 +38,7 @@ export type ExportInput = {
   /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;
   dir: string;
-  /** A `chroma` executable. Undefined: the first one that works. Null: write the files without Chroma. */
+  /** A `chroma` executable. If undefined, the first one that works; if null, the files are written without Chroma. */
   chroma: string | undefined | null;
   /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
   lastRow: number;

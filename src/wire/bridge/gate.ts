@@ -22,7 +22,7 @@ export type GateOptions = {
   stdout: NodeJS.WritableStream;
 };
 
-/** Passes bytes to the broker's gate socket until either side ends. Errors: BROKER_DENIED for another command; discovery's and start's. */
+/** Passes bytes to the gate socket until either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND)
     throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
@@ -52,7 +52,7 @@ async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: (
   await pipeBoth(socket, waiting, stdout);
 }
 
-/** Returns the running broker's gate socket. A broker may have another runtime folder, with its sockets in it. */
+/** Returns the running broker's gate socket. The broker may use another runtime folder than this process. */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }

@@ -55,7 +55,10 @@ export type LinkOptions = {
   clock?: Clock;
 };
 
-/** Functions that reach a broker. `open`: undefined if none runs. `ensure`: returns when one runs. Errors: as openStream, ensureBroker. */
+/**
+ * Functions that reach a broker. `open` returns undefined if none runs, `ensure` returns when one runs. Errors: as openStream,
+ * ensureBroker.
+ */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;

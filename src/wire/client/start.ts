@@ -57,7 +57,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
   const running = await findBroker(config);
   if (running !== undefined) return { ...running, started: false };
-  // A broker started inside a sandbox would fail in the same way, but only after the whole time for a start.
+  // A broker started inside a sandbox could not open sockets either, but would fail only after the whole time for a start.
   if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;

@@ -1,7 +1,7 @@
 /**
  * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
- * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other cases. Every accepted
- * difference is an entry below, and the run must meet each entry.
+ * of talk, acronyms, ages, a concept's outcomes by collection, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other
+ * cases. Every accepted difference is an entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
