@@ -1,7 +1,7 @@
 /** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** Form in which a transcript is filed: its exchanges, or the memories in it, by type. */
+/** Form in which a transcript is filed: as exchanges, or as the memories found in it, each with a type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */

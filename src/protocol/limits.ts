@@ -107,7 +107,7 @@ export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** Age after which a spooled write is not sent: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
-/** Maximum number of characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
+/** Maximum number of characters (UTF-16) that a turn keeps of the user's and of the agent's text. Only miners file whole sessions. */
 export const SAID_MAX = 40_000;
 export const SIGNALS_MAX = 8;
 /** Maximum length of a conversation's id and of a project's name, characters. */

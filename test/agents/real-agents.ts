@@ -78,7 +78,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
 }
 
 /**
- * Use of an agent by a person: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
+ * How a person uses an agent: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
  */
 export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
 

@@ -16,7 +16,7 @@ export class Curves {
     this.#smallest = smallest;
   }
 
-  /** Adds a point. `base`: the cost at the smallest size, measured in turns with this one. */
+  /** Adds a point. `base`: the cost at the smallest size, measured in turns with `cost`. */
   note(name: string, size: number, cost: Cost, base: Cost, flat = false): void {
     const curve = this.#curves.get(name) ?? {
       name,

@@ -39,7 +39,7 @@ function minedCalls(): Fixed[] {
   ];
 }
 
-/** Files one passage in several sources. It is long enough to be reported as a near-duplicate. */
+/** Returns calls that file one passage in several sources. The passage is long enough to be reported as a near-duplicate. */
 function copies(): Fixed[] {
   const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
   return [
@@ -52,7 +52,7 @@ function copies(): Fixed[] {
   ];
 }
 
-/** Files more text than fits in one of our answers. */
+/** Returns calls that file more text than fits in one of our answers. */
 function longEvents(): Fixed[] {
   const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
   return [

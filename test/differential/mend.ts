@@ -75,7 +75,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // MemPalace and we score words by different formulas, and either of two copies may be shown.
+    // Removes the lines with a score or a copy: both sides score words differently, and each may show another of two copies.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;

@@ -90,7 +90,7 @@ function reported({ name, seed, number, input, error }: Failure): Error {
   return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
 }
 
-/** Formats bytes as base64. `JSON.stringify` has already called the Buffer's own `toJSON`. */
+/** Formats bytes as base64. It gets the result of the Buffer's own `toJSON`, which `JSON.stringify` calls first. */
 function readable(_key: string, value: unknown): unknown {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data)

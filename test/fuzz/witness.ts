@@ -40,7 +40,7 @@ export async function startWitnessed(): Promise<Witnessed> {
   const { token } = JSON.parse(added.stdout) as { token: string };
   const client = await palace.client();
   const { instanceId } = client.health;
-  // /ready answers 503 until the palace is open, which does not count as a failure.
+  // Waits until the palace is open. Until then /ready answers 503, which is not a failure.
   await client.callTool("mempalace_list_wings", {});
   let warm: Usage | undefined;
 

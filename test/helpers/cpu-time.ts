@@ -1,6 +1,6 @@
 /**
- * Measures work in processor time, for tests that compare two amounts of work. Other processes do not count, except for the caches that
- * they empty.
+ * Measures work in processor time, for tests that compare two amounts of work. Other processes affect this time only by emptying the
+ * processor's caches.
  */
 import { threadCpuUsage } from "node:process";
 

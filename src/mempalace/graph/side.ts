@@ -98,7 +98,7 @@ export class GraphSide {
       .all();
   }
 
-  /** Counts facts of the second graph file that the ledger lacks. Errors: SQLite's. */
+  /** Counts the facts that the other graph file has and the ledger lacks. Errors: SQLite's. */
   factsElsewhere(): number {
     return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }

@@ -201,7 +201,7 @@ async function chromaFor(
     return { server: await startChromaServer(draft, chroma, look) };
   } catch (error) {
     if (chroma !== undefined || !(error instanceof PalaceError) || error.code !== "STORE_UNAVAILABLE") throw error;
-    // A server that started but did not answer may have begun a palace.
+    // Removes the files of a server that started but did not answer.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
     return { server: undefined, why: error.message };

@@ -10,7 +10,7 @@ import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } f
 export type ClosetComparison = {
   /** Id of the closets' collection; undefined if the palace has none. */
   collectionId: string | undefined;
-  /** True if the ledger should adopt anything. */
+  /** True if the palace has closets or changes that the ledger should adopt. */
   isForeign: boolean;
   /** Ids of our closets that must be in the palace and are not. */
   missing: string[];

@@ -43,7 +43,7 @@ export type Comparison = {
   missing: string[];
   /** Number of rows of our collection without a vector in its index. */
   unindexed: number;
-  /** True if the ledger should adopt anything. */
+  /** True if the palace has rows or changes that the ledger should adopt. */
   isForeign: boolean;
   /** Number of rows of the adopted collection. */
   rows: number;

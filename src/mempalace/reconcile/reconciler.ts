@@ -219,7 +219,7 @@ class Watcher {
     // A broker of an older version has never adopted the palace, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // The finding about the vectors is valid while the palace's rows are unchanged.
+    // Restores the last report of a verified adoption, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
     // Compares again if more rows lack vectors than after all rows were last sent: sending them to a restarted Chroma may help.
@@ -306,8 +306,8 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay listed and are
-    // recognised as ours.
+    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay in the outbox, so
+    // that the adopter recognises them as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -377,7 +377,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver has the palace open, or if there is no driver. The position is stored only then. */
+  /** Returns true if the driver has the palace open, or without a driver. The position is stored only then. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * Starts the broker's process, once at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen would
- * exit at the broker's own lock. The start lock proves nothing.
+ * Starts the broker's process, one start at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen
+ * would exit at the broker's own lock. The start lock proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -150,7 +150,7 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
 /** Returns true if this process started a broker, false if it waits for another start. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // The last owner of the mark may have started a broker meanwhile; the next search reports that broker's problems.
+  // Looks again, because the last owner of the mark may have started a broker. An error counts as a broker; the next search reports it.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,

@@ -24,7 +24,7 @@ type Topic = { name: string; terms: string[]; asks: string[] };
 type Plan = { id: string; topics: Topic[]; facts: Fact[] };
 
 export type Exchange = { at: string; user: string; assistant: string };
-/** `gold`: the times of the exchanges that answer, in their order. */
+/** `gold`: the times of the exchanges that answer the question, in their order. */
 export type TalkQuestion = { kind: string; question: string; gold: string[] };
 export type Talk = { id: string; sessions: Exchange[][]; questions: TalkQuestion[] };
 
