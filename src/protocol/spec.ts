@@ -269,9 +269,8 @@ export type Methods = {
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
-   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded in the
-   * turn, at most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the previous exchange has a
-   * score.
+   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded, at most
+   * eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the previous exchange has a score.
    */
   "turn.end": {
     params: {

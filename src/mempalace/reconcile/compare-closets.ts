@@ -1,6 +1,6 @@
 /**
- * Compares the palace's closets with the ledger's, as compare.ts does for drawers. Finds foreign rows that the ledger lacks, and our rows
- * that were lost. Runs on the same thread as compare.ts.
+ * Compares the palace's closets with the ledger's, as compare.ts does for drawers: foreign rows that the ledger lacks, and our rows that
+ * were lost. Runs on the same thread.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { hasForeign, type Horizon } from "../adopt/foreign-rows.ts";
@@ -10,7 +10,7 @@ import { type ChromaCollection, type ChromaDatabase, CLOSETS, countUnindexed } f
 export type ClosetComparison = {
   /** Id of the closets' collection; undefined if the palace has none. */
   collectionId: string | undefined;
-  /** True if the palace has closets or changes that the ledger should adopt. */
+  /** True if the ledger should adopt anything. */
   isForeign: boolean;
   /** Ids of our closets that must be in the palace and are not. */
   missing: string[];
