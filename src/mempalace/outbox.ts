@@ -11,7 +11,7 @@ import type { StatusReport } from "../protocol/spec.ts";
 
 /** Time that the first record after a pause waits for more records, because a batch costs little more than one record. */
 const GATHER_MS = 25;
-/** Interval at which the list is checked without a wake-up, because vectors are computed in the background. */
+/** Interval at which the list is checked even if no wake-up arrives. */
 const IDLE_MS = 5_000;
 /** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
 const RETRY_MIN_MS = 1_000;
@@ -89,7 +89,7 @@ class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
    * Changes that this palace refuses, with the reason, by the record's id. These records are skipped but stay in the list and in the lag.
-   * They are sent again when the drawer or the target changes, after a removal, and after a restart.
+   * They are sent again when the drawer changes, when another palace takes this palace's place, after a removal, and after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -287,7 +287,7 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // A palace of another model does not change by itself, so it is reported once and probed from time to time.
+    // A palace with another model's vectors does not change by itself, so it is reported once and probed from time to time.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)

@@ -1,4 +1,4 @@
-/** The tools and methods that only MemPalace's clients use: the function for each name. */
+/** The function for each tool and method that only MemPalace's clients use. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import { AAAK_TEXT } from "../protocol/teaching.ts";
 import { compressDrawers } from "./aaak/compress.ts";

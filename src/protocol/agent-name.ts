@@ -1,4 +1,4 @@
-/** Cleans the names that clients give themselves, for both sides. */
+/** Cleans the names that clients give themselves. Client and broker use it. */
 const AGENT_MAX = 64;
 
 /** Agent name of a person who types `palace outcome`. */

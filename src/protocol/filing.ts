@@ -1,13 +1,13 @@
 /** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** Form in which a transcript is filed: its exchanges, or the memories in it, by type. */
+/** Form in which a transcript is filed: as exchanges, or as the memories found in it, each with a type. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
 export const MODE_SEPARATOR = "\u001f";
 
-/** Miners of MemPalace: for projects, for office documents, and for transcripts in each of the modes. */
+/** Miners of MemPalace: for projects, for office documents, and for transcripts in each extraction mode. */
 export const MINERS = ["projects", "formats", ...EXTRACT_MODES] as const;
 export type Miner = (typeof MINERS)[number];
 
@@ -34,7 +34,7 @@ export type SourceContent = {
   sha256: string;
   /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
   content?: string;
-  /** Transmission of a document that was sent with `source.part`: id of the transmission, and size in characters. */
+  /** Replaces `content` if the document was sent with `source.part`: `sending` is the transmission's id, `length` counts characters. */
   parts?: { sending: string; length: number };
   /** Date of the text's subject, YYYY-MM-DD, if known. */
   contentDate?: string;

@@ -76,7 +76,7 @@ export type AuditEntry = {
 /** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
-/** Writes to undo. `seq`: journal row of the only write to undo, of all that arrived in the same millisecond. Older brokers ignore it. */
+/** Writes to undo. `seq`: undoes only this journal row, not other writes of the same millisecond. Older brokers ignore it. */
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;
@@ -87,8 +87,8 @@ export type UndoReport = {
   /** Number of writes that the client dated before their arrival (it spooled them, or claims so), and the earliest date. Absent if 0. */
   dated_by_client?: { writes: number; earliest_ms: number };
   /**
-   * Arrival of the latest of these writes; if there are none, arrival of the agent's newest write. Absent if the agent has written nothing,
-   * or from older brokers.
+   * Arrival of the agent's latest write from `sinceMs` to `untilMs`; if there is none, of the agent's newest write. Absent if the agent has
+   * written nothing, or from older brokers.
    */
   latest_ms?: number;
   /** All agents that wrote from `sinceMs` to `untilMs`, the most frequent first. */

@@ -1,4 +1,4 @@
-/** Wire types of `palace import`, which merges another memory into the running one, and checks of a row for both sides. */
+/** Wire types of `palace import`, which merges another memory into the running one. Client and broker also check rows with it. */
 import { hasLevels, isRecord, parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
@@ -42,7 +42,7 @@ export type ImportItems = {
   hallway: { id: string; body: string };
   /** Entry imported from Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
-  /** A write. `id`: its time and key. `body`: the other columns as a JSON array. */
+  /** A write of the journal. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
 };
 

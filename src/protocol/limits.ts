@@ -84,7 +84,7 @@ export const UNPROVEN_MAX = 256;
 export const SOCKET_PATH_MAX_BYTES = process.platform === "darwin" ? 103 : 107;
 
 export const DIAL_TIMEOUT_MS = 2_000;
-/** Maximum time to wait for a broker's start: a cold machine under load needs it. A failed start reports its error and ends the wait. */
+/** Maximum time to wait for a broker's start, which is slow on a busy machine. A failed start reports its error and ends the wait. */
 export const START_TIMEOUT_MS = 30_000;
 /** Time that a command waits for a broker that it cannot start itself: long enough for a restart. */
 export const ABSENT_TIMEOUT_MS = 500;
@@ -107,7 +107,7 @@ export const IDEMPOTENCY_KEPT_MS = 30 * 24 * 3_600_000;
 /** Age after which a spooled write is not sent: its key may have expired. */
 export const SPOOL_AGE_MAX_MS = 29 * 24 * 3_600_000;
 
-/** Maximum number of characters (UTF-16) that a turn keeps of the user's text, and of the agent's text. Miners file whole sessions. */
+/** Maximum number of characters (UTF-16) that a turn keeps of the user's and of the agent's text. Only miners file whole sessions. */
 export const SAID_MAX = 40_000;
 export const SIGNALS_MAX = 8;
 /** Maximum length of a conversation's id and of a project's name, characters. */

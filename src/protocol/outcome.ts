@@ -56,8 +56,8 @@ export type MemoryTold = {
 export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 /**
- * Outcomes of shown memories, in the conversations that last continued in one week. `week`: the week's Monday, UTC. `shown`: number of
- * showings; a memory counts once in a conversation. `worked`, `partial`, `failed`: their last outcomes; the other showings have none.
+ * Outcomes of the memories shown in conversations that last continued in one week. `week`: the week's Monday, UTC. `shown`: number of
+ * showings; a memory counts once in a conversation. `worked`, `partial`, `failed`: numbers of showings by their last outcome, if any.
  */
 export type HelpedWeek = {
   week: string;

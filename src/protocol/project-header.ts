@@ -1,4 +1,4 @@
-/** Writes and reads the header with the project names of a client, for both sides. */
+/** Writes and reads the HTTP header with a client's project names. Client and broker use it. */
 
 import { orElse } from "../base/or-else.ts";
 

@@ -15,7 +15,7 @@ const POINTING: ReadonlySet<string> = new Set(
   "who where was were am did does had has have been he she his her its".split(" "),
 );
 
-/** Returns true if no memory can answer the prompt: it is small talk, a letter or a digit. `byWords`: true if only words were compared. */
+/** Returns true if no memory can answer the prompt: it is small talk, a letter or a digit. `byWords`: the search compares only words. */
 export function asksNothing(prompt: string, byWords = false): boolean {
   const words =
     prompt

@@ -10,7 +10,7 @@ import { findTool } from "./tools/table.ts";
 /** Maximum length of a request's id as an attribute; the client chooses the id. */
 const ID_MAX = 100;
 
-/** Returns the span of a request. `isOurs`: true for the traced methods besides `tools/call`. Undefined for a message without a span. */
+/** Returns the span of a request; undefined for a message without a span. `isOurs`: true for the traced methods besides `tools/call`. */
 export function spanOfCall(
   { method, id, params }: Record<string, unknown>,
   isOurs: (method: string) => boolean = () => false,

@@ -1,6 +1,6 @@
 /**
- * Types of the messages between client and broker, for both sides. A connection begins with HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it
- * into newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
+ * Types of the messages between client and broker. A connection begins with HTTP/1.1. `Upgrade: mcp` on `/mcp` turns it into
+ * newline-delimited JSON-RPC 2.0, with MCP's methods and the `noun.verb` methods of `Methods`. This folder's README explains them.
  */
 import type { Compress, CompressPreview } from "./compress.ts";
 import type { WireErrorData } from "../base/errors.ts";
@@ -112,14 +112,14 @@ export type BrokerFile = {
 /** Way in which a search ranks: by words, by meaning, or by both. `auto` lets the broker choose. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** A job and its parameters. `chroma`: the program that writes the files; absent: any usable program; null: the broker itself. */
+/** A job and its parameters. `chroma`: the program that writes the files; if absent, any usable program; if null, the broker itself. */
 export type JobRequest =
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }
   /** Rewrites the ledger without its free pages. */
   | { kind: "compact" }
-  /** Makes a backup. `file` null: the broker writes a file of its own, which the result names and the client copies to `goesTo`. */
+  /** Makes a backup. If `file` is null, the broker writes a file of its own, which the result names and the client copies to `goesTo`. */
   | { kind: "backup"; file: string | null; replace: boolean; goesTo: string | null; encrypted: boolean }
   /** Reads a whole backup on the broker's machine, and reports what a restore would change. */
   | { kind: "verify"; file: string }
@@ -198,7 +198,7 @@ export type Methods = {
       room?: string;
       limit?: number;
       mode?: SearchMode;
-      /** Role of the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
+      /** How the search uses the client's project: `prefer`, `strict` or `all`. Older brokers ignore it. */
       scope?: string;
       explain?: boolean;
       /** ISO date to which "yesterday" in the query refers. */
@@ -208,7 +208,7 @@ export type Methods = {
   };
   /**
    * Returns the drawer with this id, or the only drawer whose id or hash begins with `id`; otherwise the ids that fit. Secrets are masked.
-   * `deleted`: ids that fit of deleted drawers; older brokers do not send them.
+   * `deleted`: ids of deleted drawers that fit; older brokers do not send them.
    */
   "drawer.show": {
     params: { id: string };
@@ -269,8 +269,8 @@ export type Methods = {
     result: { context: string; scoring: string; plainScoring: string; fields?: TurnFields };
   };
   /**
-   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded during the
-   * turn, at most eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the exchange before has a score.
+   * Ends a turn: the broker stores the exchange, and the next user message judges it. `signals`: signals that the host recorded, at most
+   * eight. `metadata`: stored with the exchange. `id`: the stored memory. `scored`: whether the previous exchange has a score.
    */
   "turn.end": {
     params: {
@@ -307,8 +307,8 @@ export type Methods = {
     result: { judged: number };
   };
   /**
-   * Stores a book. `isNew` false: a book with that title already exists and is unchanged. `size`, `overlap`: characters of a chunk. `id`:
-   * the book's id; its first chunk is `ID_chunk_0`.
+   * Stores a book. `isNew`: false if a book with that title exists, which then stays unchanged. `size`, `overlap`: characters of a chunk.
+   * `id`: the book's id; its first chunk is `ID_chunk_0`.
    */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
@@ -317,7 +317,7 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact. `old_content`: its text or id. `id` null: no fact matches. `fact.archive` has the text or id in `content`. */
+  /** Replaces a fact. `old_content`: its text or id. `id`: null if no fact matches. `fact.archive` has the text or id in `content`. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
   /** Stores a takeaway. `text`: the takeaway as stored. */
@@ -328,7 +328,7 @@ export type Methods = {
   "outcome.score": { params: ScoreRequest; result: ScoreResult };
   "outcome.search": { params: RecallRequest; result: { memories: MemoryFields[] } };
   "outcome.insights": { params: { query: string }; result: { facts: MemoryFields[]; memories: MemoryFields[] } };
-  /** Changes a memory's text. `id` null: the collection has no such memory. */
+  /** Changes a memory's text. `id`: null if the collection has no such memory. */
   "outcome.rewrite": {
     params: { id: string; collection: string; new_content: string };
     result: { id: string | null; length: number };
@@ -344,7 +344,7 @@ export type Methods = {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
     result: ImportReport;
   };
-  /** Returns all memories page by page, in their filed form, with secrets unmasked. */
+  /** Returns all memories page by page, as they were filed, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
   /** Imports entries of Roampal's graphs. Only admins may call it and `outcome.exportGraph`. The journal stores only their digest. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };

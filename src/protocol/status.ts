@@ -12,7 +12,7 @@ export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "shut"; why: string; hint: string }
 );
 
-/** Door of a peer; an SSH bridge ends at the gate, and `ui` is the page in a browser. */
+/** Door through which a peer came. An SSH bridge ends at the `gate`, and `ui` is the page in a browser. */
 export type DoorName = Door["kind"] | "gate" | "ui";
 
 /** Engine of the palace: the builtin one, or an MCP server that is the broker's child. */
@@ -57,7 +57,7 @@ export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: s
 
 /**
  * Changes by foreign writers to the public palace, found by Chroma's sequence numbers. `looking`: the search is running; `unreadable`: the
- * answer is unknown. In messages the report is named `strays`, for older clients.
+ * palace cannot be read. In messages the report is named `strays`, for older clients.
  */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
@@ -173,7 +173,7 @@ export type StatusReport = {
     model: string | null;
     modelState: "ready" | "extra" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
     modelDetail: string;
-    /** The cross-encoder. Older brokers do not send it. */
+    /** State of the cross-encoder, which sorts the best hits again. Older brokers do not send it. */
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
@@ -258,8 +258,8 @@ export type PublicHealth = {
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
 
 /**
- * Answer to `backup.list`. `isThere`: the file still exists. `file` null: the backup went through a pipe. `failure`: why the last scheduled
- * backup failed.
+ * Answer to `backup.list`. `isThere`: the file still exists. `file`: null if the backup went through a pipe. `failure`: why the last
+ * scheduled backup failed.
  */
 export type BackupsReport = {
   backups: {
@@ -278,7 +278,7 @@ export type BackupsReport = {
   } | null;
 };
 
-/** A token of the TCP door. `expiresAtMs` null: never. `usedAtMs` null: not used since the broker's start. */
+/** A token of the TCP door. `expiresAtMs`: null if it never expires. `usedAtMs`: null if unused since the broker's start. */
 export type TokenReport = {
   name: string;
   role: "reader" | "agent" | "admin";

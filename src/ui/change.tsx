@@ -160,7 +160,7 @@ function what({ total, facts, links }: { total: number; facts: number; links: nu
   return numbers.flatMap(([number, word]) => (number === 0 ? [] : [plural(number, word)])).join(", ");
 }
 
-/** Finds the drawers that contain the text. Finds none for a masked text, which the memory does not have. */
+/** Finds the drawers that contain the text. No drawer contains a masked text. */
 async function holders({ content }: Drawer) {
   if (content.trim() === "" || content.length > MATCH_MAX || content.includes(MASK)) return [];
   return (await call("memory.forgetPreview", { match: content })).drawers;

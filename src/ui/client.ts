@@ -21,7 +21,7 @@ export class CallError extends Error {
 
 const SIGN_IN = "/ui/session";
 const KEPT = "palace-session";
-/** Name of the lock of the tab that reads the news, and of the channel to the other tabs. */
+/** Name of the lock that the reading tab holds, and of the channel on which it tells the other tabs the news. */
 const NEWS = "palace-news";
 const SIGNED_OUT = "signed out";
 /** Our own methods that write. Each call has its own idempotency key, so that it is done once. */
@@ -134,8 +134,8 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads them for all: a browser opens six connections to a server, and a reader keeps one. When that tab closes,
- * another one reads.
+ * Listens for news. One tab reads it for all tabs, because a browser opens only six connections to a server and each reader keeps one. When
+ * that tab closes, another tab reads.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

@@ -4,7 +4,7 @@ import { call } from "./client.ts";
 import { Action } from "./parts.tsx";
 import { plural } from "./words.ts";
 
-/** `number`: number of the announcement, and key of its line, so that a new line does not show an older line's error. */
+/** `number`: number of the announcement. It is the key of the line, so that a new line does not show an older line's error. */
 type Done = { says: string; number?: number; undo?: { sinceMs: number; untilMs: number; seq: number } };
 
 /** Name of the page in the broker's journal. */

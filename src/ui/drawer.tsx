@@ -1,4 +1,4 @@
-/** Shows one drawer: its text, origin, changes and similar drawers, and the actions that its owner has. */
+/** Shows one drawer: its text, origin, changes and similar drawers, and the actions that the owner may take. */
 import { useState } from "preact/hooks";
 import type { Role } from "../protocol/spec.ts";
 import { call } from "./client.ts";

@@ -1,6 +1,6 @@
 /**
  * Draws the neighbourhood of an entity: the entities of its facts, and the entities of their facts. The list beside the drawing has the
- * entity's facts for keyboards and screen readers. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
+ * entity's facts for users of a keyboard or screen reader. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
  */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";

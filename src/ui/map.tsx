@@ -37,12 +37,12 @@ export function PlaceMap({ tiles, to, label }: Props) {
 }
 
 /**
- * Lays out areas as squarely as it can, the largest first, in percent of the map. Each strip gets further areas while its worst side ratio
- * improves.
+ * Lays out areas as nearly square as possible, the largest first, in percent of the map. A strip gets further areas as long as its least
+ * square area gets no worse.
  */
 export function squarified(sizes: readonly number[]): Box[] {
   const free = { x: 0, y: 0, width: 100 * ASPECT, height: 100 };
-  // A tile's area grows more slowly than its number of drawers: a mined project has a thousand times as many as a person's notes.
+  // A tile's area grows more slowly than its number of drawers: a mined project may have a thousand drawers for each note of a person.
   const floors = sizes.map((size) => Math.max(size, 1) ** SLOWER);
   const all = floors.reduce((sum, size) => sum + size, 0);
   const areas = floors.map((size) => (size / all) * free.width * free.height);

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads a value when an input or `changed` changes. After `changed` the last value stays until the answer. An answer is shown unless a
- * newer one is already shown, so that answers of a slow broker also count while others write.
+ * Loads a value when an input or `changed` changes. After `changed` the last value stays until the answer. A late answer is shown if no
+ * newer answer is shown yet; otherwise a slow broker's answers would never be shown while others write.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});

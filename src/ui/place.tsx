@@ -1,4 +1,4 @@
-/** A wing with its rooms, or a room: its drawers, the newest first. */
+/** Shows a wing with its rooms, or a room, and the drawers in it, the newest first. */
 import { listDrawers, listPlaces, sum } from "./drawers.ts";
 import { DrawerLine } from "./home.tsx";
 import { Links } from "./links.tsx";

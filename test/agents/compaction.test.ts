@@ -92,8 +92,8 @@ async function isKept(mark: string): Promise<boolean> {
 }
 
 /**
- * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the memory's first
- * question after the compaction. `recent` has the newest exchange of each list of exchanges.
+ * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the question that
+ * the memory first asks the agent after it. `recent` has the newest exchange of each list of exchanges.
  */
 type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
 
@@ -107,7 +107,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   };
   const both = `of ${first.topic} and ${second.topic}`;
   await say(`What of ${first.topic}?`);
-  // A memory beside the last prompt may survive the compaction together with that prompt.
+  // Both memories must be shown before the last prompt: a memory shown with that prompt may survive the compaction with it.
   if ((await shown(`What of ${second.topic}?`)).includes(0)) return undefined;
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
@@ -116,7 +116,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);
-  // Earlier questions may still be in the context.
+  // Takes the last question, because the context may still have earlier ones.
   const asked = [...(await talk.shown(agent)).matchAll(/The user asked: "([^:"]*)/g)].at(-1)?.[1] ?? "";
   await say(`And ${second.topic}?`);
   const after = await shown(`And ${both}?`);

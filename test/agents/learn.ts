@@ -1,6 +1,6 @@
 /**
- * Runs the whole loop of memory that learns from outcomes with a real agent in any place: a memory is shown, the answer is judged, and the
- * memory is promoted.
+ * Runs the whole loop of memory that learns from outcomes with a real agent, in any place of places.ts: a memory is shown, the answer is
+ * judged, and the memory is promoted.
  */
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";

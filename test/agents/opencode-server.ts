@@ -23,7 +23,7 @@ export async function serveOpencode(host: Host, more: Record<string, string>): P
     expect(answer.status, path).toBe(200);
     return (await answer.json()) as { id: string };
   };
-  // opencode accepts a request before it prints this line, but never answers it.
+  // Waits for this line, because opencode accepts a request before it prints the line, but never answers that request.
   for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return post;
   throw new Error(`opencode ended with ${server.exitCode}`);
 }

@@ -38,7 +38,7 @@ test.each(AGENTS)(
 );
 
 test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
-  // Memories of other tests have the same words.
+  // Distinguishes this memory from memories of other tests, which have the same words.
   const mark = randomUUID();
   const id = await talk.keep(agent, mark);
   const tool = agent === "claude" ? "Bash" : "bash";

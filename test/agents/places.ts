@@ -72,7 +72,7 @@ export async function onHost(): Promise<Host> {
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
     palace: (...args) => palace.run("palace", args),
-    // Only an agent's shim starts a new broker.
+    // Waits for a broker and starts none, because only an agent's shim starts a new broker here.
     broker: (former) =>
       vi.waitUntil(async () => {
         const born = (await findBroker(palace.config))?.health.instanceId;
@@ -86,7 +86,7 @@ export async function onHost(): Promise<Host> {
         child.kill();
         await once(child, "exit");
       }
-      // A process that files a session outlives its agent, and would restart a broker in the removed folder.
+      // Waits for these processes: a process that files a session outlives its agent, and would restart a broker in the removed folder.
       const others = (): number[] =>
         processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
       await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);

@@ -2,7 +2,7 @@
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** Names of an agent: its model, and the prefix that it puts before a tool's name. */
+/** Name of each agent's model, and prefix that the agent puts before a tool's name. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",
@@ -78,7 +78,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
 }
 
 /**
- * Use of an agent by a person: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
+ * How a person uses an agent: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
  */
 export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
 
@@ -100,7 +100,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
   }
 }
 
-/** Stores answers to the questions that Claude Code's TUI asks a new user before the first prompt, in the home. */
+/** Stores in the home the answers to the questions that Claude Code's TUI asks a new user before the first prompt. */
 export const CLAUDE_ANSWERED = `set -e
 answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
 jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

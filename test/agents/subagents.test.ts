@@ -30,7 +30,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** Returns only the subagent's requests. Requests of the conversation have both marks. */
+/** Returns only the subagent's requests. Requests of the conversation also contain the mark of the conversation. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));
@@ -61,7 +61,7 @@ test.each([
     expect(text).toContain(`The user asked: "${asked}`);
     expect(text).toContain(`"${id}": "___"`);
     const all = await talk.exchangesOf(asked);
-    // A session that did not show the agent the memory may have an exchange, too.
+    // Each begun session may have stored one exchange, even a session that did not show the agent the memory.
     expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
     const kept = all.filter((line) => line.includes("1 uses"));
     expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);

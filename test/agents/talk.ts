@@ -1,6 +1,6 @@
 /**
- * Holds a conversation with a real agent that has the memory that learns from outcomes, in any place. It reads the text that the model
- * sees, the stored exchanges and the questions of the memory.
+ * Holds a conversation with a real agent that has the memory that learns from outcomes, in any place of places.ts. It reads the text that
+ * the model sees, the stored exchanges and the questions of the memory.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -86,7 +86,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
       const text = `${topic}: ${mark}`;
       await ask("record_response", { key_takeaway: text });
       const found = await ask("search_memory", { query: text, collections: ["working"], limit: 5 });
-      // Another memory may rank first while this one has no vector yet.
+      // Looks for the mark in every line: another memory may rank first while this one has no vector yet.
       const line = found.split("\n").find((one) => one.includes(mark) && one.includes("[id:")) ?? found;
       return /\[id:(\w+)\]/.exec(line)?.[1] ?? expect.fail(found);
     },

@@ -227,7 +227,7 @@ async function raw(questions: readonly string[]): Promise<void> {
   }
 }
 
-/** Passes requests to the server, as `mode` says. */
+/** State of the proxy before the server: `mode` says what happens to requests. */
 const proxy = { mode: "pass" as "pass" | "slow" | "wrong" | "garbage", port: Number(values.port) + 1 };
 
 function startProxy(): Promise<void> {

@@ -40,7 +40,7 @@ export async function bench(): Promise<Row[]> {
       processes: processesWith(palace.home).length,
     };
   };
-  // The first cycles fill caches and let the heap find its size.
+  // These cycles are not measured. They fill caches and let the heap reach its size.
   await cycles(Math.min(200, CYCLES));
   const before = state();
   await cycles(CYCLES);

@@ -8,9 +8,9 @@ const SYLLABLES =
     " ",
   );
 const WORDS = 20_000;
-/** English words in about the order of their frequency, one a line, among other tokens. */
+/** List of English words in about the order of their frequency, one a line. The file also has other tokens. */
 const VOCABULARY = new URL("../../src/memory/index/static/vocab.txt", import.meta.url);
-/** Made-up words behind the English ones, as names and identifiers are in real text: a tenth of a text's words. */
+/** Number of made-up words after the English words. Like names and identifiers in real text, they are a tenth of a text's words. */
 const RARE_WORDS = 40_000;
 
 export class Corpus {
@@ -29,7 +29,7 @@ export class Corpus {
   }
 
   word(): string {
-    // Zipf with exponent 1: rank = length^u.
+    // Zipf's law with exponent 1: the rank is length^u for a random u.
     const { length } = this.#words;
     return this.#words[Math.min(length - 1, Math.floor(length ** this.#random()))] ?? "";
   }

@@ -26,12 +26,12 @@ import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000";
-/** Turns of one call. A slow call gets fewer. */
+/** Number of measurements of one call. A slow call gets fewer. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
 const STARTS = 5;
-/** Cut of the drawers of a palace with many large sources. */
+/** Drawer sizes in a palace with many large sources. */
 const HALF_CUT = { size: 400, overlap: 50, sizeMin: 50 };
 /** Number of documents in a time window. Every size has about this many. */
 const WINDOW_DOCUMENTS = 12;
@@ -184,7 +184,7 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
 /** Returns the brokers' environment, and the identity of the tiny model if the drawers have its vectors. */
 async function settings(palace: TestPalace): Promise<{ env: Record<string, string>; model: string | undefined }> {
   const forever = { MEMPALACE_IDLE_EXIT_MINUTES: "0" };
-  // Without vectors no row can be sent to a public palace.
+  // Drawers without vectors cannot be sent to a public palace, so these brokers get none.
   if (!values.model) return { env: { ...forever, MEMPALACE_DRIVER: "none" }, model: undefined };
   const dir = writeTinyModel(`${palace.home}/model`);
   const nowhere = "/nonexistent";
@@ -243,7 +243,7 @@ async function inTurns(
     ones.push(await one(round));
     others.push(await other(round));
   }
-  // Other work on the machine makes some turns longer and none shorter.
+  // Uses the lower quartile, because other work on the machine makes some turns longer and none shorter.
   return { one: lowerQuartile(ones), other: lowerQuartile(others) };
 }
 

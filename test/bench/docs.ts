@@ -44,7 +44,7 @@ export async function bench(): Promise<Row[]> {
   while ((await search()).pending > 0) await delay(20);
   const firstMs = performance.now() - startedAt;
   client.close();
-  // After the first run, the broker still sends drawers with a vector to the public palace for a moment.
+  // Waits, because the broker still sends drawers to the public palace for a moment after the first run.
   await inStep(palace);
   const before = newestChange(palace.home);
   const again = await run();

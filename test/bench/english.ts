@@ -1,6 +1,6 @@
 /**
- * Makes seeded sentences of English words. The comparison with the Python package mines and embeds them. Ordinary words have as many
- * tokens per character as notes do. Made-up words would have twice as many and hide the cost of padding. All the text is generated.
+ * Makes seeded sentences of English words. The comparison with the Python package mines and embeds them. Ordinary words have as many tokens
+ * per character as notes do. Made-up words would have twice as many and hide the cost of padding a batch. All the text is generated.
  */
 import { seededRandom } from "../helpers/random.ts";
 

@@ -59,7 +59,7 @@ export function fillLedger(filling: Filling): number {
   const { ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT, wings = WINGS } = filling;
   const random = seededRandom(from + 1);
   const { vectorOf = () => unitVector(random) } = filling;
-  // The broker's writer thread passes the same functions, so each drawer gets its static vector and its forms.
+  // The broker's writer thread passes the same functions, so each drawer gets its static vector and its word forms.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   try {

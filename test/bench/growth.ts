@@ -4,7 +4,7 @@ export type Cost = { value: number; unit: "ms" | "MiB" };
 type Point = { size: number; cost: Cost; growth: number };
 type Curve = { name: string; flat: boolean; points: Point[] };
 
-/** Growth that measurement errors alone can cause, over a whole size step and for calls that must stay flat. */
+/** Maximum exponent from one size to the next (1 is linear), and maximum factor of a flat call. The excess allows measurement errors. */
 const LINEAR_MAX = 1.15;
 const FLAT_MAX = 1.5;
 
@@ -16,7 +16,7 @@ export class Curves {
     this.#smallest = smallest;
   }
 
-  /** Adds a point. `base`: the cost at the smallest size, measured in turns with this one. */
+  /** Adds a point. `base`: the cost at the smallest size, measured in turns with `cost`. */
   note(name: string, size: number, cost: Cost, base: Cost, flat = false): void {
     const curve = this.#curves.get(name) ?? {
       name,

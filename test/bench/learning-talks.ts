@@ -1,6 +1,6 @@
 /**
- * Measures whether learning costs anything if each question is asked only once or twice. LoCoMo's conversations give one memory per
- * utterance, and their questions are the turns. Each turn shows four memories, and scores a memory that contains the evidence as
+ * Measures whether learning costs anything if each question is asked only once or twice. Each utterance of LoCoMo's conversations is a
+ * memory, and each of LoCoMo's questions is a turn. Each turn shows four memories, and scores a memory that contains the evidence as
  * `worked`. Run by learning.ts.
  */
 import type { Client } from "../../src/wire/client/client.ts";

@@ -57,8 +57,8 @@ export async function bench(): Promise<Row[]> {
   });
   const client = await palace.client();
   await allQuiet(client);
-  // Browsers are usually on a core of their own. Here they get the time that the broker leaves. Linux may schedule by sessions; then `nice`
-  // counts only within the browser's session, and the session has a number of its own.
+  // Browsers are usually on a core of their own. Here they get only the time that the broker leaves. Linux may schedule each session as a
+  // group; then `nice` counts only within the group, so the group's own nice value is set, too.
   const polite = join(palace.home, "chromium");
   const browser = await openBrowser((chromium) => {
     writeFileSync(
@@ -256,7 +256,7 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     const sinceMs = Date.now();
     let isOver = false;
     const exporting = exportFrom(pages, file).finally(() => (isOver = true));
-    // A failed backup ends the measurement, and then the bench.
+    // A failed backup ends the measurement here, and the bench at `await exporting`.
     exporting.catch(() => {});
     const times = await measured(() => isOver);
     await exporting;
@@ -286,12 +286,12 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
   ];
 }
 
-/** Starts a backup from the page of Care, as its owner does, and waits for its end. The other pages are used meanwhile. */
+/** Starts a backup from the view Care, as the owner does, and waits for its end. The other pages are used meanwhile. */
 async function exportFrom(pages: readonly SeenPage[], file: string): Promise<void> {
   const care = pages[VIEWS.indexOf("#/care")] as SeenPage;
   await care.locator("input[placeholder='/folder/palace.tar']").fill(file);
   await care.getByRole("button", { name: "Back up", exact: true }).click();
-  // The page still lists the jobs of earlier rounds. The file appears when it is whole.
+  // Waits until the file appears, which is when it is whole. The page cannot tell, because it also lists the jobs of earlier rounds.
   const untilMs = performance.now() + BACKUP_MAX_MS;
   const isDone = (async () => {
     while (!existsSync(file) && performance.now() < untilMs) await delay(50);

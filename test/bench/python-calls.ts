@@ -23,8 +23,8 @@ const REST_MS = 100;
 const CHARACTERS_PER_DRAWER = 540;
 
 /**
- * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves the queue as a mine does. Makes closets as
- * upstream's miner does, because a search uses them, too.
+ * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves Chroma's queue as MemPalace's miner does.
+ * Makes closets as upstream's miner does, because a search uses them, too.
  */
 const FILL = `
 import hashlib, itertools, json, sys

@@ -1,6 +1,4 @@
-/**
- * Answers a search's questions only by FTS5, and only by an exact scan of the static vectors. The benchmarks compare searches with both.
- */
+/** Answers a question only by FTS5, or only by an exact scan of the static vectors. The benchmarks compare searches with both. */
 import Database from "better-sqlite3";
 import { StaticCodes } from "../../src/memory/index/static/static-codes.ts";
 import { staticTable } from "../../src/memory/index/static/static-table.ts";

@@ -1,7 +1,7 @@
 /**
- * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: its own part of the first run, which ends when
- * every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long, so some are timed and the rest is
- * extrapolated. Also measures how long an agent's write waits behind a part of a transcript.
+ * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: the miner's own part of the first run, which as
+ * a whole ends when every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long, so some are timed and
+ * the rest is extrapolated. Also measures how long an agent's write waits behind a part of a transcript.
  */
 import { once } from "node:events";
 import { join } from "node:path";

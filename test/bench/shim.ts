@@ -42,7 +42,7 @@ export async function bench(): Promise<Row[]> {
     await once(spawn(process.execPath, ["-e", "0"], { env: palace.env, stdio: ["pipe", "pipe", "ignore"] }), "exit");
   };
   const { one, other } = await timeBoth(41, () => start(process.execPath, join(ROOT, "dist/bin/mp-shim.cjs")), bare);
-  // The README's line for a clone also starts sh and looks at the sources' folders.
+  // Measures the README's command for a clone, which also starts sh and looks at the sources' folders.
   const launcher = await timeBoth(41, () => start(join(ROOT, "scripts/palace"), "shim"), bare);
 
   const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {

@@ -171,7 +171,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await driver.query(record("q", 0).vector, {}, 5)).toEqual([]);
   });
 
-  test("the driver refuses a list if one vector has the wrong dimension", async () => {
+  test("the driver refuses a whole list of records if one vector has the wrong dimension", async () => {
     const { driver } = await make();
     await driver.upsert([record("a", 0)]);
     const wrong = { ...record("b", 0), vector: new Float32Array([1, 2, 3]) };
@@ -212,7 +212,7 @@ describe("the driver of a palace in files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Reads the files without the driver; test/process/mempalace/files-python.test.ts asks the real Chroma. */
+  /** Reads the files without the driver. In test/process/mempalace/files-python.test.ts the real Chroma reads them. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);

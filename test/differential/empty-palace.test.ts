@@ -12,7 +12,7 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
-/** Script that makes no palace. Wrong arguments are still refused first. 3.11 words the answer about a missing palace differently. */
+/** Script that creates no palace. Only for wrong calls, because 3.11 reports a missing palace in other words than we do. */
 const NO_PALACE = "";
 const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
 const REFUSED: readonly ToolCall[] = [

@@ -1,6 +1,6 @@
 /**
- * Calls at both ends of every run. The opening calls ask an empty palace. The closing calls would make the two palaces differ for the rest
- * of the run.
+ * Calls at the beginning and at the end of every run. The opening calls ask an empty palace. The closing calls would make the two palaces
+ * differ for the rest of the run.
  */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
@@ -39,7 +39,7 @@ function minedCalls(): Fixed[] {
   ];
 }
 
-/** Files one passage in several sources. It is long enough to be reported as a near-duplicate. */
+/** Returns calls that file one passage in several sources. The passage is long enough to be reported as a near-duplicate. */
 function copies(): Fixed[] {
   const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
   return [
@@ -52,7 +52,7 @@ function copies(): Fixed[] {
   ];
 }
 
-/** Files more text than fits in one of our answers. */
+/** Returns calls that file more text than fits in one of our answers. */
 function longEvents(): Fixed[] {
   const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
   return [
@@ -100,7 +100,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
+/** Returns calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },

@@ -60,7 +60,7 @@ function route(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes the arguments that listing and waiting share. */
+/** Makes the arguments that the tools for listing events and for waiting for events share. */
 function filter(world: World): Record<string, unknown> {
   const { choose } = world;
   return {

@@ -48,7 +48,7 @@ vectors = DefaultEmbeddingFunction()(list(texts))
 collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), embeddings=vectors, uris=uris)
 `;
 
-/** Makes a palace of 3.6: its rows have no recipe, and the slices of a diary entry name the entry by one key only. */
+/** Makes a palace of MemPalace 3.6: its rows name no id recipe, and the slices of a diary entry name the entry by one key only. */
 const OLDER = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction

@@ -20,14 +20,14 @@ export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
 }
 
 /**
- * Compares hits in any order. A full list is a choice of more hits, so its length and the hits that both chose must agree. A shorter list
- * shows every hit, so the hits must be the same.
+ * Compares hits in any order. A list as long as `limit` may leave hits out, so its length and the hits in both lists must agree. A shorter
+ * list shows every hit, so the hits must be the same.
  */
 export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown }): [unknown, unknown] | undefined {
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  // If one of our hits replaces near-duplicates or other slices of its exchange, the lists differ in length, like two choices of hits.
+  // If one of our hits replaces near-duplicates or other slices of its exchange, the lists may differ in length.
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
@@ -75,7 +75,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // MemPalace and we score words by different formulas, and either of two copies may be shown.
+    // Removes the lines with a score or a copy: both sides score words differently, and each may show another of two copies.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;
@@ -183,7 +183,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/** Compares lists called `matches`: the similarities in order, and the drawers that are better than the last drawer. */
+/** Requires equal similarities in lists called `matches`. Then compares only the drawers that are more similar than the last one. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;

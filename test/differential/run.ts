@@ -22,11 +22,11 @@ vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
-/** Number of findings shown in full, because one cause makes many. */
+/** Maximum number of findings to show in full: one cause may make many findings. */
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
 const MODEL_MAX_MS = 60_000;
-/** Tools that search vectors. We compute a vector a moment after the write, upstream during the write. */
+/** Tools that search vectors. The test first waits for our vectors, which are computed after a write. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
 /** Installs MemPalace `version` if needed. If that is impossible, its tests are skipped on a developer's machine and fail in CI. */

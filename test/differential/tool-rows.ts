@@ -54,7 +54,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
         world.choose.pick([value.PROJECT, `${value.PROJECT}/sub`, "/none", ""]),
       ),
       ...maybe(world, 0.5, "wing", () => world.choose.pick([...value.WINGS, "nowhere", ""])),
-      // 3.3.6 deletes rows that it does not show, which would make the two palaces differ.
+      // With `apply`, 3.3.6 also deletes drawers that we keep as `unresolved` (docs/lab/differences.md), so the two palaces would differ.
       ...maybe(world, 0.3, "apply", () => world.isNew),
     }),
   },
@@ -108,7 +108,7 @@ function addDrawer(world: World): Record<string, unknown> {
 
 function updateDrawer(world: World): Record<string, unknown> {
   const { choose } = world;
-  // 3.3.6 keeps a drawer in one row, however long it becomes. The closing calls show that once.
+  // Texts for 3.3.6 are short, because 3.3.6 keeps a drawer in one row, however long it becomes. The closing calls show that once.
   const content = (): unknown =>
     world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
   return {
@@ -199,7 +199,7 @@ function search(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes arguments that only our search has. They must not change the part of the answer that both have. */
+/** Makes arguments that only our search has. They must not change the part that the answers of both have. */
 function ownOfSearch(world: World): Record<string, unknown> {
   const { choose } = world;
   if (!choose.chance(0.15)) return {};

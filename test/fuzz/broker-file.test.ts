@@ -207,7 +207,7 @@ function place(path: string, text: string, special: keyof typeof SPECIALS | unde
 function answerAs(instanceId: string, protocol: object): (socket: Socket) => void {
   const health = JSON.stringify({ status: "ready", instanceId, version: "0", protocol });
   const head = `palace-instance: ${instanceId}\r\nContent-Length: ${health.length}\r\n\r\n${health}`;
-  // One answer serves both questions: the health request ends after its length, and a stream continues.
+  // One answer is enough for both requests: a health request ends after its Content-Length, and a stream continues.
   return (socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\n${head}`);
 }
 

@@ -52,13 +52,13 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
           failed = true;
           throw reported({ name, seed, number, input, error });
         }
-        // Gives timers and sockets their turn here after an input that was checked without waiting.
+        // Gives timers and sockets their turn, because an input may have been checked without waiting.
         if (number % 256 === 0) await new Promise(setImmediate);
       }
     };
     const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
     const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
-    // One broken property makes several lanes fail, so look at the first input.
+    // One broken property makes several lanes fail, so only the failure of the first input is thrown.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
     await finish?.({ isWhole: first === 0 && last >= count - 1 });
@@ -90,7 +90,7 @@ function reported({ name, seed, number, input, error }: Failure): Error {
   return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
 }
 
-/** Formats bytes as base64. `JSON.stringify` has already called the Buffer's own `toJSON`. */
+/** Formats bytes as base64. It gets the result of the Buffer's own `toJSON`, which `JSON.stringify` calls first. */
 function readable(_key: string, value: unknown): unknown {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data)

@@ -1,5 +1,5 @@
 /**
- * Reads damaged files of a palace, as a torn disk, another version or an attacker may leave them: pickle, index and queue rows. A parser
+ * Reads damaged files of a palace, as a power cut, another version or an attacker may leave them: pickle, index and queue rows. A parser
  * either reads a file or refuses it with a typed error. It never returns a vector that the file does not have, and never takes long.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -148,8 +148,8 @@ function memoriesMadeBy(method: unknown, result: Record<string, unknown>): numbe
 }
 
 /**
- * Counts the memories that a tool of the `outcome` profile made. Its answers are sentences. Removing a memory archives it, so these inputs
- * delete none.
+ * Counts the memories that a tool of the `outcome` profile made, by the sentence of its answer. None is deleted, because a removal only
+ * archives a memory.
  */
 function memoriesMade(name: unknown, { content }: Record<string, unknown>): number {
   const [{ text = "" } = {}] = (content ?? []) as { text?: string }[];
@@ -177,7 +177,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // An answer has the number of rows only for a split drawer. A drawer with one row keeps one row, or this call splits it.
+      // An answer without a number of rows is about a drawer of one row, which stays one row.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };

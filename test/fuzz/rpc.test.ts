@@ -36,12 +36,12 @@ fuzz("json-rpc", {
     const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed?.id ?? "none"), "latin1");
     const due = answerDue(line);
     if (due === undefined) {
-      // No answer may come, so the next answer must be the next request's.
+      // This line must get no answer, so the next answer must be that of the ping behind it.
       expect(await lane.ask(line, true)).toEqual({ jsonrpc: "2.0", id: "sentinel", result: {} });
       return;
     }
     const answer = await lane.ask(line, false);
-    // Compared as text, because JSON writes both 0 and -0 as 0.
+    // Compares as text, because JSON writes both 0 and -0 as 0.
     const id = JSON.stringify(answer.id);
     // A line that cannot be read may still name its request.
     const text = line.toString("latin1").replaceAll(/\s/g, "").replaceAll('"id":-0', '"id":0');

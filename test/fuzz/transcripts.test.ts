@@ -98,7 +98,7 @@ fuzz<File>("transcript-files", {
     const part = readTranscript(path, { resumeSizeMin: 0 });
     const earlier = typeof part === "string" ? undefined : part.checkpoint;
     writeFileSync(path, bytes);
-    // A checkpoint is stored as JSON.
+    // Writes and parses the checkpoint, because it is stored as JSON.
     const kept = earlier && (JSON.parse(JSON.stringify(earlier)) as typeof earlier);
     const resumed = readTranscript(path, { earlier: kept, resumeSizeMin: 0 });
     if (typeof whole === "string" || typeof resumed === "string") expect(resumed).toBe(whole);

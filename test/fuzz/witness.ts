@@ -25,7 +25,7 @@ export type Witnessed = AsyncDisposable & {
 };
 
 const ASK_EVERY = 500;
-/** Number of inputs after which caches are filled, modules are loaded, and the heap has its size. Each test has more inputs. */
+/** Number of inputs after which caches are filled, modules are loaded, and the heap has reached its size. Each test has more inputs. */
 const WARM_AFTER = 1_500;
 const ANSWER_MAX_MS = 20_000;
 const GROWTH_MAX_MIB = 50;
@@ -40,7 +40,7 @@ export async function startWitnessed(): Promise<Witnessed> {
   const { token } = JSON.parse(added.stdout) as { token: string };
   const client = await palace.client();
   const { instanceId } = client.health;
-  // /ready answers 503 until the palace is open, which does not count as a failure.
+  // Waits until the palace is open. Until then /ready answers 503, which is not a failure.
   await client.callTool("mempalace_list_wings", {});
   let warm: Usage | undefined;
 

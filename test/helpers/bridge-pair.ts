@@ -57,7 +57,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
       await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
       await box[Symbol.asyncDispose]();
       await host[Symbol.asyncDispose]();
-      // Waits for a gate that would end late and start the host's broker again.
+      // Gives a gate that ends late the time to start the host's broker again, which would be a fault.
       await delay(1_500);
       const late = processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"));
       await sshd[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import type { TestPalace } from "./palace.ts";
 const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** `start`: a program that starts Chromium in another place, with Chromium's arguments behind its own. */
+/** `start`: returns a program that starts Chromium in another way and passes its arguments on. */
 export async function openBrowser(start?: (chromium: string) => string): Promise<Browser> {
   const installed = PLACES.find((path) => existsSync(path));
   const executablePath = installed === undefined ? undefined : (start?.(installed) ?? installed);

@@ -1,7 +1,4 @@
-/**
- * Makes a palace served by engine `command` with the small server of test/fixtures, and the requests that tests send to any
- * child.
- */
+/** Makes a palace served by engine `command` with the small server of test/fixtures. Also has the requests that tests send to any child. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStream } from "../../src/wire/client/discover.ts";

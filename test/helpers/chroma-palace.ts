@@ -31,7 +31,7 @@ export class ChromaPalace {
   readonly #prefix: string;
   readonly #database: Database.Database;
 
-  /** `prefix` distinguishes the ids of another palace. */
+  /** `prefix` of the ids, so that two palaces have different ids. */
   constructor(folder: string, prefix = "id-of-") {
     this.#folder = folder;
     this.#prefix = prefix;

@@ -30,7 +30,7 @@ export async function startChroma(): Promise<ChromaServer> {
   // Chooses the port itself, because a port that Docker picks changes with every start of the container.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // Without an init the container's process is Chroma itself. Chroma understands the image's stop signal, and SIGKILL reaches Chroma.
+  // Without an init, Chroma itself is the container's first process, so it gets SIGKILL and the image's stop signal.
   const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
   const started = await new NamedContainer(image, `chroma-${port}`, options).start();
   const container = await containerOf(started.getId());

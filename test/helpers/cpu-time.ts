@@ -1,6 +1,6 @@
 /**
- * Measures work in processor time, for tests that compare two amounts of work. Other processes do not count, except for the caches that
- * they empty.
+ * Measures work in processor time, for tests that compare two amounts of work. Other processes affect this time only by emptying the
+ * processor's caches.
  */
 import { threadCpuUsage } from "node:process";
 
@@ -24,7 +24,7 @@ export function growthOf(work: (size: number) => unknown, size: number): number 
   work(size);
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
-    // One small piece of work is too short to measure.
+    // Small pieces of work are too short to measure one by one.
     const times = size < 1_000 ? 10 : 1;
     const repeated = (count: number, of: number): number =>
       cpuTimeOf(() => Array.from({ length: count }, () => work(of))) / count;

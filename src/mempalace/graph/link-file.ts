@@ -1,7 +1,6 @@
 /**
  * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each file as a whole and under upstream's lock for the
- * file. Records without an id, and values outside the list, stay unchanged. A file that cannot be read is not changed. Runs on the graph
- * thread.
+ * file. Records without an id stay unchanged, and so does a file that cannot be read. Runs on the graph thread.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
@@ -23,7 +22,7 @@ import { damaged, type PalaceError } from "../../base/errors.ts";
 
 const ABSENT = "absent";
 const HALLWAYS_VERSION = 1;
-/** Numbers that Python keeps as floats. */
+/** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
 /**
@@ -62,7 +61,7 @@ export class LinkFile {
     this.#locksDir = locksDir;
   }
 
-  /** Compares file and ledger; undefined if the file is unchanged or no longer used. Errors: STORE_CORRUPT. */
+  /** Compares the file with the ledger. Returns undefined if the file is unchanged or no longer used. Errors: STORE_CORRUPT. */
   look(ledger: LedgerDatabase): Finding | undefined {
     if (this.#isLeft()) return undefined;
     if (this.#accepted !== undefined && this.#signature() === this.#accepted) return undefined;
@@ -150,8 +149,8 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file; 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace, because we
-   * do not create a folder just for a lock.
+   * Takes upstream's lock for the file; MemPalace 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace,
+   * because we do not create a folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
@@ -189,7 +188,7 @@ function idOf(record: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** Makes a value that JSON.stringify writes as this text. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
+/** Makes a value that JSON.stringify writes as `text`. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

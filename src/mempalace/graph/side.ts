@@ -1,6 +1,6 @@
 /**
- * Compares the ledger with upstream's graph files: foreign changes, and rows that wait to be written. One object handles all three files.
- * If one file fails, the others still work. The graph thread uses it.
+ * Compares the ledger with upstream's graph files: finds foreign changes, and sends rows that wait to be written. One object handles all
+ * three files; if one file fails, the others still work. Runs on the graph thread.
  */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -13,7 +13,7 @@ import { selectRows } from "../../memory/ledger/select.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** A second graph file that is only compared and reported. */
+  /** Graph file of a MemPalace with `--palace`, which is only compared and reported. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
@@ -96,7 +96,7 @@ export class GraphSide {
     return selectRows<RoomCount>(this.#ledger, sql);
   }
 
-  /** Counts facts of the second graph file that the ledger lacks. Errors: SQLite's. */
+  /** Counts the facts that the other graph file has and the ledger lacks. Errors: SQLite's. */
   factsElsewhere(): number {
     return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }

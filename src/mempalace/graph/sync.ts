@@ -1,7 +1,7 @@
 /**
  * Synchronises the ledger's graph and upstream's graph files both ways: it first adopts foreign changes into the ledger, then sends the
- * ledger's new rows and removes them from the ledger's list. After a kill at any step it compares or sends again. Its thread starts when
- * there is a file or a row. broker/palace/palace.ts starts it.
+ * ledger's new rows and removes them from the ledger's list. After a kill at any step the next broker compares or sends again. The thread
+ * starts when a graph file or a row of the graph exists. broker/palace/palace.ts starts it.
  */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -39,9 +39,9 @@ type Sent = { rows: (RowName & { seq: number })[] };
 export type GraphSync = {
   /** Wakes the sync. Call it after each commit that changed the graph; it needs little time. */
   wake(): void;
-  /** Resolves when the files have every commit, after SENT_MAX_MS, or at once if the commits cannot be sent now. */
+  /** Resolves when the files have every commit, but at the latest after SENT_MAX_MS; at once if the commits cannot be sent now. */
   sent(): Promise<void>;
-  /** Resolves when the ledger has all foreign writes up to now, or after FRESH_MAX_MS. */
+  /** Resolves when the ledger has all foreign writes up to now, but at the latest after FRESH_MAX_MS. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
   status(): StatusReport["graph"];
@@ -49,7 +49,7 @@ export type GraphSync = {
   stop(): Promise<void>;
 };
 
-/** Interval at which the files are checked without a query. */
+/** Interval at which the files are checked even if no query reads the graph. */
 const LOOK_MS = 2_000;
 /** Time that a commit waits for other commits, so that they are sent together. */
 const GATHER_MS = 25;
@@ -61,11 +61,11 @@ const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
 /** Number of rows adopted in one ledger transaction; agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** Maximum number of rounds in a row, so that the loop also ends if another process writes all the time. */
+/** Maximum number of rounds in one run. One round adopts and sends; another process that writes all the time causes round after round. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
-/** Resolves after the first check of the files, or after ten seconds. Errors: none; the status reports them. */
+/** Resolves after the first check of the files, or after ten seconds. Never rejects; the status reports a failed check. */
 export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSync> {
   const sync = new Sync(options);
   await within(sync.run(), OPEN_MAX_MS);
@@ -103,7 +103,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // Starts the thread while this commit waits for others. If that fails, `run` reports it.
+    // Starts the thread while this commit waits for further commits. If that fails, `run` reports it.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -111,9 +111,9 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends all commits without waiting for more. A file that failed waits for the next try. */
+  /** Sends all commits without waiting for more. After a failure, the commits wait for the next try. */
   async sendNow(): Promise<void> {
-    // Lets the commit's own call of `wake` run first.
+    // Waits until the commit has called `wake`, so that the timer of that call is cleared, too.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -199,7 +199,7 @@ class Sync {
     return next;
   }
 
-  /** Returns false for a palace without a graph, which needs no thread. */
+  /** Returns false if neither a graph file nor a row of the graph exists. Such a palace needs no thread. */
   #isNeeded(): boolean {
     if (this.#thread.isStarted()) return true;
     const { graphFile, otherGraphFile, tunnelsFile, hallwaysFile } = this.#options.paths;
@@ -232,7 +232,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts facts that a MemPalace with `--palace` keeps in another place, if one side may have changed. */
+  /** Counts the facts in the separate graph file of a MemPalace with `--palace`, if that file or our number of facts changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {
@@ -242,7 +242,7 @@ class Sync {
     const theirs = file === "" ? "" : sign(file);
     const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
     if (seen === this.#elsewhere.seen) return;
-    // A file that is not a graph has no facts, and the palace does not need the file.
+    // A file that is not a graph counts as a file without facts. The broker does not use this file, so an error would not help.
     const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
     this.#elsewhere = { seen, facts };
   }

@@ -1,6 +1,6 @@
 /**
- * Upstream's hybrid logical clock (RFC 004): milliseconds, a counter within one millisecond, and the copy's name, as text that sorts by
- * time. A new stamp is later than every known stamp, even if the wall clock is set back.
+ * Upstream's hybrid logical clock (RFC 004): a stamp is milliseconds, a counter within one millisecond, and the copy's name, as text that
+ * sorts by time. A new stamp is later than every known stamp, even if the wall clock is set back.
  */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;

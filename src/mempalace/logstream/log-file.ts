@@ -51,7 +51,7 @@ export class LogFile {
         "put the folder back (it was moved or deleted), then run `palace restart`",
       );
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    // Creates the file with a private mode, which SQLite then also gives to its log.
+    // Creates the file with mode 0600, which SQLite then also gives to the file's write-ahead log.
     if (inode === undefined) closeSync(openSync(this.file, "a", 0o600));
     const database = new Database(this.file, { timeout: BUSY_TIMEOUT_MS });
     try {
@@ -92,7 +92,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the write-ahead log was deleted. Returns false if another file has replaced this one; the next use opens that file. */
+  /** Returns true if the write-ahead log was deleted. Returns false if another database has replaced this one; the next use opens it. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();

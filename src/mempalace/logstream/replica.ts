@@ -1,4 +1,4 @@
-/** Reads the name of this copy from MemPalace's `replica.json`. The first use creates the name; it never changes. */
+/** Reads the name of this copy of the palace from MemPalace's `replica.json`. The first use creates the name; it never changes. */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { damaged } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Returns this palace's replica id. Errors: STORE_CORRUPT for an invalid file, because with a new id, events would be numbered from 1. */
+/** Returns this palace's replica id. Errors: STORE_CORRUPT for an invalid file, because a new id would number events from 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);

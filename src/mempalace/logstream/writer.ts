@@ -1,5 +1,5 @@
 /**
- * Writes to the log: a group of calls in one SQLite transaction, together with their idempotency keys. So a call that is repeated after a
+ * Writes a group of calls to the log in one SQLite transaction, together with their idempotency keys. So a call that is repeated after a
  * crash gets its first result. Runs on the log's thread.
  */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
@@ -119,7 +119,7 @@ export class LogWriter {
   }
 }
 
-/** Replaces the events in an answer. With a key only their ids are stored, because events never change. */
+/** Applies `change` to the event in an answer. Stored answers have only the event's ids, because events never change. */
 function withEvents(answer: unknown, change: (event: Pick<StreamEvent, "id" | "artifact_ids">) => unknown): unknown {
   if (!isRecord(answer)) return answer;
   const entries = Object.entries(answer).map(([key, value]) => [

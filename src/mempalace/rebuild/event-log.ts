@@ -1,6 +1,6 @@
 /**
  * Copies agents' events and artifacts for an export: the state of logstream.sqlite3 at one moment, while other processes continue to write.
- * Events keep the name of their first palace. The export gets its own name at its first use.
+ * Events keep the name of the palace that first had them. The exported palace gets its own name at its first use.
  */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";

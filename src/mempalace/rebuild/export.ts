@@ -33,12 +33,12 @@ export type ExportInput = {
   palaceDir: string;
   /** Name of the drawers' collection. */
   collection: string;
-  /** The memory's own home. No export may be written there. */
+  /** Home folder of the memory in use. No export may be written there. */
   home: string;
   /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;
   dir: string;
-  /** A `chroma` executable. Undefined: the first one that works. Null: write the files without Chroma. */
+  /** A `chroma` executable. If undefined, the first one that works; if null, the files are written without Chroma. */
   chroma: string | undefined | null;
   /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
   lastRow: number;
@@ -201,7 +201,7 @@ async function chromaFor(
     return { server: await startChromaServer(draft, chroma, look) };
   } catch (error) {
     if (chroma !== undefined || !(error instanceof PalaceError) || error.code !== "STORE_UNAVAILABLE") throw error;
-    // A server that started but did not answer may have begun a palace.
+    // Removes the files of a server that started but did not answer.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
     return { server: undefined, why: error.message };

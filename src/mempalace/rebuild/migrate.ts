@@ -1,6 +1,6 @@
 /**
- * Tests whether the public palace is usable as it is: its tables fit this version of Chroma, and a row can be written, read and deleted. It
- * rolls this transaction back. Runs on a thread (rebuild-thread.ts).
+ * Tests whether the public palace is usable as it is: its tables fit this version of Chroma, and a row can be written, read and deleted in
+ * a transaction, which is then rolled back. Runs on a thread (rebuild-thread.ts).
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";

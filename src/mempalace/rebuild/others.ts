@@ -13,7 +13,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Reads the other collections. Returns none if the palace cannot be read; its file can then only be kept as it is. */
+/** Reads the other collections. If the palace cannot be read, returns none, and `why` has the reason. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

@@ -22,7 +22,7 @@ export type RepairInput = {
   /** Name of the drawers' collection. */
   collection: string;
   tag: string;
-  /** Id of the drawers' collection. The id stays the same, so that the palace remains the same target. */
+  /** Id of the drawers' collection. The rebuilt collection keeps this id, so that the outbox takes it for the same palace. */
   collectionId: string | undefined;
   /** Part of the name of the old palace's folder: before-WHY-TIME. */
   why: string;
@@ -63,7 +63,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // The first record creates a palace. A palace without rows is created here.
+        // The first record creates the palace's files. If no row exists, they are created here.
         writer.create();
       } finally {
         writer.close();

@@ -39,7 +39,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // An earlier run was killed before its rename, so this folder is only a second name of the palace in use.
+    // An earlier run was killed before its rename, so this folder has only hard links to the palace in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }

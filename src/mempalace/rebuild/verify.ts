@@ -70,8 +70,8 @@ export async function verifyCollection(
 }
 
 /**
- * Replaces a fraction that is nearly equal to the written one. Chroma's server parses fractions inexactly, and 9 % of today's times become
- * the next double (1.5.9, serde_json without `float_roundtrip`).
+ * Replaces a fraction that is nearly equal to the written one. Chroma's server parses fractions inexactly, and 9 % of today's Unix times
+ * become the next double (1.5.9, serde_json without `float_roundtrip`).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

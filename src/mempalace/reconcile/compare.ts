@@ -1,6 +1,6 @@
 /**
- * Compares the public palace with the ledger, row by row: foreign rows, and our rows that are missing or differ. It compares states and
- * assumes no history, so its result is right after any crash. Runs on a thread.
+ * Compares the public palace with the ledger, row by row. Finds foreign rows, and our rows that are missing or differ. It compares states
+ * and assumes no history, so its result is right after any crash. Runs on a thread.
  *
  * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. A drawer must be in the palace from
  * the moment its entry leaves the outbox until the outbox lists its removal.
@@ -44,7 +44,7 @@ export type Comparison = {
   missing: string[];
   /** Number of rows of our collection without a vector in its index. */
   unindexed: number;
-  /** True if the ledger should adopt anything. */
+  /** True if the palace has rows or changes that the ledger should adopt. */
   isForeign: boolean;
   /** Number of rows of the adopted collection. */
   rows: number;
@@ -130,7 +130,7 @@ function compareCollection(
     after = page.at(-1)?.row ?? after;
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
-    // Asks the palace again, because a drawer that was deleted and removed between the two reads is not foreign.
+    // Asks the palace again: a drawer that left the ledger and the palace between the two reads is not foreign.
     const still = presentIds(
       palace,
       collection,
@@ -140,7 +140,7 @@ function compareCollection(
       if (!still.has(id)) continue;
       foreign += 1;
       if (seq > sinceSeq) result.recent += 1;
-      // SQLite's CURRENT_TIMESTAMP is UTC without a zone.
+      // Adds the zone, because SQLite's CURRENT_TIMESTAMP is UTC without a zone.
       result.newestAtMs = Math.max(result.newestAtMs ?? 0, Date.parse(`${createdAt.replace(" ", "T")}Z`) || 0);
     }
     if (collection.id === ours) result.changed += countChanged(page, known, palace, ledger);

@@ -20,7 +20,7 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** Driver of the palace's first collection. Its counts cover all collections of the palace, because one write runs at a time. */
+  /** Driver of the palace's first collection. Its counts are those of all collections together; only one write runs at a time. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();

@@ -1,6 +1,6 @@
 /**
- * Types for the position of palace and driver at one look, and for the part of the position that the ledger keeps between brokers. Also
- * computes the time of the next look. reconciler.ts uses it.
+ * Types for one look at the palace: the position of palace and driver (`Mark`), and what the ledger keeps of a look for the next broker
+ * (`Seen`). Also computes the pause between comparisons. reconciler.ts uses this file.
  */
 import { statSync } from "node:fs";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -37,16 +37,16 @@ export type Mark = Readonly<{
   closets: string | undefined;
   sent: SentCounts;
 }>;
-/** The part that the ledger keeps between brokers. */
+/** Position and findings that the ledger keeps from one broker to the next. */
 export type Seen = {
   ours: string;
   head: number;
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Adopted collection. Ledgers of older versions do not have it, nor `agreedHead` (the palace's number when both sides last agreed). */
+  /** Id of the adopted collection. Older ledgers lack it and `agreedHead` (the palace's number when both sides last agreed). */
   adopt?: string;
-  /** The adopted collection of the closets; absent in ledgers from before closets were adopted. */
+  /** Id of the closets' adopted collection; absent in ledgers from before closets were adopted. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
@@ -67,7 +67,7 @@ export function pauseAfter(tookMs: number): number {
   return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
 }
 
-/** Returns true if the comparison found anything to adopt. */
+/** Returns true if the comparison found rows or changes that the ledger should adopt. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }

@@ -42,7 +42,7 @@ export function lookAt(
   } catch (error) {
     // Another process is committing; the next look will succeed.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-    // A reader would create files beside this palace. The driver creates them when it opens the palace.
+    // The read was refused, because it would create SQLite's files beside the palace. The driver creates them when it opens it.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
     return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
   }

@@ -40,7 +40,7 @@ export type WatchOptions = {
   isLocked?: () => boolean;
   /** Adopts foreign rows; undefined if they are only counted. */
   adopter?: Adopter | undefined;
-  /** Called when palace and ledger agree or cannot be compared, so that work continues. Must not throw. */
+  /** Called when palace and ledger agree or cannot be compared, so that the outboxes continue. Must not throw. */
   onSettled?: () => void;
   /** Guesses who wrote foreign rows. `recent`: true if some of the rows were written while this broker ran. */
   guess: (recent: boolean) => string;
@@ -62,7 +62,7 @@ export type Watch = {
 };
 
 const LOOK_MS = 2_000;
-/** Number of comparisons after something was sent again. */
+/** Number of comparisons after rows were sent again, to check that they arrived. */
 const AGAIN = 2;
 /** Number of comparisons after foreign writes: Chroma first numbers records and later makes them readable. */
 const LATE = 3;
@@ -97,14 +97,14 @@ class Watcher {
   readonly #options: Required<WatchOptions>;
   report: ForeignWritersReport = { ...NOTHING, state: "looking", detail: "" };
   adoption: AdoptionReport = NOT_ADOPTED;
-  /** The palace's number when both sides were last equal. Higher numbers that are not ours are foreign. */
+  /** The palace's sequence number when palace and ledger were last equal. Later writes that are not ours are foreign. */
   #agreedHead: number | undefined;
   /** True if a foreign writer wrote while this broker ran and its rows were adopted. */
   #hasForeignWriter = false;
-  /** True while rows still have to be adopted. The numbers may then agree although the sides differ. */
+  /** True while rows still have to be adopted. The numbers may then agree although palace and ledger differ. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's number when this broker first looked while no other program had the palace's lock. */
+  /** The palace's sequence number when this broker first looked while no other program had the palace's lock. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -219,10 +219,10 @@ class Watcher {
     // A broker of an older version has never adopted the palace, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // The finding about the vectors is valid while the palace's rows are unchanged.
+    // Restores the last report of a verified adoption, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Compares again if more rows lack vectors than before, because Chroma may have been restarted, too.
+    // Compares again if more rows lack vectors than after all rows were last sent: sending them to a restarted Chroma may help.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -306,8 +306,8 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay listed and are
-    // recognised as ours.
+    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay in the outbox, so
+    // that the adopter recognises them as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -328,7 +328,7 @@ class Watcher {
     }
   }
 
-  /** Sends lost closets again. If the index still lacks vectors after that, they are not sent again. */
+  /** Sends lost closets again; sends all closets again if the index lacks more of their vectors than at the last comparison. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -338,7 +338,7 @@ class Watcher {
     await this.#options.resendClosets(isWorthAll ? "all" : missing);
   }
 
-  /** Records that every row of the palace is in the ledger and is equal there. */
+  /** Records that the ledger has every row of the palace, with the same content. */
   #agree(mark: Mark, { rows, inexact }: Comparison): void {
     const { adopter, log } = this.#options;
     this.#agreedHead = mark.head;
@@ -377,7 +377,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true without a driver, or if it has the palace open. Only then the position is stored, and deletions count as recent. */
+  /** Returns true if the driver has the palace open, or without a driver. The position is stored only then. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

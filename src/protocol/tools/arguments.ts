@@ -16,7 +16,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  // Newer Roampal clients send more parameters, and its tools report missing parameters in their own text.
+  // Newer Roampal clients send more parameters, and Roampal's tools report missing ones in their own words.
   const isLenient = surface === "outcome";
   const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
   if (unknown.length > 0 && !isLenient) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
@@ -43,7 +43,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
 /** Converts like Python's int() and float(): "5" and 5.0 become 5, true becomes 1, null and "x" are refused. */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
-  // JSON has no infinity, but 1e999 parses to it.
+  // Refuses infinity: JSON has none, but 1e999 parses to it.
   if (typeof value === "number" && !Number.isFinite(value)) return undefined;
   if (typeof value === "number") return type === "integer" ? Math.trunc(value) : value;
   if (typeof value !== "string" || value.trim() === "") return undefined;

@@ -1,4 +1,4 @@
-/** Rows of the tool table: search, drawers and diaries. */
+/** Rows of the tool table for search, drawers and diaries. */
 import { ANNOUNCED, BROKER, integer, number, oneOf, page, ROOM, text, texts, tool, WING, WRITE } from "./row.ts";
 
 const IDS = texts("Ids of drawers, 500 at most");

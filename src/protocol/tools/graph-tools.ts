@@ -1,4 +1,4 @@
-/** Rows of the tool table: facts, and links between rooms and between entities. */
+/** Rows of the tool table for facts, and for links between rooms and between entities. */
 import { ANNOUNCED, integer, page, READ, ROOM, text, tool, WING, WRITE } from "./row.ts";
 
 export const GRAPH_TOOLS = {

@@ -1,4 +1,4 @@
-/** Rows of the tool table: the coordination log, in which agents of one palace give each other tasks. */
+/** Rows of the tool table for the coordination log, in which agents of one palace give each other tasks. */
 import { BROKER, BROKER_WAIT, integer, LOG_READ, LOG_WRITE, type PropertySchema, text, texts, tool } from "./row.ts";
 
 const METADATA: PropertySchema = { type: "object", description: "More fields, stored unchanged, 64 KiB at most" };

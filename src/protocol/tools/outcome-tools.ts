@@ -1,5 +1,5 @@
 /**
- * Rows of the tool table: memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). The tools' names have no
+ * Rows of the tool table for memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). The tools' names have no
  * prefix. The profile `outcome` lists only these tools.
  */
 import { integer, number, oneOf, type PropertySchema, READ, text, texts, tool, WRITE } from "./row.ts";

@@ -27,7 +27,7 @@ const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
   ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
-/** Returns the tools of a profile. `revision` undefined: the oldest revision. */
+/** Returns the tools of a profile. Without `revision`, they have the fields of the oldest revision. */
 export function toolsOf(profile: ToolProfile, revision: McpVersion = "2024-11-05"): readonly ListedTool[] {
   if (revision === "2024-11-05") return BY_PROFILE[profile];
   return BY_PROFILE[profile].map((tool) => announced(tool, revision));

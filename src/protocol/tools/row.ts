@@ -55,7 +55,7 @@ const USUAL = {
   isAnnounced: false,
   timeoutMs: REQUEST_TIMEOUT_MS,
 } as const;
-/** Usual columns of a row that reads; a row states its exceptions. */
+/** Columns of a tool that only reads. Such a row may override some of them. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;

@@ -53,7 +53,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const { host: container, dockerOptions = [] } = this.#settings;
     const { options, command } = GATES[this.#gate];
     const gate = [...dockerOptions, "exec", "--interactive", ...options, container, ...command];
-    // A Ctrl-C in the terminal must reach only our process, which decides about the channel.
+    // Detached, because a Ctrl-C in the terminal must reach only our process, which decides about the channel.
     const child = spawn("docker", gate, { stdio: "pipe", detached: true });
     this.#children.add(child);
     let said = "";

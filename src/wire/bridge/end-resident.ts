@@ -9,8 +9,8 @@ const END_MAX_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Returns when no resident runs. The pid in the lock file is valid while the lock is held, because its holder wrote it. Does not connect to
- * the socket, because each connection makes the host start a process.
+ * Ends the resident, and returns when none runs. The pid in the lock file is valid while the lock is held, because its holder wrote it.
+ * Does not connect to the socket, because each connection makes the host start a process.
  */
 export async function endBridge(paths: BridgePaths): Promise<void> {
   let asked = 0;

@@ -22,7 +22,7 @@ export type GateOptions = {
   stdout: NodeJS.WritableStream;
 };
 
-/** Resolves when either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
+/** Passes bytes to the gate socket until either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== GATE_COMMAND) throw denied("this key opens the palace and nothing else", "");
   await passThrough({ config, stdin, stdout }, () => gateSocket(config));
@@ -50,7 +50,7 @@ async function passThrough({ config, stdin, stdout }: GateOptions, socketPath: (
   await pipeBoth(socket, waiting, stdout);
 }
 
-/** Returns the running broker's gate socket. A broker may have another runtime folder, with its sockets in it. */
+/** Returns the running broker's gate socket. The broker may use another runtime folder than this process. */
 export function gateSocket({ paths }: Config): string {
   return readBrokerFile(paths.brokerFile)?.gate ?? paths.gatePath;
 }

@@ -1,6 +1,6 @@
 /**
- * Connects one process to a broker in a container with the owner's rights: a socket, with an owner's gate in the container for each
- * connection. The socket exists only while that process lives. Agents use the resident's socket and cannot find the owner's socket.
+ * Connects one process to a broker in a container with the owner's rights. Makes a socket, and starts an owner's gate in the container for
+ * each connection. The socket exists only while that process lives. Agents use the resident's socket and cannot find the owner's socket.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

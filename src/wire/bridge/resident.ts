@@ -66,7 +66,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   server = await serveChannels(socketPath, open, () => (idleSinceMs = performance.now()));
   say({});
   await ending(() => server.locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
-  // Writes the state before it removes the socket: a client that finds no socket starts the next resident.
+  // Writes the state first: when the socket is removed, a client may start the next resident, which also writes the state.
   say({ state: "ended", why: "" });
   server.close();
   connection.close();

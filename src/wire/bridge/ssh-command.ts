@@ -47,7 +47,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   async channel(): Promise<Duplex> {
     const isHung = this.#alone === undefined && (await this.#isSharedHung());
     try {
-      // Another channel may have connected meanwhile.
+      // Uses the forwarding that another channel may have started meanwhile.
       if (!isHung || this.#alone !== undefined) return await dial(this.#at);
     } catch {
       // The forwarding has not started, or has ended.

@@ -156,7 +156,7 @@ export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
   if (isErrorCode(wire.code)) {
     const hint = wire.hint ?? "";
-    // Removes the hint from the message, which repeats it at its end for agents (rpc-error.ts).
+    // Removes the hint from the end of the message, where it is repeated for agents (rpc-error.ts).
     const said = hint !== "" && message.endsWith(`; ${hint}`) ? message.slice(0, -hint.length - 2) : message;
     return new PalaceError(wire.code, said, hint, options);
   }

@@ -141,7 +141,7 @@ export class Connection {
 
   #onFrame(socket: Socket, bytes: Buffer): void {
     const message = toMessage(bytes);
-    // The other side is not a broker, or has lost its place in the stream: a new connection may be better.
+    // The other side is not a broker, or its stream is damaged: a new connection may help.
     if (message === undefined) return void socket.destroy();
     if (!this.#keepAlive.isPong(message.id ?? undefined)) this.#owner.onMessage(message, bytes);
   }

@@ -90,7 +90,7 @@ function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
-  // A TCP door needs a token. Without a token, its refusal would hide a UNIX socket that is about to appear.
+  // Without a token, leaves out TCP doors: their refusal would hide a UNIX socket that is about to appear.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
@@ -198,7 +198,7 @@ export async function assertSockets(config: Config): Promise<void> {
   }
 }
 
-/** Imports lazily, because hardly any client runs in a sandbox. */
+/** Adds the sandbox's hint to the error. Imports lazily, because hardly any client runs in a sandbox. */
 async function namedSandbox(config: Config, error: PalaceError): Promise<PalaceError> {
   return (await import("./sandbox.ts")).namedSandbox(config, error);
 }

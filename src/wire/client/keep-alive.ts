@@ -1,6 +1,6 @@
 /**
- * Distinguishes a busy broker from an unreachable one: a network that drops packets does not end a connection. While the link waits for
- * answers and no byte arrives, it pings the broker; without a reply it drops the connection.
+ * Detects a broker that cannot be reached: a network that drops packets does not end a connection. While the link waits for answers and no
+ * byte arrives, it pings the broker. A busy broker replies; without a reply the link drops the connection.
  */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";

@@ -21,7 +21,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
     const { success, reason, drawer_id: id } = parseRecord(content?.[0]?.text ?? "");
-    // If the palace already had the text, its id may come from another program.
+    // Learns nothing if the palace already had the text, because the id may then come from another program.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
     if (recipe === undefined || recipe === readIdRecipe(paths)) return;

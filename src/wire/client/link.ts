@@ -55,7 +55,7 @@ export type LinkOptions = {
   clock?: Clock;
 };
 
-/** Functions that reach a broker. `open`: undefined if none runs. `ensure`: returns when one runs. Errors: as openStream, ensureBroker. */
+/** Functions that reach a broker. `open` returns undefined if none runs; `ensure` waits for one. Errors: as openStream, ensureBroker. */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
@@ -176,7 +176,7 @@ export class Link {
     this.#presence = nextPresence(this.#presence, sighting);
   }
 
-  /** Looks for a broker. If the network drops every packet, the agent gets an answer and the search continues. */
+  /** Looks for a broker. If the network drops every packet, the agent gets an answer without a broker, and the search continues. */
   #await(): void {
     if (this.#spools && this.#calls.size > 0)
       this.#outageTimer ??= this.#clock.after(OUTAGE_TIMEOUT_MS, () => this.#onSilence());
@@ -206,7 +206,7 @@ export class Link {
     return open();
   }
 
-  /** Delivers the spool before requests of this link. */
+  /** Delivers the spooled writes before the requests of this link. */
   async #prepare(): Promise<void> {
     this.#saw("connected");
     if (this.#hasSpooled()) await this.#deliver();

@@ -1,5 +1,5 @@
 /**
- * Rules of the memory that apply without a palace. A client may not import the memory, so the executable passes them in
+ * Rules of the wing `memory` that apply without a palace. A client may not import this wing, so the executable passes the rules in
  * (`broker/tools/offline.ts`).
  */
 

@@ -114,7 +114,7 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
   return refusalIn(parseMessage(text)) ?? (isRefusedResult(response.result) ? { why: text || REFUSED } : undefined);
 }
 
-/** Returns true if a tool refused the whole write. A protocol error may be about the answer of a write that was done. */
+/** Returns true if a tool refused the whole write. After a protocol error the write may have been done all the same. */
 function isUndone(response: RpcResponse): boolean {
   return "result" in response && isRefusedResult(response.result);
 }

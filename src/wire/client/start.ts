@@ -1,6 +1,6 @@
 /**
- * Starts the broker's process, once at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen would
- * exit at the broker's own lock. The start lock proves nothing.
+ * Starts the broker's process, one start at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen
+ * would exit at the broker's own lock. The start lock proves nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -57,7 +57,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
   const running = await findBroker(config);
   if (running !== undefined) return { ...running, started: false };
-  // A broker started inside a sandbox would fail in the same way, but only after the whole time for a start.
+  // A broker started inside a sandbox could not open sockets either, but would fail only after the whole time for a start.
   if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;
@@ -149,7 +149,7 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
 /** Returns true if this process started a broker, false if it waits for another start. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // The last owner of the mark may have started a broker meanwhile; the next search reports that broker's problems.
+  // Looks again, because the last owner of the mark may have started a broker. An error counts as a broker; the next search reports it.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,
@@ -226,7 +226,7 @@ function spawnDetached(config: Config, name: string, args: readonly string[]): C
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();
-  // The new process outlives the trace of the command that starts it.
+  // Leaves out the trace of the command that starts the process, because the process outlives this trace.
   const { TRACEPARENT: _, ...env } = handedOn;
   const argv = [file, ...args, ...palace];
   const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });

@@ -6,7 +6,7 @@ export const REPEAT_TIMEOUT_MS = 60_000;
 export const BUSY_TIMEOUT_MS = 45_000;
 /** Time to wait for a remote broker that answered a moment ago: it restarts, or the connection is broken. */
 export const RESTART_TIMEOUT_MS = 10_000;
-/** Replaces RESTART_TIMEOUT_MS for a link with a spool: an agent learns within a second that no broker answers. */
+/** Replaces RESTART_TIMEOUT_MS for a link with a spool, so that an agent learns within a second that no broker answers. */
 export const OUTAGE_TIMEOUT_MS = 700;
 /** Time to wait for a broker that this machine is starting; it answers far sooner. */
 export const STARTING_TIMEOUT_MS = 10_000;

@@ -14,7 +14,7 @@ export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Bu
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
-/** Cuts a byte stream into lines, however it is chunked. Memory: one line of at most `sizeMaxBytes`. */
+/** Cuts a byte stream into lines, however it is chunked. Holds at most one line of `sizeMaxBytes` in memory. */
 export class FrameSplitter {
   readonly #sizeMax: number;
   readonly #returnedAt: number;

@@ -22,7 +22,7 @@ export const CHAT_KINDS = {
 type ChatKind = keyof typeof CHAT_KINDS;
 /** A `point` opens a new matter; a `note` is said inside a follow-up. */
 type Said = { key: string; topic: string; says: string };
-/** `terms`: pieces of the point that a turn is about. Follow-ups and answers are full of them. */
+/** `terms`: word pairs of the point that a turn is about. Follow-ups and answers repeat them often. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;

@@ -64,7 +64,7 @@ export function keptPalace(
   });
 }
 
-/** Sockets cannot be copied. */
+/** Returns false for sockets, which cannot be copied. */
 function isKept(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() === true || stats?.isDirectory() === true;

@@ -1,4 +1,4 @@
-/** Lists the variants of our search that can be measured, each as settings of a palace. */
+/** Lists the legs of the bench: the variants of our search that can be measured, each as settings of a palace. */
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 

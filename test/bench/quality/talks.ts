@@ -24,7 +24,7 @@ type Topic = { name: string; terms: string[]; asks: string[] };
 type Plan = { id: string; topics: Topic[]; facts: Fact[] };
 
 export type Exchange = { at: string; user: string; assistant: string };
-/** `gold`: the times of the exchanges that answer, in their order. */
+/** `gold`: the times of the exchanges that answer the question, in their order. */
 export type TalkQuestion = { kind: string; question: string; gold: string[] };
 export type Talk = { id: string; sessions: Exchange[][]; questions: TalkQuestion[] };
 
@@ -50,7 +50,7 @@ const ASIDES = [
   "I am not sure about the {A} yet.",
 ];
 /**
- * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because answers are full of words that questions have.
+ * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because real answers also repeat words of questions.
  */
 const ADVICE = [
   "Start with the {A}: write down what you expect from it, then compare that with the {B}. Most people underestimate how strongly the two depend on each other.",

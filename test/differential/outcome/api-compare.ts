@@ -82,7 +82,7 @@ function masked(value: unknown, key = ""): unknown {
   }
   if (Array.isArray(value)) {
     const list = value.map((one) => masked(one));
-    // Memories made in the same moment may come in any order.
+    // Sorts memories by their words, because memories made in the same moment may come in any order.
     return key === "results" ? list.toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1)) : list;
   }
   if (!isRecord(value)) return value;

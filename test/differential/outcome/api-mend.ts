@@ -51,7 +51,7 @@ function mapLists(told: unknown, change: (memories: Row[]) => unknown): unknown 
   return { ...(told as Row), body: { ...body, ...Object.fromEntries(changed) } };
 }
 
-/** Keeps the memories that both answers show for a question, in any order, and the keys that both have. */
+/** Keeps the memories that both answers show for a question, in any order, and of each memory the keys that both have. */
 export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unknown, unknown] | undefined {
   const isAsked = isPath(step, "hooks/get-context") || (isPath(step, "search") && given(step)["query"] !== undefined);
   const [a, b] = [bodyOf(theirs), bodyOf(ours)];

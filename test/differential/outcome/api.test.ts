@@ -41,7 +41,7 @@ async function agrees(version: RoampalVersion): Promise<void> {
     return found === undefined ? [] : [{ at, step, ...found }];
   });
   expect(findings.slice(0, SHOWN), `${findings.length} of ${steps.length} steps differ`).toEqual([]);
-  // Each server ranks by its own rule. Most of the time both choose the same memories.
+  // Requires that both choose the same memories most of the time. Each server ranks by its own rule.
   const shared = steps.reduce((sum, step, at) => sum + sharedCount(theirs[at], told[at], step), 0);
   expect(shared).toBeGreaterThan(SHARED_MIN);
   const known = API_DIFFERENCES.filter(({ versions }) => versions.includes(version)).map(({ name }) => name);

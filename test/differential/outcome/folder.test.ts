@@ -118,7 +118,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(opened.faults).toEqual([]);
         expect(withoutVectors(opened.held)).toEqual(withoutVectors(held));
         expect(opened.graphs).toEqual(life.graphs);
-        // The newest version computes the embeddings of the memories again.
+        // 0.3.6.1 keeps the zero vectors of the folder. The newest version computes the embeddings again.
         expect(Object.values(opened.held).every(({ isZero }) => isZero)).toBe(version === "0.3.6.1");
 
         const moved = Object.keys(held).find((id) => id.startsWith("history_") && id !== life.made[1]) ?? "";

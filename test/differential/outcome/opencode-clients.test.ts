@@ -120,7 +120,7 @@ function openPlugin(version: RoampalVersion, palace: Behind, judge: string): Ope
     });
     const before = taken;
     await event("session.idle", { sessionID });
-    // The later version sends the turn some time after the session is idle.
+    // Polls, because the later version sends the turn some time after the session is idle.
     await expect.poll(() => run("none", {}, {}).then(() => taken), POLL).toBeGreaterThan(before);
     return system.join("\n");
   };

@@ -1,7 +1,7 @@
 /**
  * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
- * of talk, acronyms, ages, routes, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other cases. Every accepted
- * difference is an entry below, and the run must meet each entry.
+ * of talk, acronyms, ages, a concept's outcomes by collection, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other
+ * cases. Every accepted difference is an entry below, and the run must meet each entry.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -91,7 +91,7 @@ function cases(): Cases {
     Array.from({ length: below(most) }, () => [pick(texts), of(), outcome()]);
   return {
     texts: Array.from({ length: CASES }, () => some(WORDS, 14)),
-    // Each age is half a minute away from an age at which the wording changes.
+    // Each age is half a minute away from an age at which the wording changes, so a slow run gets the same wording.
     ages: Array.from(
       { length: CASES },
       (_, at) => 30 + pick([60 * (at % 100), HOUR * (at % 60), DAY * (at % 40), DAY * at * 2]),
