@@ -17,7 +17,7 @@ const LISTS = [
 /** Namespace of process ids, because an id has a meaning only within one namespace. */
 const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
 
-/** `what` is in lower case and unique within the process. */
+/** Returns a name for a thing in Docker. `what` is in lower case and unique within the process. */
 export function dockerName(what: string): string {
   return [PREFIX, namespace, process.pid, startOf(process.pid), what].join("-");
 }

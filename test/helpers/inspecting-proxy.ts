@@ -25,9 +25,9 @@ export type InspectingProxy = AsyncDisposable & {
 };
 
 export type InspectingProxyOptions = {
-  /** Empty folder for its keys. */
+  /** Empty folder in which the proxy writes its keys. */
   folder: string;
-  /** Path of a socket, or an address of this machine. */
+  /** Place at which the proxy listens: the path of a socket, or an address of this machine. */
   listen: { path: string } | { host: string };
   allows: (host: string) => boolean;
 };

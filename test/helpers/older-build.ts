@@ -12,7 +12,7 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OLDER_SCHEMA = 6;
 
 export type OlderBuild = {
-  /** File of the broker, for Node. */
+  /** Path of the broker's program, which Node runs. */
   broker: string;
   /** Starts an agent's session, as before the upgrade. */
   shim(): Promise<StdioMcp>;

@@ -16,7 +16,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** The real model, if the shared folder is beside the checkout. */
+/** Folder of the real model, which exists if the folder `shared` is beside the checkout. */
 const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
 export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
 
@@ -32,13 +32,13 @@ export type TestPalace = AsyncDisposable & {
   /** `cwd`: the folder in which the agent works. */
   shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
-  /** Returns the file of an executable, as the other methods start it. */
+  /** Returns the file of an executable that the other methods start. */
   executable(bin: string): string;
   /** Runs an executable of src/bin to its end. */
   run(
     bin: string,
     args: string[],
-    /** `isOpen`: its stdin stays open after the input. `cwd`: the folder in which it runs. */
+    /** `isOpen`: the executable's stdin stays open after the input. `cwd`: the folder in which the executable runs. */
     options?: { env?: Env; input?: string | Uint8Array; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
@@ -53,12 +53,12 @@ export type TestPalaceOptions = {
   within?: readonly string[];
 };
 
-/** Uses no model unless `env` names one, and never downloads one. */
+/** Makes a test palace. It uses no model unless `env` names one, and never downloads a model. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // The test's own process looks paths up with this environment, too.
+    // The same temporary folder as in the test's process, which computes the palace's paths with this environment.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",

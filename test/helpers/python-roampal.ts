@@ -1,6 +1,6 @@
 /**
- * Runs the real Roampal from the package index, kept in the CI cache. Its rules need none of its models. The package, and the packages of
- * its two servers, are installed beside the real MemPalace's Python, which has Chroma.
+ * Runs the real Roampal from the package index, kept in the CI cache. The tested rules of Roampal need none of its models. The package, and
+ * the packages of its two servers, are installed beside the real MemPalace's Python, which has Chroma.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -36,7 +36,7 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** Without `reranker` or `embedder` the palace has none. `clock` limits the wait for vectors. */
+/** Makes the palace. It has a reranker or an embedder only if one is given. `clock` limits the wait for vectors. */
 export async function createSearchPalace(
   reranker?: Reranker,
   embedder?: Embedder,

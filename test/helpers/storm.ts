@@ -25,10 +25,10 @@ export type StormOptions = {
   onRound?: (round: number) => Promise<void>;
 };
 
-/** `changes` counts acknowledged updates. */
+/** Ids of the drawers that must exist, and of the deleted drawers. `changes`: number of acknowledged updates. */
 export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
-/** Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
+/** Runs the storm. Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
   const { env, rounds, random, onRound, wing = "storm" } = options;
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));

@@ -63,7 +63,7 @@ test("the picture in src/README.md has each folder once, above everything that i
   expect(upwards).toEqual([]);
 });
 
-test("this test finds the imports of every file of src that has some", () => {
+test("the search for imports finds one in every file of src that has a line with `import` at its start", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
   expect(seen.length).toBeGreaterThan(200);

@@ -8,7 +8,7 @@ import { reachedFrom, ROOT, sourceFiles } from "./source-files.ts";
 const missing = existsSync(join(ROOT, "dist/bin/palace.js")) ? undefined : "dist is missing: npm run build";
 if (missing !== undefined) console.log(`left out: the files of the package (${missing})`);
 
-/** Hosts load these from the copy in an agent's folder (src/agents/install/agent-files.ts). */
+/** Files that agents load from a copy in their own folder (src/agents/install/agent-files.ts). */
 const COPIED = ["dist/agents/pi/palace.js", "dist/agents/opencode/palace.js"];
 
 type Packed = { size: number; files: { path: string }[] };

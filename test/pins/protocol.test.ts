@@ -38,7 +38,7 @@ function keysOf(type: string): string[] {
 }
 
 test("the list of keys in broker.json is complete", () => {
-  // The compiler checks the keys against the type, and this test against its text.
+  // The compiler checks these keys against the type, and this test checks them against the type's source text.
   const keys = {
     schema: true,
     instanceId: true,
@@ -137,7 +137,7 @@ test("the list of our own methods is complete", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-/** Names and parameters by tool. * marks a required parameter. */
+/** Returns each tool's parameters by the tool's name. * marks a required parameter. */
 function shapesOf(profile: ToolProfile): Record<string, string> {
   const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,

@@ -124,7 +124,7 @@ it("our change or deletion of an adopted drawer wins over another program's chan
   expect(textOf("a")).toBe("changed after us");
 });
 
-it("adoption marks an adopted drawer without a mark if ledger and palace have the same text", () => {
+it("the next adoption marks a drawer as adopted if the mark is missing and ledger and palace have the same text", () => {
   write("a", "as it was");
   expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");

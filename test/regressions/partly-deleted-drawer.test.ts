@@ -28,7 +28,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer with a missing slice is filed again with the rest of its group", () => {
+it("a drawer with a missing slice is filed again, and so are the other writes of the same transaction", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;

@@ -90,7 +90,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const ours = await palace.run("palace", argv);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Upstream files a special row for a file without text. We record such a file in our own notes.
+        // Leaves out the special rows that upstream files for files without text. We record such files in our own notes.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]

@@ -39,7 +39,7 @@ test("the session of a process that is killed at any step is filed by the next p
     const [last, other] = [writeSession(palace, killed), writeSession(palace, next)];
     const { code } = await file(palace, killed, `filing.${step}`);
     expect({ step, code }).toEqual({ step, code: null });
-    // An empty file of a process that was just killed looks like a process that is about to write its pid.
+    // Makes the files look old, because a new empty file could belong to a process that is about to write its pid.
     const longAgo = Date.now() / 1000 - 60;
     for (const name of readdirSync(filing)) utimesSync(join(filing, name), longAgo, longAgo);
     expect((await file(palace, next)).code).toBe(0);

@@ -124,7 +124,7 @@ describe("hooks at the beginning of a session", () => {
     expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
   });
 
-  test("drawers beside a prompt and notes at the beginning come first from the agent's project, in any spelling of its wing", async () => {
+  test("drawers beside a prompt and notes at a session's beginning come first from the agent's project, in any spelling of its wing", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
     await palace.startBroker();
     const client = await palace.client();
@@ -335,7 +335,7 @@ test("opencode's diary gets one entry for every fifteen messages of the user, no
   database.close();
 });
 
-test("a lost count does not write an entry of opencode's diary twice", async () => {
+test("an entry of opencode's diary is written once even if the hook's count of messages is lost", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));

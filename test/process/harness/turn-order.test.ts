@@ -1,6 +1,6 @@
 /**
- * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook whose
- * end of a turn is slow.
+ * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook that
+ * is slow at the end of a turn.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -170,7 +170,7 @@ for (const version of MEMPALACE_VERSIONS) {
       write(root, { ...DOCS, "mempalace.yaml": "wing: proj\nrooms:\n  - name: notes\n    description: notes\n" });
       const mined = await runMempalace(version, ["--palace", palaceDir, "mine", root], { home: palace.home });
       expect(mined.code, mined.output).toBe(0);
-      // Closets as upstream writes them: by a language model, for a day of a diary, and a compressed drawer.
+      // Adds closets that upstream writes with a language model and for a day of a diary, and a compressed drawer.
       await python(version, palace.home, FOREIGN, [palaceDir]);
       const theirs = await dumpChroma(version, palace.home, palaceDir, CLOSETS);
       expect(theirs.size).toBeGreaterThanOrEqual(6);

@@ -21,7 +21,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const times = {
     filedAt: typeof filedAt,
     modified: typeof modified,
-    // MemPalace gives every exchange of a file the time of its newest message.
+    // MemPalace gives every exchange of a file the time of the file's newest message.
     authored: authored === filedAt ? "when it was filed" : "when it was said",
     mtime: Number(mtime).toFixed(5),
   };

@@ -77,7 +77,7 @@ test("a child that dies at each start is started a few times with growing pauses
   const failed = await palace.report();
   expect(failed).toMatchObject({ state: "failed", server: null });
   expect(failed.failures).toBeGreaterThanOrEqual(3);
-  // From now on each call fails at once, and calls start no further child.
+  // Each further call fails at once and starts no child. The broker itself may try one more start.
   const before = starts(palace.calls()).length;
   for (let index = 0; index < 50; index++)
     await expect(client.callTool("look", {})).rejects.toMatchObject({ code: "ENGINE_UNAVAILABLE" });

@@ -111,7 +111,7 @@ async function expectOpens(
   expect(added).toMatchObject({ success: true });
 }
 
-/** Two file times that Chroma's server reads as the neighbouring double, as it does with nine of a hundred times. */
+/** Two file times that Chroma's server reads with the last bit changed, as it reads nine of a hundred times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 const AFTER_RENAME = "export.after-rename";
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     await using palace = createScene();
     const dir = join(palace.home, "exported");
     const args = ["export", dir, "--chroma", mempalaceBin(version, "chroma")];
-    // Each export finds the files that the export before it left, and gets further.
+    // Each export starts with the files that the killed export before it left, and is killed at a later step.
     for (const [at, fault] of STEPS.entries()) {
       if (at > 0) await palace.run("palace", ["stop"]);
       const broker = await palace.startBroker({ MEMPALACE_FAULT: fault });

@@ -167,7 +167,7 @@ const withoutVector = (palaceDir: string): number | undefined =>
   });
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Both versions bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Uses one version, because both bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

@@ -125,7 +125,7 @@ for (const [what, settings, isNewOnly] of CASES)
           const isNew = version === "3.11.0";
           const [left, right] = isNew ? [mine, theirs] : [byPlace(mine), byPlace(theirs)];
           expect([...left.keys()].sort(), version).toEqual([...right.keys()].sort());
-          // Our palace is new, so it tags names as 3.11 does, which recognises fewer words as names than 3.3.6.
+          // Compares names with 3.11 only: a new palace of ours tags names as 3.11 does, and 3.3.6 recognises more words as names.
           for (const [key, row] of left)
             expect(filed(row, isNew), version).toEqual(filed(right.get(key) as Row, isNew));
         }
@@ -151,7 +151,7 @@ for (const extract of ["exchange", "general"])
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         try {
           const root = join(home, "talks");
-          // With 25 characters per drawer there are many drawers, so a part of the files is enough.
+          // Drawers of 25 characters are so many that some of the files are enough.
           const isTiny = settings.chunk_size === 25;
           // We read days of Slack differently: see convos-parity.test.ts.
           const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));

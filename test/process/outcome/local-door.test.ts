@@ -86,7 +86,7 @@ test("a program that kills the process at the port does not end the broker, whic
     async () => expect(await told({ at: palace.port }, "/api/health")).toMatchObject({ instance_id: before }),
     { timeout: 20_000, interval: 50 },
   );
-  // The process ends with the broker, however the broker ends.
+  // The process at the port ends even if the broker is killed.
   process.kill(Number(broker), "SIGKILL");
   await vi.waitFor(() => expect(listenersAt(palace.port)).toEqual([]), { timeout: 20_000, interval: 20 });
 });
@@ -104,7 +104,7 @@ test("bytes pass unchanged through the process at the port", async () => {
 test("a client reads why its request is too large, and not only that the connection was reset", async () => {
   await using palace = await withDoors(false, LOCAL);
   const large = Buffer.alloc(24 * 1024 * 1024, 0x20);
-  // With this many tries, an answer that is only sometimes lost is lost at least once.
+  // Tries many times, because a fault could lose the answer only sometimes.
   for (let round = 0; round < 10; round++) {
     const both = [1, 2].map(() => send({ at: palace.port }, "/api/memory-bank/add", large));
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([413, 413]);

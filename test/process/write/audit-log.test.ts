@@ -1,6 +1,6 @@
 /**
- * We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test checks its source, so a later version
- * that reads the log fails here. Our journal records who wrote what.
+ * We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test looks through MemPalace's source, and
+ * fails for a later version that reads the log. Our journal records who wrote what.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -138,8 +138,8 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each version has
-    // one scene. The test below with many writers has the third pair, 3.11.0 beside a Chroma.
+    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. So each driver and each version
+    // is tested here once. The test below with many writers has 3.11.0 beside a Chroma.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -246,7 +246,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
 
 /** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
-/** Minimum number of rows that lose their index entry. Two of the first thousand records had none: a deletion and the deleted record. */
+/** Minimum number of rows that lose their index entry. Of the thousand records in the index, one was a deletion and one the deleted row. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 

@@ -147,7 +147,7 @@ test.each(STEPS)(
     const put = { content: PATCH, from_agent: "b", stream: "project/p", correlation_id: "c" };
     const isLater = step.endsWith(":2");
     if (isLater) await call(client, "event_append", REQUEST, "k0");
-    // The client finds no broker, or the next one, and repeats the call with its key.
+    // This call may fail, or reach the next broker. Then the client repeats the call with its key.
     const dying = call(client, "patch_submit", put, "k1").catch(() => undefined);
     if (broker.exitCode === null && broker.signalCode === null) await once(broker, "exit");
     expect(broker.signalCode).toBe("SIGKILL");
