@@ -20,7 +20,7 @@ export type InspectingProxy = AsyncDisposable & {
   readonly port: number;
   /** HOST:PORT of each requested connection, in order, refused ones included. */
   readonly connections: string[];
-  /** `GET HOST/PATH` of each request read. */
+  /** Requests that the proxy decrypted, each as `GET HOST/PATH`. */
   readonly requests: string[];
 };
 

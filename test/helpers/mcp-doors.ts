@@ -79,7 +79,7 @@ function openHttp(palace: TestPalace): RawDoor {
 
 const line = (message: Message): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 
-/** Returns a function that resolves with the next line. */
+/** Returns a function that resolves with the stream's next line. */
 function lines(stream: NodeJS.ReadableStream): () => Promise<string> {
   const arrived: string[] = [];
   let wanted: ((text: string) => void) | undefined;

@@ -69,7 +69,7 @@ function list(folder: string): string[] {
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
-    // Kernel threads have no handles.
+    // Kernel threads have no open files.
     const handles = list(`/proc/${pid}/fd`);
     if (handles.length === 0 || PLUMBING.has(programOf(pid))) continue;
     for (const fd of handles) {
@@ -101,7 +101,7 @@ function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
-    // The process ended or closed the file.
+    // The process has ended or closed the file since it was listed.
     return undefined;
   }
 }

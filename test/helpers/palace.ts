@@ -29,7 +29,7 @@ export type TestPalace = AsyncDisposable & {
   config: Config;
   /** Starts a broker as a child of the test, and resolves once it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
-  /** `cwd`: the folder in which the agent works. */
+  /** Starts a shim as an agent does. `cwd`: the folder in which the agent works. */
   shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
   /** Returns the file of an executable that the other methods start. */
@@ -64,7 +64,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
     LANG: "C.UTF-8",
     // Node keeps compiled programs in this folder, which ./scripts/test names.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-    // scripts/mutate.ts asks which lines a test's processes run.
+    // Lets Node note which lines the test's processes run, for scripts/mutate.ts.
     NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
@@ -111,7 +111,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-      // The process may end before it reads its input.
+      // Ignores errors of stdin, because the process may end before it reads its input.
       child.stdin?.on("error", () => {}).write(input ?? "");
       if (!isOpen) child.stdin?.end();
       const [code] = (await once(child, "close")) as [number | null];
@@ -139,7 +139,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) {
-          // Node writes the coverage when the process exits.
+          // Waits for the exit, at which Node writes the coverage.
           if (env["NODE_V8_COVERAGE"] !== undefined) await Promise.race([once(child, "exit"), delay(5_000)]);
           child.kill("SIGKILL");
           await exitOf(child);

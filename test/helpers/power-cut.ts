@@ -49,7 +49,7 @@ export type PowerCutOptions = {
 export class PowerCut implements Disposable {
   /** Number of syncs below the folder. */
   syncs = 0;
-  /** Number of states that were looked at. */
+  /** Number of states that were checked. */
   states = 0;
   /** Makes the next sync fail with this error. */
   failure: Error | undefined;
@@ -60,7 +60,7 @@ export class PowerCut implements Disposable {
   /** Open descriptor for each known inode. While it is open, no other file gets the same inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
-  /** States of this moment that were looked at. */
+  /** Descriptions of the states of the current cut that were already checked. */
   readonly #looked = new Set<string>();
   #isLooking = false;
 

@@ -62,7 +62,7 @@ class Resident {
   #take(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#lacking -= chunk.length;
-    // Joins the parts of a large answer only once.
+    // Joins the parts of a large answer only when all of them have arrived.
     while (this.#lacking <= 0) {
       const received = Buffer.concat(this.#received);
       this.#received = [received];

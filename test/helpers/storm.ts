@@ -19,9 +19,9 @@ export type StormOptions = {
   shims: number;
   rounds: number;
   random: () => number;
-  /** Wing for the drawers, for several storms in one palace. */
+  /** Wing for the drawers. Several storms in one palace need different wings. */
   wing?: string;
-  /** Runs in each round, before its kill. */
+  /** Called in each round, before the broker is killed. */
   onRound?: (round: number) => Promise<void>;
 };
 

@@ -102,7 +102,7 @@ function randomTable(rows: number, seed: number): Float32Array {
   });
 }
 
-// --- the few messages of onnx.proto that a model needs; numbers are the fields' numbers there -----------------------
+// --- the few messages of onnx.proto that a model needs; numbers are its field numbers -----------------------
 
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];

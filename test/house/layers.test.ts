@@ -23,7 +23,7 @@ import {
 const files = sourceFiles("src");
 const WINGS = [...new Set(Object.keys(ROOMS).map((room) => room.split("/")[0] ?? ""))];
 
-/** Returns the fault of an import, or undefined. */
+/** Returns what is wrong with an import, or undefined if it is allowed. */
 function objection(file: SourceFile, { specifier, typesOnly }: Import): string | undefined {
   const path = file.path.slice("src/".length);
   const from = roomOf(path) ?? "";

@@ -241,7 +241,7 @@ function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idem
     .map(({ name }) => name.replace("mempalace_", ""));
 }
 
-test("newer revisions of MCP annotate each tool as reading, deleting, replacing or repeatable", () => {
+test("for newer revisions of MCP each tool is annotated as reading, deleting, replacing or repeatable", () => {
   const reading = TOOLS.filter(({ kind, role }) => kind === "read" && role === "reader").map(({ name }) => name);
   expect(hinted({ readOnlyHint: true, destructiveHint: false, idempotentHint: true })).toEqual(reading);
   expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: true })).toEqual([
@@ -255,7 +255,7 @@ test("newer revisions of MCP annotate each tool as reading, deleting, replacing 
   expect(hinted({})).toEqual(TOOLS.map(({ name }) => name));
 });
 
-test("each revision of MCP gets only its own tool fields", () => {
+test("a client of each MCP revision gets only the tool fields of that revision", () => {
   const fieldsOf = (revision: McpVersion): string[] => Object.keys(toolsOf("full", revision)[1] ?? {});
   expect(fieldsOf("2024-11-05")).toEqual(["name", "description", "inputSchema", "annotations"]);
   expect(fieldsOf("2025-03-26")).toEqual(["name", "description", "inputSchema", "annotations"]);

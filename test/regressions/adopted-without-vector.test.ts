@@ -88,7 +88,7 @@ it("another program's change to an adopted drawer without a vector stays when th
   expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
-  // The model has come, and the listed drawers have not been sent yet.
+  // The model has come and made the vectors. The drawers in the outbox have not been sent yet.
   embed();
   expect(listed()).toEqual([
     ["a", "changed by others"],

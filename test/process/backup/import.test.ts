@@ -126,7 +126,7 @@ test("the next import finishes an import killed at any step, without lost or dou
   expect(drafts()).toEqual([]);
 });
 
-test("import takes the changed version of a drawer, and keeps both versions if both sides changed it", async () => {
+test("import takes the new version of a drawer that one side changed, and keeps both versions if both sides changed it", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const notes = ["same", "edited here", "edited there", "edited on both sides", "deleted here later"].map(

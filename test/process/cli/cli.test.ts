@@ -1,4 +1,7 @@
-/** Tests the command line against real brokers: what it prints where, its exit codes, and that it leaves nothing behind. */
+/**
+ * Tests the command line against real brokers: what it prints to stdout and stderr, its exit codes, and that it leaves no file or process
+ * behind.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";

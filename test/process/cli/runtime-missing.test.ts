@@ -65,7 +65,7 @@ test("up, status, search and doctor report no fault without the models' runtime"
       state: "ok",
       detail: expect.stringContaining("palace model get") as string,
     });
-  // The tests run without a network.
+  // Forbids the download, because a test must not need a network.
   const refused = await palace.run("palace", ["model", "get"], { env: { ...env, MEMPALACE_OFFLINE: "1" } });
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("offline") as string });
 });

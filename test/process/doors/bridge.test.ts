@@ -54,7 +54,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
-    // A bridge may not read the history, and a token would not change that, so the hint says what to type on the host.
+    // A bridge may not read the history and has no token that could allow it, so the hint says what to type on the host.
     const audit = await box.run("palace", ["audit"]);
     expect(audit.stderr).toMatch(
       /came over a bridge, and a bridge's role, agent, .*\n.*on the broker's machine: \S*palace audit/,

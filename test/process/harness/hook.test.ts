@@ -236,7 +236,7 @@ describe("a hook never fails an agent", () => {
     }
   });
 
-  test("a broker that accepts a connection and never answers does not fail the agent: the hook waits for turn-max-ms", async () => {
+  test("if a broker accepts a connection and never answers, the hook waits only for turn-max-ms and does not fail the agent", async () => {
     await using palace = createTestPalace();
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await new Promise((resolve) => silent.once("listening", resolve));

@@ -102,7 +102,7 @@ test.each([
   expect(await talk.prompt("thanks")).toContain('The user asked: "and for dates?"');
 });
 
-test("pi: a prompt gets no texts and begins no turn while the exchange before it takes too long to store", async () => {
+test("in pi, a prompt gets no texts and begins no turn while the exchange before it takes too long to store", async () => {
   await using palace = await palaceWithLateEnds(1_000, 3_000);
   const talk = talkInPi();
   await talk.prompt("which library?");

@@ -201,7 +201,7 @@ test("status, doctor and the readiness page name the child engine; commands that
   expect(readdirSync(palace.config.paths.home)).not.toContain("ledger.sqlite3");
 });
 
-test("stop also ends the child; the next broker keeps the child engine without the setting until it is set to builtin", async () => {
+test("stop also ends the child; later brokers use the child engine even without the setting, until the setting is `builtin`", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const first = (await palace.report()).pid ?? 0;

@@ -74,7 +74,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
       {
         await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
-        // This is the first call, before any process opened the index.
+        // MemPalace must count all rows even at its first call, before any process has opened the index.
         expect(await theirs.call("status")).toMatchObject({ total_drawers: rows.size });
         expect(await theirs.call("list_wings")).toMatchObject({ wings: { ours: rows.size - 1 } });
         expect(JSON.stringify(await theirs.call("list_rooms", { wing: "ours" }))).toContain("moved");

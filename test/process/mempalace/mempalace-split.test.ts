@@ -86,7 +86,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
       ]) {
         const [dir = "", ...flags] = args;
         const chats = fill(home);
-        // 3.3.6 opens a pipe and waits for ever.
+        // Removes the pipe for 3.3.6, which would open the pipe and wait for ever.
         if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
         const theirs = await runMempalace(version, ["split", join(home, dir), ...flags], { home });
         const theirFiles = contents(chats);
@@ -128,7 +128,7 @@ test("a run of split finishes an earlier run that was killed at any point", asyn
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("split keeps files that already have a part's name: another text, an older original, a link", async () => {
+test("split keeps a file that already has a part's name, whether it is another text, an older original or a link", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;

@@ -179,7 +179,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
         cpSync(palaceDir, copy, { recursive: true });
         {
           await using theirs = await openMempalace(version, { home: palace.home, palace: copy });
-          // This is the first call, before any process opened the index.
+          // MemPalace must count all rows even at its first call, before any process has opened the index.
           expect(await theirs.call("status"), version).toMatchObject({ total_drawers: rows.size });
         }
         rmSync(copy, { recursive: true });

@@ -157,7 +157,7 @@ test.each([
   },
 );
 
-test("a score without a conversation, or after its turn, counts alone, and the judge model's judgment is dropped", async () => {
+test("if a score has no conversation, or arrives after its turn, only the score counts, and the judge model's judgment is dropped", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;

@@ -220,7 +220,7 @@ test("if the broker missed the beginning of a later turn, the scoring of that tu
   expect(scoring).not.toContain("pear tree");
 });
 
-test("forget removes a refused, set-aside turn by its words and with its memory", async () => {
+test("forget removes a refused turn from the spool by the turn's words, or together with its memory", async () => {
   await using palace = createTestPalace();
   const spool = new Spool(palace.config.paths.spoolDir);
   const setAside = (user: string): void => {

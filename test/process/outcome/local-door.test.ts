@@ -28,7 +28,7 @@ test("if the owner allows it, the owner's programs need no token, but web pages 
   expect(await statusOf("/api/stats", { origin: "https://evil.example" })).toBe(403);
   expect(await statusOf("/api/stats", { host: "evil.example" })).toBe(421);
   expect(await statusOf("/api/stats", { "sec-fetch-site": "cross-site" })).toBe(401);
-  // Our own programs use the socket.
+  // Without a token only Roampal's API is served, because our own programs use the socket.
   expect((await post({ at }, "/mcp", {})).status).toBe(401);
   expect(await statusOf("/metrics", {})).toBe(401);
   if (process.getuid?.() === 0) {
@@ -57,9 +57,9 @@ test("without the owner's permission Roampal's hooks get empty answers with the 
   expect((await post(page, "/api/hooks/get-context", hook)).status).toBe(429);
 });
 
-test("a refusal arrives whole if the body follows the head and the connection closes after the answer", async () => {
+test("a client that sends the body after the head gets the whole refusal before the connection closes", async () => {
   await using palace = await withDoors(false);
-  // Python's urllib also sends head and body separately.
+  // Sends head and body separately, as Python's urllib does.
   const path = "/api/hooks/get-context";
   const body = Buffer.alloc(1024 * 1024, 0x20);
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;

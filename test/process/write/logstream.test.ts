@@ -130,7 +130,7 @@ test("an event wait survives a restart of the broker, and does not delay the bro
   other.close();
 });
 
-/** Steps of the first use of the log, and of a later write. */
+/** Steps at which the broker is killed, of the first use of the log (1) and of a later write (2). */
 const STEPS = [
   ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
     (step) => `${step}:1`,

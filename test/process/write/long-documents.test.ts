@@ -172,7 +172,7 @@ test.each(BLOWS)(
   },
 );
 
-test("the miner is killed after each part: the old document stays, and the next run files the new document", async () => {
+test("if the miner is killed after any part, the old document stays, and the next run files the new document", async () => {
   const long = sparse("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();

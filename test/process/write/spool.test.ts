@@ -340,7 +340,7 @@ test("each write exists once although agents are killed while they spool writes,
   expect(moved.size).toBeGreaterThan(4);
   expect([...moved].filter(([text, room]) => roomOf.get(text) !== room)).toEqual([]);
   ledger.close();
-  // The writes are in each agent's order.
+  // The writes of each agent are in the order in which the agent made them.
   for (let round = 0; round < 4; round++) {
     const own = found.filter((one) => one.startsWith(`round${round} `)).map((one) => Number(one.split(" ").at(-1)));
     expect(own).toEqual(own.toSorted((a, b) => a - b));
