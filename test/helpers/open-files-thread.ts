@@ -15,7 +15,7 @@ export type Seen = {
   together: string[];
 };
 
-/** Pause after each look, as a multiple of the look's length. Looking takes at most a twentieth of a processor. */
+/** Pause after each look, as a multiple of the look's length. So the looks take at most a twentieth of a processor. */
 const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;

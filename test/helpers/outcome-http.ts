@@ -9,7 +9,7 @@ import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
-/** Where and how to ask. `at`: a socket's path, or a port of the loopback. */
+/** Door to ask and options of the request. `at`: a socket's path, or a port of the loopback. */
 export type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
 export type Memory = {
   id: string;

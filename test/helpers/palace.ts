@@ -58,7 +58,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // The same temporary folder as in the test's process, which computes the palace's paths with this environment.
+    // Uses the temporary folder of the test's process, which computes the palace's paths with this environment.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",

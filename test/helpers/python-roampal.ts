@@ -14,7 +14,7 @@ import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts"
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
-/** Packages of its HTTP server and its MCP server that MemPalace's Python lacks. */
+/** Packages that Roampal's HTTP server and MCP server need and MemPalace's Python lacks. */
 const SERVERS = [
   ...["fastapi==0.165.0", "starlette==1.10.0", "mcp==1.30.0"],
   ...["httpx-sse==0.4.3", "python-multipart==0.0.34", "sse-starlette==3.7.0"],

@@ -96,7 +96,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
       expect(stdout).toContain(`./scripts/${next}`);
     expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
-    // The build has the time of its start, so a source that is edited during the build is newer.
+    // The build's files get the time at which the build began, so a source that is edited during the build is newer.
     const dateOf = (file: string): number => statSync(join(newcomer.clone, "dist/bin", file)).mtimeMs;
     expect(dateOf(".")).toBeLessThan(dateOf("roampal.js"));
     // Every package came through the proxy: npm's cache was empty, and there is no other way.

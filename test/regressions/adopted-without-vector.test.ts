@@ -1,6 +1,6 @@
 /**
- * An adopted drawer without a usable vector (no model here, a damaged index) counted as never sent, and therefore as ours and newer. Later
- * changes by others were skipped, and overwritten when the model came.
+ * An adopted drawer without a usable vector (no model here, a damaged index) was treated as a newer drawer of ours that had still to be
+ * sent. So later changes by others were skipped, and overwritten when the model came.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

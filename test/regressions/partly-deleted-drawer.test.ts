@@ -1,6 +1,6 @@
 /**
- * A long drawer whose last slice was deleted could not be filed again: its first slice was in the way. The constraint error rolled back the
- * writes of every other agent in the same group.
+ * A long drawer whose last slice was deleted could not be filed again, because its first slice still existed. The database's constraint
+ * error rolled back the writes of every other agent in the same group.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

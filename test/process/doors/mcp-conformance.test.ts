@@ -117,7 +117,7 @@ describe("the conformance suite, against a real broker", () => {
   });
 });
 
-/** Maps a scenario to its checks. The exit code only says whether a check failed, so the tests judge the checks themselves. */
+/** Runs the suite and returns each scenario's checks. The suite's exit code does not say which check failed. */
 async function runSuite(url: string, options: string[]): Promise<Results> {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   try {

@@ -140,7 +140,7 @@ test("a document stays with the folder from which it was filed first, also when 
     /changed since: palace mine docs .*docs --wing docs$/,
   );
   expect(await feed(palace, [join(root, "docs")])).toMatchObject({ filed: 1, unchanged: 1 });
-  // A document whose drawers were removed is filed from this folder.
+  // After the drawers of a document were removed, a mine of the parent folder files this document.
   const client = await palace.client();
   await client.call("source.remove", { wing: "docs", sourceFile: stagedIn(palace, "docs/more.md") });
   client.close();

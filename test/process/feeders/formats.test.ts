@@ -40,7 +40,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Runs upstream's own miner on given texts, because its converters belong to another program and are optional. */
+/** Runs upstream's own miner on given texts, because upstream's converters belong to another program and are optional. */
 const MINE = `
 import json, sys
 from mempalace import format_miner

@@ -178,7 +178,8 @@ function drawn(seed: number): Source {
 }
 
 /**
- * Language settings: one language, English before or after another one, one language twice, in capitals, without its own patterns, unknown.
+ * Language settings: one language, English before or after another one, one language twice, one in capitals, one without its own patterns,
+ * unknown languages.
  */
 const LANGUAGES = ["de", "ru,en", "en,fr", "hi", "id,en", "PT-BR, be ,it", "es,en,es", "ja", "ko,ru", "xx,tlh"];
 

@@ -1,6 +1,6 @@
 /**
- * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and its search uses them.
- * Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
+ * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and MemPalace's search uses
+ * them. Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -32,7 +32,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {
-    // We read days of Slack differently: with names, without markup, and without the last line that upstream adds.
+    // We read the day files of a Slack export differently: with names, without markup, and without the last line that upstream adds.
     if (name.endsWith("slack.json")) continue;
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);

@@ -66,7 +66,7 @@ test.each(["socket", "door"] as const)("the API serves a whole conversation, thr
   const stats = await told(ask, "/api/stats");
   expect(stats).toMatchObject({ initialized: true, data_path: palace.config.paths.home });
   expect(stats["collections"]).toMatchObject({ working: { count: 2 }, memory_bank: { count: 1 } });
-  // The same score again does not count. The end of the turn reports that the turn was scored.
+  // A repeated score does not count. The end of the turn reports that the turn was scored.
   await told(ask, "/api/record-outcome", scores);
   expect((await told(ask, "/api/search", { id: shown.id }))["results"]).toMatchObject([{ uses: 1 }]);
   const end = { conversation_id, user_message: "thanks!", assistant_response: "You are welcome." };

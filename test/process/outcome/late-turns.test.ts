@@ -94,7 +94,7 @@ test("the next broker stores spooled turns once, in order and with their times",
   const next = await clientOf(palace);
   const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thanks" });
   expect(scoring).toContain('• The user asked: "second?"\n• You answered: "so, too"');
-  // The broker knew this conversation only from a delivered end of a turn. The agent that begins the next turn owns the conversation.
+  // The broker knew this conversation only from a turn's end that was delivered late. The agent that begins the next turn owns it.
   const pi = await clientOf(palace, "pi");
   await pi.call("turn.begin", { conversation: "pi/p-1", prompt: "why?" });
   await pi.call("turn.end", { conversation: "pi/p-1", user: "why?", assistant: "tests", signals: ["tests-failed"] });

@@ -70,7 +70,7 @@ test.each([
     }
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
-    // The same answer sent again, after the turn has ended, makes no second exchange, and its signals do not count.
+    // An answer that is sent again after the turn has ended makes no second exchange, and its signals do not count.
     expect(await answer(client, [signal])).toBe(exchange);
     for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
     const other = await answer(client, [signal], "something else?");

@@ -109,7 +109,7 @@ async function work(): Promise<void> {
   client.close();
 }
 
-/** `at`: a view's address. `numbers`: the text of each number in the view, as the commands print it. */
+/** View of the page. `at`: its address. `numbers`: the text of each number in the view, as the commands print it. */
 type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;

@@ -17,7 +17,7 @@ import {
 
 const [LOG = ""] = MISSING_FILES.map(({ file }) => file);
 
-/** Returns every line of the package that names the file or the variable with its path. */
+/** Returns every line of MemPalace's package that names the log's file or the variable with the log's path. */
 function mentions(version: MempalaceVersion): string[] {
   const lib = join(dirname(mempalaceBin(version, "python")), "..", "lib");
   const [python = ""] = readdirSync(lib).filter((name) => name.startsWith("python"));

@@ -110,7 +110,7 @@ for (const driver of ["none", "files"] as const) {
       broker.kill("SIGTERM");
       await ended;
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
-      // The next broker opens the palace as the last broker left it.
+      // Starts another broker, which must not bring the text back.
       await palace.startBroker(env);
       await settled(palace);
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
