@@ -20,6 +20,7 @@ import { dirname, join, resolve } from "node:path";
 import { badValue } from "./errors.ts";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
+import { orElse } from "./or-else.ts";
 
 /** Matches the temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
@@ -190,9 +191,5 @@ export function removeLeftovers(folder: string, nowMs = Date.now()): void {
 }
 
 function namesBelow(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: "utf8" });
-  } catch {
-    return [];
-  }
+  return orElse(() => readdirSync(folder, { recursive: true, encoding: "utf8" }), []);
 }

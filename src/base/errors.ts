@@ -119,13 +119,13 @@ export function badParams(why: string): PalaceError {
 }
 
 /** Returns the error for a wrong command line. */
-export function wrongUsage(why: string, hint: string): PalaceError {
-  return new PalaceError("CONFIG_USAGE", why, hint);
+export function wrongUsage(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("CONFIG_USAGE", why, hint, { cause });
 }
 
 /** Returns the error for a setting or a file that cannot be used. */
-export function badValue(why: string, hint: string): PalaceError {
-  return new PalaceError("CONFIG_BAD_VALUE", why, hint);
+export function badValue(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("CONFIG_BAD_VALUE", why, hint, { cause });
 }
 
 /** Returns the error for a source of documents or conversations that cannot be read. */
@@ -134,8 +134,23 @@ export function unreadable(why: string, hint: string, cause?: unknown): PalaceEr
 }
 
 /** Returns the error for a part of the memory that does not answer for now. */
-export function unavailable(why: string, hint: string): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", why, hint);
+export function unavailable(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("STORE_UNAVAILABLE", why, hint, { cause });
+}
+
+/** Returns the error for a damaged file of a store. */
+export function damaged(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("STORE_CORRUPT", why, hint, { cause });
+}
+
+/** Returns the error for a palace that cannot be written. */
+export function unwritable(why: string, hint: string, cause?: unknown): PalaceError {
+  return new PalaceError("STORE_READ_ONLY", why, hint, { cause });
+}
+
+/** Returns the error for a call that the client may not make. */
+export function denied(why: string, hint: string): PalaceError {
+  return new PalaceError("BROKER_DENIED", why, hint);
 }
 
 /** Returns the error for an idempotency key that was already used for a call with other arguments. */

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
+import { orElse } from "./or-else.ts";
 
 export type Mount = { type: string; point: string };
 
@@ -32,11 +33,7 @@ export function hasCoherentLocks(mount: Mount | undefined): boolean {
 }
 
 function readTable(): Mount[] {
-  try {
-    return parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));
-  } catch {
-    return [];
-  }
+  return orElse(() => parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8")), []);
 }
 
 export function parseMountInfo(text: string): Mount[] {

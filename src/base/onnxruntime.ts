@@ -19,7 +19,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseJson } from "./parse-json.ts";
-import { PalaceError, unavailable } from "./errors.ts";
+import { type PalaceError, unavailable } from "./errors.ts";
 
 export type Runtime = typeof import("onnxruntime-node");
 
@@ -56,7 +56,7 @@ export function importRuntime(file: string): Runtime {
     return createRequire(import.meta.url)(file) as Runtime;
   } catch (cause) {
     const why = `the models' runtime ${RUNTIME} does not load on this machine: ${String(cause)}`;
-    throw new PalaceError("STORE_UNAVAILABLE", why, "palace doctor", { cause });
+    throw unavailable(why, "palace doctor", cause);
   }
 }
 

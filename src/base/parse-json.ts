@@ -1,13 +1,10 @@
 /** Parses and checks JSON from other programs, and from files that a person may have changed. */
 import { readFileSync } from "node:fs";
+import { orElse } from "./or-else.ts";
 
 /** Returns the parsed text, or undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => JSON.parse(text), undefined);
 }
 
 /** Parses JSON of the shape that `is` checks. Returns undefined for any other text. */
@@ -23,11 +20,7 @@ export function parseRecord(text: string): Record<string, unknown> {
 
 /** Reads a JSON object from a file. Returns an empty object if the file is missing, unreadable or contains something else. */
 export function readRecord(file: string): Record<string, unknown> {
-  try {
-    return parseRecord(readFileSync(file, "utf8"));
-  } catch {
-    return {};
-  }
+  return orElse(() => parseRecord(readFileSync(file, "utf8")), {});
 }
 
 /** Returns true for a JSON object, false for any other JSON value. */

@@ -6,6 +6,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";
 import { commonFolder, findAbove, projectFolder } from "./worktree.ts";
+import { orElse } from "./or-else.ts";
 
 /** Possible names of a project file; the first existing file is read. */
 export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
@@ -20,7 +21,7 @@ const NAME_MAX = 128;
  */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
-  const homes = [home, orNothing(() => realpathSync(home)) ?? home].map((one) => `${one}/`);
+  const homes = [home, orElse(() => realpathSync(home), home)].map((one) => `${one}/`);
   const isProject = (one: string | undefined): one is string =>
     one !== undefined && one !== "/" && !homes.some((at) => at.startsWith(`${one}/`));
   if (!isProject(here)) return [];
@@ -39,7 +40,10 @@ export function projectNames(folder: string, home: string): string[] {
 
 /** Returns the names of the project that this process was started in; none if the folder has been deleted. */
 export function projectHere(home: string): string[] {
-  return projectNames(orNothing(() => process.cwd()) ?? "", home);
+  return projectNames(
+    orElse(() => process.cwd(), ""),
+    home,
+  );
 }
 
 /** Returns the slug of a folder's name, also for Windows paths. Characters that a wing's name cannot have become underscores. */
@@ -49,7 +53,7 @@ export function wingOfFolder(folder: string): string {
 
 /** Returns the name of git's remote `origin`, else of the first remote. This name is the same in every clone. */
 function remoteOf(repository: string): string | undefined {
-  const config = orNothing(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES));
+  const config = orElse(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES), undefined);
   const remotes = [...(config ?? "").matchAll(/^\s*\[remote "([^"\n]*)"\][^[]*?^\s*url\s*=\s*(.*)$/gm)];
   const [, , url = ""] = remotes.find(([, name]) => name === "origin") ?? remotes[0] ?? [];
   const [path = ""] = /[^"]+/.exec(url.trim()) ?? [];
@@ -62,7 +66,7 @@ function remoteOf(repository: string): string | undefined {
 
 /** Returns the wing that the project file names. Returns undefined if the file cannot be read or its YAML is unusual. */
 function wingIn(folder: string): string | undefined {
-  const texts = PROJECT_FILES.map((name) => orNothing(() => readHead(join(folder, name), READ_MAX_BYTES)));
+  const texts = PROJECT_FILES.map((name) => orElse(() => readHead(join(folder, name), READ_MAX_BYTES), undefined));
   const text = texts.find((one) => one !== undefined) ?? "";
   const [, double, single, plain] = /^wing:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^#\n]*))/m.exec(text) ?? [];
   const wing = (double ?? single ?? plain ?? "").trim();
@@ -78,12 +82,4 @@ export function slugOf(folder: string): string {
     .slice(0, NAME_MAX)
     .join("");
   return name.replace(/[^\p{L}\p{N}]+$/u, "");
-}
-
-function orNothing<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,7 @@
 /** Resolves symbolic links in a path. Returns undefined if the path does not exist. */
 import { realpathSync } from "node:fs";
+import { orElse } from "./or-else.ts";
 
 export function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => realpathSync(path), undefined);
 }

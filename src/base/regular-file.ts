@@ -1,5 +1,6 @@
 /** Reads files of other programs and people. Refuses a pipe in place of a file, because reading a pipe would hang. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { orElse } from "./or-else.ts";
 
 /** Reads a whole file. Errors: file system errors; ENOTREG for a pipe, a socket or a device. */
 export function readRegularFile(path: string): Buffer {
@@ -16,11 +17,7 @@ export function readRegularFile(path: string): Buffer {
 
 /** Returns a file's text; undefined if it cannot be read, or is a pipe, a socket or a device. */
 export function readText(path: string): string | undefined {
-  try {
-    return readRegularFile(path).toString("utf8");
-  } catch {
-    return undefined;
-  }
+  return orElse(() => readRegularFile(path).toString("utf8"), undefined);
 }
 
 /** Returns the beginning of a file as text. Errors: file system errors; ENOTREG if it is not a regular file. */

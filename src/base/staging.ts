@@ -7,6 +7,7 @@ import { type BigIntStats, closeSync, openSync, readSync, statSync } from "node:
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { parseAs } from "./parse-json.ts";
 import { namesIn } from "./read-folder.ts";
+import { orElse } from "./or-else.ts";
 
 export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
@@ -83,11 +84,7 @@ export class StagedOriginals {
 
 /** Returns the file's stat, or undefined if it does not exist or cannot have this name. */
 function look(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { bigint: true });
-  } catch {
-    return undefined;
-  }
+  return orElse(() => statSync(path, { bigint: true }), undefined);
 }
 
 function readProjects(notes: string): Projects {

@@ -49,7 +49,7 @@ export async function startThread<M extends Methods>(file: URL, workerData: unkn
   let ended: PalaceError | undefined;
 
   const end = (cause: unknown): void => {
-    ended ??= new PalaceError("STORE_UNAVAILABLE", `the ${name} thread ended`, "palace restart", { cause });
+    ended ??= unavailable(`the ${name} thread ended`, "palace restart", cause);
     for (const one of waiting.values()) one.reject(ended);
     waiting.clear();
   };

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { isRecord } from "./parse-json.ts";
+import { orElse } from "./or-else.ts";
 
 /** A moment by the machine's clock and by the time since the machine started. `bootId` identifies that start. */
 export type Moment = { wallMs: number; uptimeMs: number; bootId: string };
@@ -34,9 +35,5 @@ export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
 }
 
 export function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return UNKNOWN;
-  }
+  return orElse(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), UNKNOWN);
 }

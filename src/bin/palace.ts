@@ -12,10 +12,6 @@ import { nearestWord } from "../base/nearest.ts";
 import { spelled } from "../cli/terminal/spelling.ts";
 import { hasFlag, runVerb, type Verb } from "../cli/define-verb.ts";
 
-/** Calls that delete or replace memories, settings of agents, or tokens. */
-const HARMFUL =
-  /^palace (?:rm|forget|history undo|(?:backup|devbox) restore|devbox down|(?:install|bridge|outcome) remove|outcome forget|(?:bridge token|gate) revoke|repair migrate)\b/;
-
 await runVerb("palace", { usage: "", execute: main }, process.argv.slice(2), process.env);
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -106,7 +102,7 @@ function withNearSub(
   const meant = nearestCall(typed, subs, (sub) => `${call} ${sub}`);
   if (meant === undefined) return error;
   const other = hint.startsWith("usage: ") ? "" : ` Or: ${hint}`;
-  return new PalaceError("CONFIG_USAGE", message, `${didYouMean(meant)}${other}`, { cause: error });
+  return wrongUsage(message, `${didYouMean(meant)}${other}`, error);
 }
 
 /** Lists the subverbs of a call: from the table, from its own loaders, and from the lines of its usage. */
@@ -141,10 +137,11 @@ function nearestCall(typed: string, words: readonly string[], means: (word: stri
 
 /** Returns what a harmful call does, and undefined for any other call. */
 function harmOf(call: string): string | undefined {
-  if (!HARMFUL.test(call)) return undefined;
-  const [, verb = "", sub = ""] = call.split(" ");
+  const [, verb = "", ...words] = call.split(" ");
   const command = findCommand(verb);
-  return command?.subs?.[sub] ?? command?.does;
+  const { harmful = [] } = command ?? {};
+  const isHarmful = harmful === true || harmful.some((sub) => `${words.join(" ")} `.startsWith(`${sub} `));
+  return isHarmful ? (command?.subs?.[words[0] ?? ""] ?? command?.does) : undefined;
 }
 
 function newName(verb: string): string {

@@ -63,9 +63,7 @@ export function readArguments(text: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PalaceError("CONFIG_USAGE", "the arguments are not JSON", `write them as one word: '{"key":"value"}'`, {
-      cause: error,
-    });
+    throw wrongUsage("the arguments are not JSON", `write them as one word: '{"key":"value"}'`, error);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw wrongUsage("the arguments are not a JSON object", `write them as one word: '{"key":"value"}'`);

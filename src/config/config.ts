@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
-import { badValue, PalaceError } from "../base/errors.ts";
+import { badValue } from "../base/errors.ts";
 import type { ToolProfile } from "../protocol/headers.ts";
 import { agentPlaces, roampalPlaces, sessionPlaces } from "./agents.ts";
 import { parseEngine } from "./engine.ts";
@@ -188,7 +188,7 @@ function readText(file: string, name: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new PalaceError("CONFIG_BAD_VALUE", `${name} cannot be read`, `ls -l ${file}`, { cause });
+    throw badValue(`${name} cannot be read`, `ls -l ${file}`, cause);
   }
 }
 

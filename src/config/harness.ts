@@ -6,6 +6,7 @@ import { piFolder } from "./agents.ts";
 import { type Env, isOn, readVariable, usableSetting, type VariableName } from "./env.ts";
 import { resolvePaths } from "./paths.ts";
 import { readSettingsFile, withFile } from "./settings.ts";
+import { orElse } from "../base/or-else.ts";
 
 /** Judge model: base URL of an OpenAI Chat Completions API, and the model's name. */
 export type JudgeSettings = Readonly<{ url: string; model: string; key: string | undefined }>;
@@ -13,11 +14,7 @@ export type HarnessSettings = ReturnType<typeof readHarness>;
 
 /** Merges the settings file into an agent's environment. `palace` is the --palace argument of the hook's command. */
 export function harnessEnv(env: Env, palace?: string): Env {
-  try {
-    return withFile(env, readSettingsFile(resolvePaths(env, palace).home, env));
-  } catch {
-    return env;
-  }
+  return orElse(() => withFile(env, readSettingsFile(resolvePaths(env, palace).home, env)), env);
 }
 
 export function readHarness(env: Env) {

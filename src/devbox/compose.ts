@@ -8,7 +8,8 @@ import { delimiter, join, resolve } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import type { Env } from "../config/env.ts";
-import { badValue, PalaceError, wrongUsage } from "../base/errors.ts";
+import { badValue, type PalaceError, wrongUsage } from "../base/errors.ts";
+import { orElse } from "../base/or-else.ts";
 
 export type Place = Readonly<{
   /** Folder of docker-compose.yml, `.env` and `.env.devbox`. */
@@ -73,11 +74,7 @@ function composeFiles({ root, env }: Place): string[] {
 }
 
 function readDotEnv(root: string): NodeJS.Dict<string> {
-  try {
-    return parseEnv(readFileSync(join(root, ".env"), "utf8"));
-  } catch {
-    return {};
-  }
+  return orElse(() => parseEnv(readFileSync(join(root, ".env"), "utf8")), {});
 }
 
 type Settings = {
@@ -148,20 +145,18 @@ async function output({ root, env }: Place, ...args: string[]): Promise<string> 
 export function refusedSettings(said: string, root: string, cause?: unknown): PalaceError {
   const [line = ""] = said.trim().split("\n").slice(-1);
   const [, file = join(root, ".env"), number] = /failed to read (.+?): (?:line (\d+))?/.exec(line) ?? [];
-  return new PalaceError(
-    "CONFIG_BAD_VALUE",
+  return badValue(
     `compose refuses the stack's settings: ${line}`,
     `look into ${file}${number === undefined ? "" : `, line ${number}`}`,
-    { cause },
+    cause,
   );
 }
 
 export function noDocker(cause: unknown): PalaceError {
-  return new PalaceError(
-    "CONFIG_USAGE",
+  return wrongUsage(
     "no Docker engine answers",
     "start Docker (docker info says what is wrong); without one: palace up",
-    { cause },
+    cause,
   );
 }
 

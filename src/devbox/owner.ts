@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";
 import { wrongUsage } from "../base/errors.ts";
 import type { Note } from "./note.ts";
+import { orElse } from "../base/or-else.ts";
 
 export type Claims = Readonly<{
   root: string;
@@ -45,9 +46,5 @@ function isClone(folder: string): boolean {
 }
 
 export function real(folder: string): string {
-  try {
-    return realpathSync.native(folder);
-  } catch {
-    return folder;
-  }
+  return orElse(() => realpathSync.native(folder), folder);
 }

@@ -12,7 +12,7 @@ import { isRecord, readRecord } from "../base/parse-json.ts";
 import { namesIn } from "../base/read-folder.ts";
 import { makeDraft, removeDrafts } from "../memory/backup/draft.ts";
 import { unpackVerified } from "../memory/backup/verify.ts";
-import { PalaceError } from "../base/errors.ts";
+import { damaged, type PalaceError } from "../base/errors.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { HOME, type HomeTree, parseTree, treeCommand } from "./home-tree.ts";
@@ -190,11 +190,7 @@ async function sumOf(file: string): Promise<string> {
 
 function copyFailed(file: string, said: string): PalaceError {
   const [line = ""] = said.split("\n").slice(-1);
-  return new PalaceError(
-    "STORE_CORRUPT",
-    `${file} is not a valid copy: ${line}`,
-    "palace devbox status shows the stack's state",
-  );
+  return damaged(`${file} is not a valid copy: ${line}`, "palace devbox status shows the stack's state");
 }
 
 async function verifyPalace({ cacheDir }: Source, file: string, counts: Counts): Promise<void> {

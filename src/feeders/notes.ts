@@ -8,6 +8,7 @@ import { writeFileAtomic } from "../base/atomic-file.ts";
 import { isRecord, parseJson } from "../base/parse-json.ts";
 import type { FilingRecord } from "../protocol/filing.ts";
 import { MTIME_TOLERANCE_S } from "./mined.ts";
+import { orElse } from "../base/or-else.ts";
 
 /** State of a source when it was filed. */
 export type NotedSource = {
@@ -22,11 +23,7 @@ export type NotedSource = {
 
 /** Returns the file's text; undefined for a missing or unreadable file. */
 export function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
+  return orElse(() => readFileSync(file, "utf8"), undefined);
 }
 
 /** Returns the file's JSON value; undefined for a missing, unreadable or damaged file. */

@@ -80,6 +80,8 @@ export type AuditPage = { entries: AuditEntry[]; next: number | null };
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;
+  /** The `seq` of the request. Older brokers do not send it: they undo all writes of that time. */
+  seq?: number;
   /** Number of writes that cannot be undone, because the journal no longer has their changes. */
   too_old: number;
   /** Number of writes that the client dated before their arrival (it spooled them, or claims so), and the earliest date. Absent if 0. */

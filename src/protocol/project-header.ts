@@ -1,5 +1,7 @@
 /** Writes and reads the header with the project names of a client, for both sides. */
 
+import { orElse } from "../base/or-else.ts";
+
 const NAMES_MAX = 8;
 const NAME_MAX = 128;
 /** Maximum length of the line: a quarter of the size that a broker accepts for all headers. */
@@ -26,9 +28,5 @@ export function namesInLine(line: unknown): string[] {
 }
 
 function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return "";
-  }
+  return orElse(() => decodeURIComponent(part), "");
 }

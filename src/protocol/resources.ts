@@ -1,4 +1,6 @@
 /** Resources for clients of MCP 2026-07-28: the wake-up text, and each drawer by its id. */
+import { orElse } from "../base/or-else.ts";
+
 export const WAKE_UP_URI = "palace://wake-up";
 const DRAWER_URI = "palace://drawer/";
 
@@ -25,9 +27,5 @@ export const RESOURCE_TEMPLATES = [
 /** Returns the drawer id in a resource's URI, or undefined for any other URI. */
 export function drawerIdIn(uri: string): string | undefined {
   if (!uri.startsWith(DRAWER_URI) || uri.length === DRAWER_URI.length) return undefined;
-  try {
-    return decodeURIComponent(uri.slice(DRAWER_URI.length));
-  } catch {
-    return undefined;
-  }
+  return orElse(() => decodeURIComponent(uri.slice(DRAWER_URI.length)), undefined);
 }

@@ -128,7 +128,9 @@ function Forget({ drawer, onClose }: Props) {
       ) : (
         <p>
           Erases {what(plan.value)} from the memory, its journal and its files. <strong>You cannot undo this.</strong>{" "}
-          Backups that exist already keep the text.
+          Backups that exist already keep the text. So do writes that wait on a machine, and its copies of filed
+          documents. To erase these too, type <code>palace forget {plain(drawer.drawer_id)}</code> on that machine
+          instead. It lists the files that keep the text.
         </p>
       )}
       {found.length === 0 ? null : (

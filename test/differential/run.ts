@@ -71,15 +71,19 @@ function defineTests(version: MempalaceVersion): void {
     await expect.poll(model, { timeout: MODEL_MAX_MS }).toBe("ready");
     const findings: Finding[] = [];
     const calls = makeCalls(SEED, CALLS, version);
-    let millis = { theirs: 0, ours: 0 };
+    const millis = { theirs: 0, ours: 0 };
+    const timed = async (server: "theirs" | "ours", answer: Promise<Answer>): Promise<Answer> => {
+      const started = performance.now();
+      return answer.finally(() => (millis[server] += performance.now() - started));
+    };
     for (const call of calls) {
       for (const folder of [home, palace.home]) leaveNotice(folder, call);
       if (BY_VECTOR.includes(call.tool)) await embedded();
-      const started = performance.now();
-      const ourAnswer = await ours.call(withOwn(call));
-      const between = performance.now();
-      const theirAnswer = await theirs.call(call);
-      millis = { theirs: millis.theirs + performance.now() - between, ours: millis.ours + between - started };
+      // Both answer at the same time. Neither sees the other: each has its own home and palace.
+      const [theirAnswer, ourAnswer] = await Promise.all([
+        timed("theirs", theirs.call(call)),
+        timed("ours", ours.call(withOwn(call))),
+      ]);
       const finding = compare(version, call, theirAnswer, ourAnswer, used);
       if (finding !== undefined) findings.push(finding);
     }

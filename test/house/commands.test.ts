@@ -36,6 +36,31 @@ test(`help lists at most ${VERBS_MAX} verbs, in groups, each within a terminal's
   for (const [name, { does }] of commands) expect(does.length + width + 4, name).toBeLessThanOrEqual(COLUMNS_MAX);
 });
 
+/** Words of a description of what deletes or replaces something. */
+const HARM = /\b(delete|erase|remove|replace|revoke|undo|restore|end it)\b/;
+/** Calls whose descriptions have such a word for something that one can do there, or for a setting that is quickly set again. */
+const HARMLESS = ["history", "status ui", "backup", "config unset"];
+
+test("each verb and subverb that deletes or replaces something is marked as harmful, and each mark names one", () => {
+  const isMarked = ({ harmful = [] }: Command, sub: string): boolean =>
+    harmful === true || harmful.some((words) => words.split(" ").every((word) => sub.split(/\W+/).includes(word)));
+  for (const [name, command] of commands) {
+    const { does, subs = {}, harmful = [] } = command;
+    if (HARM.test(does) && !HARMLESS.includes(name)) expect(harmful, name).toBe(true);
+    for (const [sub, what] of Object.entries(subs)) {
+      if (!HARM.test(what) || HARMLESS.includes(`${name} ${sub}`)) continue;
+      expect(isMarked(command, `${sub}: ${what}`), `palace ${name} ${sub}`).toBe(true);
+    }
+    if (harmful === true) continue;
+    for (const words of harmful) {
+      const [sub = "", more] = words.split(" ");
+      const what = name === "gate" ? sub : subs[sub as keyof typeof subs];
+      expect(what, `palace ${name} ${words}`).toBeDefined();
+      if (more !== undefined) expect(what).toContain(more);
+    }
+  }
+});
+
 test("the examples of each verb call that verb", () => {
   for (const [name, { example }] of commands) expect(example.split(" ").slice(0, 2), name).toEqual(["palace", name]);
 });

@@ -9,6 +9,7 @@ import type { Config } from "../../config/config.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { removeOld } from "../../base/old-files.ts";
 import { checkpointOf, type Talk } from "./talk.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** Number of the user's messages between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
@@ -33,11 +34,10 @@ export type Checkpoint = {
 
 /** Counts the user's messages since the last checkpoint. If there are CHECKPOINT_EVERY or more, a checkpoint is due. */
 export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
-  try {
-    return count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0);
-  } catch {
-    return count;
-  }
+  return orElse(
+    () => count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0),
+    count,
+  );
 }
 
 /** Stores the count, and removes counts of sessions that ended long ago. */

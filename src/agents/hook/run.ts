@@ -26,6 +26,7 @@ import { wakeUpText } from "../wake-up.ts";
 import { saveSettings } from "./save-settings.ts";
 import { type Scene, type Values, withHookClient } from "./scene.ts";
 import { readJsonObject } from "./stdin-object.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** Time reserved to write the answer. */
 const LEAVING_MS = 50;
@@ -180,11 +181,7 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
 
 /** Reads the end of a transcript; empty if the path is not a file's absolute path. */
 function endOf(transcript: string): string {
-  try {
-    return isAbsolute(transcript) ? readTail(transcript, TRANSCRIPT_READ_BYTES) : "";
-  } catch {
-    return "";
-  }
+  return orElse(() => (isAbsolute(transcript) ? readTail(transcript, TRANSCRIPT_READ_BYTES) : ""), "");
 }
 
 /** Offers an exchange to a broker, and spools it if no broker takes it in time. The offer continues until the hook's time is over. */

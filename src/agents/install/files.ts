@@ -20,7 +20,7 @@ export function contentOf(path: string): Buffer | undefined {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     if (code === "ENOTREG") throw badValue((cause as Error).message, `ls -l ${path}`);
-    throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, { cause });
+    throw badValue(`${path} cannot be read (${code ?? ""})`, `ls -ld ${path}`, cause);
   }
 }
 

@@ -134,9 +134,7 @@ class OpeningPalace {
 }
 
 function notOpened(cause: unknown): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", `the palace did not open: ${String(cause)}`, "run `palace logs`", {
-    cause,
-  });
+  return unavailable(`the palace did not open: ${String(cause)}`, "run `palace logs`", cause);
 }
 
 const NOT_OPEN: PalaceStatus = {

@@ -17,7 +17,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unwritable } from "../../base/errors.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** The child's descriptor of the lock file. */
 const LOCK_FD = 3;
@@ -84,11 +85,10 @@ function openFile(file: string): number {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return openSync(file, "a+", 0o600);
   } catch (cause) {
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${dirname(file)} cannot be written by this user`,
       "make it writable, or name another palace in MEMPALACE_ENGINE",
-      { cause },
+      cause,
     );
   }
 }
@@ -130,10 +130,6 @@ function holders(file: string): number[] {
     return [];
   }
   return pids.map(Number).filter((pid) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === path;
-    } catch {
-      return false;
-    }
+    return orElse(() => readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === path, false);
   });
 }

@@ -1,6 +1,6 @@
 /** Decides which role a method or a tool needs: reader, agent or admin. Both route tables check it first. */
 import { isRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { denied } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";
 import type { Tool } from "../../protocol/tools/table.ts";
 import type { Peer } from "../peer.ts";
@@ -97,15 +97,12 @@ const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
   if (RANK[role] >= RANK[needed]) return;
   if (door === "gate")
-    throw new PalaceError(
-      "BROKER_DENIED",
+    throw denied(
       `${agent} came over a bridge, and a bridge's role, ${role}, may not do that`,
       `on the broker's machine: ${agent.startsWith("palace ") ? agent : "palace --help"}`,
     );
-  if (door === "ui")
-    throw new PalaceError("BROKER_DENIED", `this page was opened as ${role}, which may not do that`, "palace ui");
-  throw new PalaceError(
-    "BROKER_DENIED",
+  if (door === "ui") throw denied(`this page was opened as ${role}, which may not do that`, "palace ui");
+  throw denied(
     `the token of ${agent} has the role ${role}, which may not do that`,
     `on the broker's machine: palace bridge token add NAME --role ${needed}`,
   );

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { badValue, PalaceError } from "../../base/errors.ts";
+import { badValue, PalaceError, unwritable } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
@@ -28,11 +28,10 @@ export async function listenUnix(server: Server, socketPath: string): Promise<vo
     chmodSync(socketPath, 0o600);
   } catch (error) {
     if (error instanceof PalaceError) throw error;
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `no socket can be made in ${folder}`,
       "set XDG_RUNTIME_DIR to a folder of yours on a local disk",
-      { cause: error },
+      error,
     );
   }
 }
@@ -42,11 +41,10 @@ export async function listenTcp(server: Server, { host, port }: TcpAddress): Pro
   try {
     await listening(server, () => server.listen({ host, port }));
   } catch (error) {
-    throw new PalaceError(
-      "CONFIG_BAD_VALUE",
+    throw badValue(
       `MEMPALACE_LISTEN: the broker cannot listen on ${host}:${port} (${(error as NodeJS.ErrnoException).code})`,
       "choose another port, or end what listens there",
-      { cause: error },
+      error,
     );
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { endianness } from "node:os";
 import { isIPv4 } from "node:net";
+import { orElse } from "../../base/or-else.ts";
 
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
@@ -60,9 +61,5 @@ function mapped(isLittle: boolean): string {
 }
 
 function textOf(file: string): string {
-  try {
-    return readFileSync(file, "latin1");
-  } catch {
-    return "";
-  }
+  return orElse(() => readFileSync(file, "latin1"), "");
 }

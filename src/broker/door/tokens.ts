@@ -8,7 +8,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder } from "../../base/folders.ts";
 import { tryFlock } from "../../base/libc.ts";
-import { badValue, PalaceError, unavailable } from "../../base/errors.ts";
+import { badValue, damaged, unavailable } from "../../base/errors.ts";
 import { keysOf, makeToken, type TokenKeys } from "../../protocol/proof.ts";
 import { ROLES, type Role } from "../../protocol/spec.ts";
 
@@ -35,11 +35,11 @@ export function readTokens(file: string): TokenRecord[] {
     text = readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new PalaceError("STORE_UNAVAILABLE", `${file} cannot be read`, `chmod 600 ${file}`, { cause: error });
+    throw unavailable(`${file} cannot be read`, `chmod 600 ${file}`, error);
   }
   const { schema, tokens } = parseRecord(text);
   if (schema === 1 && Array.isArray(tokens) && tokens.every(isRecord)) return tokens;
-  throw new PalaceError("STORE_CORRUPT", `${file} is not a token file`, `move it away and add the tokens again`);
+  throw damaged(`${file} is not a token file`, `move it away and add the tokens again`);
 }
 
 /** Adds a token and returns it; it is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or invalid. */

@@ -7,7 +7,8 @@ import { dirname } from "node:path";
 import { keepFolder } from "../../base/folders.ts";
 import { isDiskFull } from "../../base/state-files.ts";
 import { tryFlock } from "../../base/libc.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { unwritable } from "../../base/errors.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type LifetimeLock = {
   /** Returns false once the file was removed or replaced: another broker could then lock the new file. */
@@ -24,11 +25,7 @@ export function makesWay(heldBy: string): boolean {
 
 /** Reads the text of the lock's last holder. The caller must find out whether that holder still has the lock. */
 export function isHeldOnDemand(file: string): boolean {
-  try {
-    return makesWay(readFileSync(file, "utf8").trim());
-  } catch {
-    return false;
-  }
+  return orElse(() => makesWay(readFileSync(file, "utf8").trim()), false);
 }
 
 /** Takes the lock. Returns the holder's text for a message if another broker has it. Errors: STORE_READ_ONLY. */
@@ -40,11 +37,10 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
     // Creates the file if absent. Does not truncate it, because we do not have the lock yet.
     fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   } catch (error) {
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${dirname(file)} cannot be written by this user`,
       "make it writable, or name another palace with --palace DIR",
-      { cause: error },
+      error,
     );
   }
   if (!lockable(fd, file)) {
@@ -82,11 +78,10 @@ function lockable(fd: number, file: string): boolean {
     return tryFlock(fd);
   } catch (cause) {
     closeSync(fd);
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${file} cannot be locked: its file system has no locks`,
       "keep the palace on a local disk: --palace DIR, or MEMPALACE_PATH",
-      { cause },
+      cause,
     );
   }
 }

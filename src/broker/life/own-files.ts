@@ -3,7 +3,7 @@
  * `spool.*` use this file.
  */
 import { basename } from "node:path";
-import { PalaceError } from "../../base/errors.ts";
+import { denied, PalaceError } from "../../base/errors.ts";
 import type { Paths } from "../../config/paths.ts";
 import type { TokenReport } from "../../protocol/status.ts";
 import { deliver } from "../../wire/client/send-spooled.ts";
@@ -69,5 +69,5 @@ async function sendAgain(
 function assertOwner({ door }: Peer, command: string): void {
   if (door === "unix" || door === "ui") return;
   const why = "only the owner may do that, on the broker's machine";
-  throw new PalaceError("BROKER_DENIED", why, `there: ${command}`);
+  throw denied(why, `there: ${command}`);
 }

@@ -9,6 +9,7 @@ import { isRecord } from "../../base/parse-json.ts";
 import { realPath } from "../../base/real-path.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { Refused } from "./refused.ts";
+import { orElse } from "../../base/or-else.ts";
 
 const DEFAULT = "default";
 const REGISTRY = "profiles.json";
@@ -90,9 +91,5 @@ function textOf(file: string): string | undefined {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return orElse(() => decodeURIComponent(text), text);
 }

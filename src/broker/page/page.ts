@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import type { Role, StatusReport, UiLink } from "../../protocol/spec.ts";
 import { readBody } from "../door/body.ts";
 import { type OpenDoor, PAGE_PATHS, type Route } from "../door/door.ts";
@@ -276,6 +276,6 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder, { recursive: true, encoding: "utf8" });
   } catch (error) {
     const hint = "in a clone: npm run build";
-    throw new PalaceError("STORE_UNAVAILABLE", `the page is not built: there is no ${folder}`, hint, { cause: error });
+    throw unavailable(`the page is not built: there is no ${folder}`, hint, error);
   }
 }

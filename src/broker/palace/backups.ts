@@ -14,11 +14,12 @@ import { backupName } from "../../memory/backup/name.ts";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { badParams, PalaceError } from "../../base/errors.ts";
+import { badParams, denied, PalaceError, unavailable } from "../../base/errors.ts";
 import type { BackupsReport, JobRequest } from "../../protocol/spec.ts";
 import { CLOSETS } from "../../mempalace/format/chroma-file.ts";
 import type { Peer } from "../peer.ts";
 import { type Jobs, type JobWork, onThread, type Say } from "./jobs.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type BackupRequest = Extract<JobRequest, { kind: "backup" }>;
 type Scheduled = { scheduled: boolean; passphrase: string | undefined };
@@ -67,11 +68,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
       throw badParams("file must be an absolute path");
   // Only the owner's own socket opens a page with the role admin (page/page.ts), so its admin is at this machine, too.
   if (door !== "unix" && door !== "ui")
-    throw new PalaceError(
-      "BROKER_DENIED",
-      "a backup is made on the broker's machine, through its socket",
-      "on that machine: palace backup FILE",
-    );
+    throw denied("a backup is made on the broker's machine, through its socket", "on that machine: palace backup FILE");
   const paths = { file: file as string | null, goesTo: goesTo as string | null };
   return { kind: "backup", ...paths, replace: replace === true, encrypted: encrypted === true };
 }
@@ -107,11 +104,7 @@ export function listBackups(home: string): BackupsReport {
 
 /** Returns false also for a file that cannot be reached now, such as one of another machine. */
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path).isFile(), false);
 }
 
 function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
@@ -208,11 +201,10 @@ function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (cause) {
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `the folder for backups cannot be made: ${(cause as Error).message}`,
       "mount its disk, or make the folder above it; the setting backup-dir names it",
-      { cause },
+      cause,
     );
   }
 }

@@ -7,7 +7,7 @@ import type { Log } from "../../base/log.ts";
 import { type Progress, STARTING } from "../../base/job-progress.ts";
 import type { Thread } from "../../base/thread.ts";
 import { within } from "../../base/time-limit.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import type { JobKind, JobReport, JsonObject } from "../../protocol/spec.ts";
 import { shuttingDown } from "../engine.ts";
 
@@ -187,9 +187,7 @@ export class Jobs {
       const known =
         error instanceof PalaceError
           ? error
-          : new PalaceError("STORE_UNAVAILABLE", `${report.kind} failed: ${String(error)}`, "run `palace logs`", {
-              cause: error,
-            });
+          : unavailable(`${report.kind} failed: ${String(error)}`, "run `palace logs`", error);
       report.state = known.code === "BROKER_CANCELLED" ? "cancelled" : "failed";
       report.error = { message: known.message, ...known.toWire() };
     }

@@ -11,7 +11,7 @@ import type { LogPaths } from "../../mempalace/logstream/log-file.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unavailable } from "../../base/errors.ts";
 import { EventWaits } from "./event-waits.ts";
 import type { LogMethods, LogThreadData } from "./logstream-thread.ts";
 import { endIfGone, NO_CHANGES, refuseAll, WriteQueue } from "./write-queue.ts";
@@ -104,9 +104,7 @@ export class Logstream {
       const known =
         error instanceof PalaceError
           ? error
-          : new PalaceError("STORE_UNAVAILABLE", "the coordination log does not answer", "run `palace logs`", {
-              cause: error,
-            });
+          : unavailable("the coordination log does not answer", "run `palace logs`", error);
       this.#options.log.error("the coordination log was not written", { code: known.code, why: known.message });
       endIfGone(known, { ledgerFile: this.#options.paths.ledgerFile, onFatal: this.#options.onFatal });
       return refuseAll(calls, known);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
-import { badParams, PalaceError } from "../../base/errors.ts";
+import { badParams, denied, PalaceError } from "../../base/errors.ts";
 import type { BackupsReport, JobKind, JobRequest, PalaceHealthReport } from "../../protocol/spec.ts";
 import type { RebuildMethods, RebuildThreadData } from "../../mempalace/rebuild/rebuild-thread.ts";
 import type { Peer } from "../peer.ts";
@@ -187,11 +187,7 @@ export function readJobRequest(params: Record<string, unknown>, { door }: Pick<P
     if (chroma !== undefined && chroma !== null && typeof chroma !== "string") throw badParams("chroma must be a path");
     // The request names a program and a folder of this machine. An admin of the memory need not be a user of this machine.
     if (door !== "unix")
-      throw new PalaceError(
-        "BROKER_DENIED",
-        "an export is made on the broker's machine, through its socket",
-        "there: palace export DIR",
-      );
+      throw denied("an export is made on the broker's machine, through its socket", "there: palace export DIR");
     return { kind, dir, partial: partial === true, ...(chroma !== undefined && { chroma }) };
   }
   if (kind === "backup") return readBackupRequest(params, { door });

@@ -17,7 +17,7 @@ import type { AuditPage, AuditRequest } from "../../protocol/hygiene.ts";
 import type { ImportPart, MergeReport } from "../../protocol/import.ts";
 import { type Erasure, startErasure } from "../../mempalace/erase/erasure.ts";
 import { isMadeByChroma, mayHold } from "../../mempalace/format/chroma-file.ts";
-import { type GraphSync, startGraphSync } from "../../mempalace/graph/sync.ts";
+import { type GraphSync, LINKS_FOLDER, startGraphSync } from "../../mempalace/graph/sync.ts";
 import { createSettingsStore } from "../../mempalace/settings-file.ts";
 import type { PalaceStatus } from "../engine.ts";
 import { startAgeing } from "./ageing.ts";
@@ -161,6 +161,10 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
       pending: () => reader.graph.pending(),
       adopt: (finding) => writer.call("adoptGraph", finding),
       done: (rows) => writer.call("graphDone", rows),
+      folder: {
+        read: () => reader.meta(LINKS_FOLDER),
+        write: (folder) => writer.call("putMeta", LINKS_FOLDER, folder),
+      },
     },
     log,
   });

@@ -7,6 +7,7 @@ import { isAbsolute, join } from "node:path";
 import { canBePath } from "../../base/path-size.ts";
 import { StagedOriginals } from "../../base/staging.ts";
 import type { SourceFiles } from "../../memory/port/source.ts";
+import { orElse } from "../../base/or-else.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
@@ -40,11 +41,7 @@ const FILES: Omit<SourceFiles, "original" | "stagedAs"> = {
     }
   },
   directoryId(folder) {
-    try {
-      return String(statSync(folder, { bigint: true }).ino);
-    } catch {
-      return undefined;
-    }
+    return orElse(() => String(statSync(folder, { bigint: true }).ino), undefined);
   },
 };
 
@@ -68,9 +65,5 @@ function resolve(path: string): string | undefined {
 
 /** Returns false also for an invalid name, and for a path that this user may not see. */
 function exists(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }

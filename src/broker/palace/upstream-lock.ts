@@ -27,6 +27,7 @@ import { tryFlock } from "../../base/libc.ts";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { UpstreamLockStatus } from "../../protocol/spec.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type UpstreamLockOptions = {
   palaceDir: string;
@@ -216,10 +217,6 @@ function realPath(path: string, links = 0): string {
     const parent = dirname(path);
     if (parent === path || links > LINKS_MAX) return path;
     const here = join(realPath(parent, links), basename(path));
-    try {
-      return realPath(resolve(dirname(here), readlinkSync(here)), links + 1);
-    } catch {
-      return here;
-    }
+    return orElse(() => realPath(resolve(dirname(here), readlinkSync(here)), links + 1), here);
   }
 }

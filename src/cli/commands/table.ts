@@ -22,6 +22,11 @@ export type Command = Readonly<{
   example: string;
   /** Words that may follow the verb, and what each does. */
   subs?: Readonly<Record<string, string>>;
+  /**
+   * True if the call deletes or replaces memories, settings of agents, or tokens; or the words after the verb for which this is so. Such a call
+   * is suggested for a mistyped word only with care (bin/palace.ts).
+   */
+  harmful?: true | readonly string[];
 }>;
 
 /** Commands by group, the most used ones first. */
@@ -35,17 +40,19 @@ export const COMMANDS = {
   ls: { group: "memory", does: "list wings, rooms and memories", example: "palace ls me/notes" },
   show: { group: "memory", does: "print a memory, and where it came from", example: "palace show c75c741223" },
   edit: { group: "memory", does: "change a memory in your editor", example: "palace edit c75c741223" },
-  rm: { group: "memory", does: "delete memories; can be undone", example: "palace rm c75c741223" },
+  rm: { group: "memory", does: "delete memories; can be undone", example: "palace rm c75c741223", harmful: true },
   history: {
     group: "memory",
     does: "list who wrote what, and undo it",
     example: "palace history --since 2h",
     subs: { undo: "undo what one agent wrote" },
+    harmful: ["undo"],
   },
   forget: {
     group: "memory",
     does: "erase memories permanently: by id, by source, by text",
     example: "palace forget --match - --dry-run",
+    harmful: true,
   },
   mine: {
     group: "feeding",
@@ -85,6 +92,7 @@ export const COMMANDS = {
       status: "which agents are here, and whether they are wired",
       remove: "remove an agent's wiring",
     },
+    harmful: ["remove"],
   },
   outcome: {
     group: "agents",
@@ -102,6 +110,7 @@ export const COMMANDS = {
       import: "import a Roampal data folder",
       export: "write a data folder that Roampal opens",
     },
+    harmful: ["forget", "remove"],
   },
   events: {
     group: "agents",
@@ -141,6 +150,7 @@ export const COMMANDS = {
       down: "end it; keep memory and home",
       restore: "restore a copy of memory and home",
     },
+    harmful: ["down", "restore"],
   },
   start: { group: "care", does: "start the broker", example: "palace start" },
   stop: { group: "care", does: "stop the broker until `palace start`", example: "palace stop" },
@@ -162,6 +172,7 @@ export const COMMANDS = {
     does: "write, check or restore a backup of everything",
     example: "palace backup ~/backups/",
     subs: { verify: "check a backup", restore: "replace the palace with a backup" },
+    harmful: ["restore"],
   },
   repair: {
     group: "care",
@@ -173,6 +184,7 @@ export const COMMANDS = {
       compact: "free the space of deleted memories",
       closets: "rebuild the index of mined files",
     },
+    harmful: ["migrate"],
   },
   config: {
     group: "care",
@@ -199,6 +211,7 @@ export const COMMANDS = {
       token: "tokens for clients over TCP: add, list, revoke",
       gate: "keys that may connect: authorize, revoke",
     },
+    harmful: ["remove", "token revoke", "gate revoke"],
   },
   completions: {
     group: "programs",
@@ -208,7 +221,12 @@ export const COMMANDS = {
   },
   shim: { group: "programs", does: "stdio MCP for an agent", example: "palace shim" },
   hook: { group: "programs", does: "runs in agents' hooks", example: "palace hook claude-code" },
-  gate: { group: "programs", does: "the host's end of a bridge, run by sshd", example: "palace gate socket" },
+  gate: {
+    group: "programs",
+    does: "the host's end of a bridge, run by sshd",
+    example: "palace gate socket",
+    harmful: ["revoke"],
+  },
 } as const satisfies Readonly<Record<string, Command>>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -1,6 +1,6 @@
 /** `palace events artifact put|get` stores and fetches exact texts for other agents, like MemPalace 3.11. */
 import { writeFileSync } from "node:fs";
-import { PalaceError } from "../../base/errors.ts";
+import { badValue } from "../../base/errors.ts";
 import { options } from "../define-verb.ts";
 import { defineToolVerb, readMetadata, readText, verbOfActions } from "./log-call.ts";
 
@@ -49,9 +49,7 @@ function write(file: string, content: string): void {
     writeFileSync(file, content);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new PalaceError("CONFIG_BAD_VALUE", `${file} cannot be written (${code ?? ""})`, "name another file", {
-      cause,
-    });
+    throw badValue(`${file} cannot be written (${code ?? ""})`, "name another file", cause);
   }
 }
 

@@ -53,7 +53,7 @@ export async function askDocker({ container, options }: BrokerBox, args: readonl
     const isMissing = /no such (?:object|container)/i.test(said);
     const why = isMissing ? `there is no container ${container}` : `docker ${args[0] ?? ""} failed: ${said}`;
     const hint = isMissing ? NO_CONTAINER_HINT : "docker ps --all";
-    throw new PalaceError("STORE_UNAVAILABLE", why, hint, { cause: error });
+    throw unavailable(why, hint, error);
   }
 }
 

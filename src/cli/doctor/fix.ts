@@ -24,6 +24,7 @@ import { backUp } from "../report/take-backup.ts";
 import { willChange, wiringParts } from "../report/wiring.ts";
 import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** Result of a fix. `error`: why the fix failed; it then changed nothing. `state` is `planned` with --dry-run. */
 export type Fixed = {
@@ -102,11 +103,7 @@ function spoolFixes(config: Config): Fix[] {
 
 /** Counts the waiting entries. An unreadable folder counts as empty; the checks report it. */
 function count(spool: Spool): number {
-  try {
-    return spool.entries().length;
-  } catch {
-    return 0;
-  }
+  return orElse(() => spool.entries().length, 0);
 }
 
 export function agentFixes(config: Config): Fix[] {
@@ -254,9 +251,5 @@ function guarded<T>(folder: string, act: () => T): () => T {
 
 /** Returns the file's state; undefined if it does not exist, as for a path below a file. */
 function look(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 }

@@ -14,6 +14,7 @@ import type { Client } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
 import { type Check, ok, warn } from "./check.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** Minimum free space without a warning. It leaves time to act before the disk is full and a broker refuses writes. */
 const FREE_MIN_BYTES = 256 * 1024 * 1024;
@@ -166,11 +167,7 @@ function workspace(userHome: string): string | undefined {
 }
 
 function ownerOf(path: string): { uid: number; gid: number } | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return orElse(() => statSync(path, { throwIfNoEntry: false }), undefined);
 }
 
 /** Returns true if permissions refuse us (EACCES). A read-only mount (EROFS) does not count, because it may be on purpose. */
@@ -221,11 +218,7 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
 
 function filesAheadMs(files: readonly string[], nowMs: number): number {
   const dated = files.map((file) => {
-    try {
-      return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    } catch {
-      return 0;
-    }
+    return orElse(() => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0);
   });
   return Math.max(...dated) - nowMs;
 }

@@ -69,11 +69,10 @@ function openStaged(file: string): number {
     if (canWrite(dirname(file))) rmSync(file);
     return fd;
   } catch (cause) {
-    throw new PalaceError(
-      "CONFIG_USAGE",
+    throw wrongUsage(
       "the backup is on the broker's machine, which is not this machine",
       "on that machine: palace backup FILE",
-      { cause },
+      cause,
     );
   }
 }

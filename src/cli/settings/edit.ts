@@ -12,7 +12,7 @@ import { canWrite } from "../../base/can-write.ts";
 import { isInContainer } from "../../base/container.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { PalaceError, unavailable } from "../../base/errors.ts";
+import { badValue, PalaceError, unavailable, unwritable } from "../../base/errors.ts";
 import { exists } from "../terminal/place.ts";
 
 const LOCK_MAX_MS = 10_000;
@@ -95,8 +95,7 @@ function busy(path: string): PalaceError {
 /** Makes the error of a read-only palace. Its hint for the devbox uses the broker's container, which can write the file. */
 function readOnly(path: string, key: string, value: SettingValue | undefined): PalaceError {
   const words = value === undefined ? `unset ${key}` : `set ${key} ${quoted(String(value))}`;
-  return new PalaceError(
-    "STORE_READ_ONLY",
+  return unwritable(
     `${path} cannot be written from here`,
     isInContainer()
       ? `on the host, beside docker-compose.yml: docker compose exec broker palace config ${words}`
@@ -109,8 +108,6 @@ function contentOf(path: string): string | undefined {
     return readRegularFile(path).toString("utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new PalaceError("CONFIG_BAD_VALUE", `${path} cannot be read: ${(error as Error).message}`, `ls -l ${path}`, {
-      cause: error,
-    });
+    throw badValue(`${path} cannot be read: ${(error as Error).message}`, `ls -l ${path}`, error);
   }
 }

@@ -1,6 +1,6 @@
 /** Decodes text that a person typed or piped in. Only UTF-8 is accepted. */
 import type { Readable } from "node:stream";
-import { PalaceError, wrongUsage } from "../../base/errors.ts";
+import { wrongUsage } from "../../base/errors.ts";
 import { REQUEST_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 
 /** Decodes UTF-8; refuses other encodings, because decoding would lose their letters. Errors: CONFIG_USAGE. */
@@ -8,12 +8,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new PalaceError(
-      "CONFIG_USAGE",
-      "the text is not UTF-8; nothing was changed",
-      "convert it: iconv -f LATIN1 -t UTF-8 FILE",
-      { cause },
-    );
+    throw wrongUsage("the text is not UTF-8; nothing was changed", "convert it: iconv -f LATIN1 -t UTF-8 FILE", cause);
   }
 }
 

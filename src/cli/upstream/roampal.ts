@@ -4,6 +4,7 @@ import type { Env } from "../../config/env.ts";
 import { badValue } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** `before`: arguments that are put before the user's arguments. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
@@ -77,11 +78,7 @@ export function asDeveloper(verb: string, args: readonly string[], env: Env): { 
 
 /** Loads the configuration; undefined if it is faulty. The verb then reports the fault. */
 function readable(env: Env): Config | undefined {
-  try {
-    return loadConfig(env);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => loadConfig(env), undefined);
 }
 
 export const VERBS: Readonly<Record<string, Entry>> = {

@@ -5,7 +5,7 @@ import { readList } from "../../memory/backup/known-backups.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { namesOf } from "../../feeders/doc-miner/filed-as.ts";
-import { EXIT_CODES, PalaceError, wrongUsage } from "../../base/errors.ts";
+import { EXIT_CODES, PalaceError, unwritable, wrongUsage } from "../../base/errors.ts";
 import type { ErasureReport, ForgetPreview, ForgetSelector } from "../../protocol/hygiene.ts";
 import { EXIT_INTERRUPTED, placeOf } from "../feeding/feeding.ts";
 import { findTraces, removeTraces, stillHolds, type Trace, removalHints } from "../report/traces.ts";
@@ -205,11 +205,10 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
     rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
     return traces;
   } catch (cause) {
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `a file of this machine has the text and cannot be changed: ${(cause as Error).message}`,
       "make it writable and repeat the command",
-      { cause },
+      cause,
     );
   }
 }

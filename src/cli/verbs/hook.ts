@@ -15,6 +15,7 @@ import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
 import { options, usageError, type Verb } from "../define-verb.ts";
+import { orElse } from "../../base/or-else.ts";
 
 const USAGE = `palace hook claude-code [--within MS]
 palace hook wake-up [--session ID] [--resumed] [--cwd DIR] [--agent NAME] [--within MS]
@@ -77,11 +78,7 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
 
 /** Returns the context; undefined if the settings are faulty, because the hook must never fail an agent. */
 function usable(what: string, values: Values, env: Env): Scene | undefined {
-  try {
-    return sceneOf(what, values, env);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => sceneOf(what, values, env), undefined);
 }
 
 /** Makes the context. Errors: CONFIG_BAD_VALUE. */

@@ -25,7 +25,7 @@ import { armFault } from "../../base/fault-point.ts";
 import { keepFolder } from "../../base/folders.ts";
 import { createLog } from "../../base/log.ts";
 import { isStopped } from "../../base/state-files.ts";
-import { PalaceError, wrongUsage } from "../../base/errors.ts";
+import { PalaceError, unwritable, wrongUsage } from "../../base/errors.ts";
 import { withoutInterrupt } from "../feeding/feeding.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
 import { brokerBox } from "../docker/owner.ts";
@@ -107,8 +107,7 @@ function assertHere(config: Config): void {
   if (foreign !== undefined) throw foreign;
   const { home } = config.paths;
   if (existsSync(home) && !canWrite(home))
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${home} cannot be written here; nothing was changed`,
       "where you can write it: palace backup restore FILE; for the compose stack see docs/how-to/backup.md",
     );

@@ -44,9 +44,9 @@ export const verb = defineVerb({
     if (request.untilMs < request.sinceMs) throw usageError(USAGE, "--until is before --since");
     const client = await connect("palace undo");
     const plan = await client.call("memory.undoPreview", request);
-    if (plan.writes === 0) throw nothingSince(agent, plan);
-    if (values.seq !== undefined && plan.writes > 1)
+    if (plan.seq !== request.seq)
       throw new PalaceError("PROTOCOL_VERSION_MISMATCH", "the broker is too old for --seq", "palace restart");
+    if (plan.writes === 0) throw nothingSince(agent, plan);
     // Excludes writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
     if (values["dry-run"] === true) {

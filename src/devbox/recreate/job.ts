@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
 import { isRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "../../base/errors.ts";
 import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";
@@ -47,8 +47,7 @@ export function readJob(state: string): Job | undefined {
     if (!(error instanceof SyntaxError)) throw error;
   }
   if (isRecord(value) && value["schema"] === 1 && STEPS.some((step) => step === value["step"])) return value as Job;
-  throw new PalaceError(
-    "STORE_CORRUPT",
+  throw damaged(
     `${join(state, FILE)} is not a valid record of a recreate; nothing was changed`,
     "look at palace devbox status; to abandon that recreate, move the file away",
   );

@@ -9,6 +9,7 @@ import { words } from "../words.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
 import { checkName } from "./project.ts";
 import { ROOM_OF_FOLDER } from "./room.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type ProposedRoom = { name: string; description: string; keywords: string[] };
 
@@ -96,11 +97,7 @@ function roomOf(folder: string): string | undefined {
 
 /** Returns true if the feeder accepts the room's name in a project file. */
 function isUsable(room: string): boolean {
-  try {
-    return checkName(room, "room") === room;
-  } catch {
-    return false;
-  }
+  return orElse(() => checkName(room, "room") === room, false);
 }
 
 function foldersIn(folder: string): string[] {

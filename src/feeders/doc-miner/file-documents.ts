@@ -12,6 +12,7 @@ import type { FilingRecord } from "../../protocol/filing.ts";
 import { type IsMined, minedFinder, whenAdopted } from "../mined.ts";
 import { notedRecords, writeNotes } from "../notes.ts";
 import { inodeOf } from "../inode.ts";
+import { originOf } from "./origin.ts";
 import { type FeedDeps, fileEach } from "../run.ts";
 import type { Caller } from "../send.ts";
 import { fileDocument, inspect, isTooShort, removeDocument, settle } from "./file-document.ts";
@@ -24,7 +25,15 @@ import { leaveToOthers } from "./nested.ts";
 import { readRegistry } from "./registry.ts";
 import type { FeedOptions, FeedReport, Run } from "./run.ts";
 import { surveyProject } from "./survey.ts";
-import { claimStage, findStage, hasHalf, type Manifest, readManifest, type Stage, stagedPath } from "./staging-area.ts";
+import {
+  claimStage,
+  findStage,
+  isSameProject,
+  type Manifest,
+  readManifest,
+  type Stage,
+  stagedPath,
+} from "./staging-area.ts";
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
@@ -84,7 +93,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   // Without notes, the links may be older than the palace's documents.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
-    ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
+    ...{ schema: 1, root, ...marksOf(root, front), wing: project.wing, rules, files: { ...noted?.files } },
     ...(isBehind && { linksBehind: true }),
   };
   const registry = readRegistry(options.registryFile);
@@ -96,6 +105,12 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     await catchUpLinks(run, caller, isBehind);
   }
   return report;
+}
+
+/** Returns what the notes say of the folder, so that another project in its place is recognised. */
+function marksOf(root: string, { isStaged }: Front): Pick<Manifest, "folder" | "origin"> {
+  const origin = isStaged ? originOf(root) : undefined;
+  return { folder: inodeOf(root) ?? "", ...(origin !== undefined && { origin }) };
 }
 
 /** Rebuilds the links of the wing, as upstream does after every run. After a kill, the next run rebuilds them. */
@@ -199,7 +214,7 @@ function openProject(dir: string, { name }: Front): string {
 function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;
-  if (hasHalf(stage.root, stagedPath(stage, ""), noted)) return;
+  if (isSameProject(stage.root, stagedPath(stage, ""), noted)) return;
   throw unreadable(
     `${dir} holds another project than the one that was filed from it into the wing "${noted.wing}"`,
     `give it a wing of its own: palace mine ${front.name} ${quoted(dir)} --wing NAME; to replace the filed documents: --force`,

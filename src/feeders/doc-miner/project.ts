@@ -113,5 +113,5 @@ export function checkName(value: string, what: string): string {
 }
 
 function badFile(file: string, what: string, hint: string, cause?: unknown): PalaceError {
-  return new PalaceError("CONFIG_BAD_VALUE", `${file} cannot be used: ${what}`, hint, { cause });
+  return badValue(`${file} cannot be used: ${what}`, hint, cause);
 }

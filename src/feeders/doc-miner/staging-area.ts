@@ -20,6 +20,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stagingHome } from "../../base/staging.ts";
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
+import { originOf } from "./origin.ts";
 
 /** Record of one document. A null in place of a record means that filing began and may not have ended. */
 export type Entry = NotedSource & {
@@ -36,6 +37,8 @@ export type Manifest = {
   files: Record<string, Entry | null>;
   /** Inode of the folder. Another folder may be mounted at the same path later. Older notes do not have it. */
   folder?: string;
+  /** Identifies the project (origin.ts). Older notes, and projects without git, do not have it. */
+  origin?: string;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
 };
@@ -196,19 +199,21 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and its documents are in `root`. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and the same project is in `root`. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);
   const notes = readNotes<Manifest>(join(home, MANIFESTS, wing, manifestName(owner, palace)), "files");
-  return notes === undefined || hasHalf(root, join(home, wing), notes);
+  return notes === undefined || isSameProject(root, join(home, wing), notes);
 }
 
 /**
- * Returns true if at most one document was filed, or if half of the filed documents are in the folder with the bytes of their staged
- * copies. Otherwise the folder has another project, which must not replace and remove the filed documents.
+ * Returns true if the folder has the same remote or first commit as before, if at most one document was filed, or if half of the filed
+ * documents are in the folder with the bytes of their staged copies. Otherwise the folder has another project, which must not replace and
+ * remove the filed documents.
  */
-export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
+export function isSameProject(root: string, copies: string, { files, origin }: Manifest): boolean {
+  if (origin !== undefined && origin === originOf(root)) return true;
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
   const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));
   return filed.length < 2 || same.length * 2 >= filed.length;

@@ -5,6 +5,7 @@ import { addHtml } from "./html.ts";
 import { Unconverted } from "./outcome.ts";
 import { Text } from "./text.ts";
 import { readXml } from "./xml.ts";
+import { orElse } from "../../base/or-else.ts";
 
 const ABOUT: Readonly<Record<string, string>> = {
   title: "Title",
@@ -76,9 +77,5 @@ function lockedParts(xml: string): Set<string> {
 
 function decoded(href: string): string {
   const path = href.split("#")[0] ?? "";
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return orElse(() => decodeURIComponent(path), path);
 }

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { readRecord } from "../../base/parse-json.ts";
-import { PalaceError, unavailable, unreadable, wrongUsage } from "../../base/errors.ts";
+import { damaged, PalaceError, unavailable, unreadable, wrongUsage } from "../../base/errors.ts";
 import { CARRIED_GRAPHS, type CarriedMemory } from "../../protocol/outcome.ts";
 import {
   type ChromaCollection,
@@ -225,10 +225,9 @@ function noRoampal(dir: string, why = ""): PalaceError {
 
 function unread(dir: string, error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
-  return new PalaceError(
-    "STORE_CORRUPT",
+  return damaged(
     `${chromaFile(join(dir, CHROMA_FOLDER))}: ${(error as Error).message}`,
     "open it with Roampal once (roampal stats), or name a backup of the folder",
-    { cause: error },
+    error,
   );
 }

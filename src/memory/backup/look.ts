@@ -7,6 +7,7 @@ import { STATIC_GONE_17 } from "../ledger/schema/static-schema.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
 import { type Counts, damaged } from "./manifest.ts";
+import { selectRows, selectValue, selectValues } from "../ledger/select.ts";
 
 export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
 
@@ -34,7 +35,7 @@ export function lookInto(folder: string): Look {
         "update palace-devbox to the version that made it",
       );
     assertNoProgram(ledger, LEDGER, ownPrograms());
-    const seq = ledger.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'journal'").pluck().get() ?? 0;
+    const seq = selectValue<number>(ledger, "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
     return {
       ledgerSchema,
       journalSeq: seq,
@@ -95,7 +96,7 @@ export function glance(ledgerFile: string): { drawers: number; facts: number; jo
   try {
     const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
     try {
-      const number = (sql: string): number => ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+      const number = (sql: string): number => selectValue<number>(ledger, sql) ?? 0;
       return {
         ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
         journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
@@ -141,10 +142,10 @@ function assertNoProgram(database: Database.Database, file: string, allowed: Rea
 type Program = { type: string; name: string; sql: string };
 
 function programsOf(database: Database.Database): Program[] {
-  return database
-    .prepare<[], Program>("SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
-    .all()
-    .map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
+  return selectRows<Program>(
+    database,
+    "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')",
+  ).map((one) => ({ ...one, sql: String(one.sql).replaceAll(/\s+/g, " ") }));
 }
 
 /** Returns the triggers of a new ledger and of older ledgers, because a backup is examined before it is migrated. */
@@ -163,11 +164,9 @@ function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,
 ): Record<K, number> {
-  const known = new Set(
-    database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all(),
-  );
+  const known = new Set(selectValues<string>(database, "SELECT name FROM sqlite_schema WHERE type = 'table'"));
   const count = (table: string): number =>
-    known.has(table) ? (database.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0) : 0;
+    known.has(table) ? (selectValue<number>(database, `SELECT count(*) FROM "${table}"`) ?? 0) : 0;
   return Object.fromEntries(Object.entries<string>(tables).map(([key, table]) => [key, count(table)])) as Record<
     K,
     number

@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:f
 import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
-import { PalaceError, wrongUsage } from "../../base/errors.ts";
+import { damaged, PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
 import { type Draft, makeDraft, removeDrafts } from "./draft.ts";
 import { lookInto } from "./look.ts";
@@ -158,11 +158,10 @@ function copyDatabase(file: string, copy: string): void {
       database.close();
     }
   } catch (cause) {
-    throw new PalaceError(
-      "STORE_UNAVAILABLE",
+    throw unavailable(
       `${file} is being written and cannot be read; nothing was changed`,
       "stop its broker (palace stop), or make a backup there (palace backup) and import the backup",
-      { cause },
+      cause,
     );
   }
 }
@@ -185,7 +184,7 @@ function closeCopy(file: string, copy: string): void {
       database.close();
     }
   } catch (cause) {
-    throw new PalaceError("STORE_CORRUPT", `${file} is damaged`, "", { cause });
+    throw damaged(`${file} is damaged`, "", cause);
   }
 }
 

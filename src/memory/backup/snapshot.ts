@@ -10,7 +10,7 @@ import Database from "better-sqlite3";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { Steps } from "../../base/job-progress.ts";
 import { VERSION } from "../../base/version.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "../../base/errors.ts";
 import { assertEvents, lookInto } from "./look.ts";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { type BackedUpFile, type ManifestBody, type UnreadFile } from "./manifest.ts";
@@ -47,7 +47,7 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
     try {
       // Checks this first, because opening a pipe would wait for a writer.
-      if (!statSync(from).isFile()) throw new PalaceError("STORE_CORRUPT", "it is not a file", "");
+      if (!statSync(from).isFile()) throw damaged("it is not a file", "");
       await copy(from, to);
     } catch (error) {
       if (!UNREADABLE.test(String((error as { code?: unknown } | null)?.code ?? ""))) throw error;

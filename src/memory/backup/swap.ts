@@ -10,7 +10,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { RESTORE_MARKER } from "../../base/state-files.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, type PalaceError } from "../../base/errors.ts";
 import { isDraft, removeDrafts } from "./draft.ts";
 import { LEDGER } from "./contents.ts";
 import { move, sync } from "./move.ts";
@@ -146,11 +146,10 @@ function isThere(path: string): boolean {
 }
 
 function refused(why: string, cause?: unknown): PalaceError {
-  return new PalaceError(
-    "STORE_CORRUPT",
+  return damaged(
     `${RESTORE_MARKER} ${why}; nothing was moved`,
     `open the palace as it was opened for the restore; or abandon that restore: move ${RESTORE_MARKER} away, and move the files of before-restore-* back`,
-    { cause },
+    cause,
   );
 }
 

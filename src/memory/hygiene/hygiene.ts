@@ -116,15 +116,17 @@ export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Rec
 
 /** Plans an undo. Errors: as readUndo. */
 export function previewUndo(tx: LedgerTx, params: Record<string, unknown>, traces: Traces): Record<string, unknown> {
-  const plan = tx.undo.plan(readUndo(params), SHOWN_MAX);
+  const asked = readUndo(params);
+  const plan = tx.undo.plan(asked, SHOWN_MAX);
   const items = plan.items.map(({ text, ...item }) =>
     text === undefined ? item : { ...item, preview: shown(text, undefined) },
   );
-  return answerOf({ ...plan, items }, traces);
+  return answerOf(asked, { ...plan, items }, traces);
 }
 
 export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
-  return answerOf(tx.undo.undo(readUndo(call.params)), traces);
+  const asked = readUndo(call.params);
+  return answerOf(asked, tx.undo.undo(asked), traces);
 }
 
 /** Replaces all graph entries of a file by one item, because they are many and their names are the user's words. */
@@ -136,6 +138,7 @@ function withoutNames(items: UndoPlan["items"], { fileOf }: Traces): UndoPlan["i
 }
 
 function answerOf(
+  { seq }: UndoWindow,
   { items, writes, tooOld, dated, earliestMs, latestMs, agents }: UndoPlan,
   traces: Traces,
 ): Record<string, unknown> {
@@ -144,6 +147,7 @@ function answerOf(
   const refused = told.filter(({ change }) => change === "refused");
   return {
     writes,
+    ...(seq !== null && { seq }),
     too_old: tooOld,
     ...(dated > 0 && { dated_by_client: { writes: dated, earliest_ms: earliestMs } }),
     ...(latestMs !== null && { latest_ms: latestMs }),

@@ -8,6 +8,7 @@ import type { LinkKind, LinkRecord } from "../port/graph.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { readColumn } from "./json-column.ts";
 import { bodySql, GRAPH_TABLES } from "./schema/graph-schema.ts";
+import { selectRows, selectValues } from "./select.ts";
 
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
 export type Kind = DatabaseKind | LinkKind;
@@ -38,18 +39,17 @@ export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
         .raw()
         .all(kind),
     ),
-    listed: new Set(ledger.prepare<[string], string>("SELECT id FROM graph_outbox WHERE kind = ?").pluck().all(kind)),
+    listed: new Set(selectValues<string>(ledger, "SELECT id FROM graph_outbox WHERE kind = ?", kind)),
   }))();
 }
 
 export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit: number): ListedRow[] {
   const bodyOf = new Map(kinds.map((kind) => [kind, bodyStatement(ledger, kind)]));
-  return ledger
-    .prepare<(string | number)[], RowName & { seq: number }>(
-      `SELECT seq, kind, id FROM graph_outbox WHERE kind IN (${kinds.map(() => "?").join()}) ORDER BY seq LIMIT ?`,
-    )
-    .all(...kinds, limit)
-    .map((row) => ({ ...row, body: bodyOf.get(row.kind)?.get(row.id) ?? null }));
+  const sql = `SELECT seq, kind, id FROM graph_outbox WHERE kind IN (${kinds.map(() => "?").join()}) ORDER BY seq LIMIT ?`;
+  return selectRows<RowName & { seq: number }>(ledger, sql, ...kinds, limit).map((row) => ({
+    ...row,
+    body: bodyOf.get(row.kind)?.get(row.id) ?? null,
+  }));
 }
 
 export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
@@ -90,9 +90,5 @@ export function isLink(kind: Kind): kind is LinkKind {
 
 /** Returns the records of all links of a kind, in the order in which they were made. */
 export function allLinks(ledger: LedgerDatabase, kind: LinkKind): LinkRecord[] {
-  return ledger
-    .prepare<[string], string>("SELECT record FROM link WHERE kind = ? ORDER BY row")
-    .pluck()
-    .all(kind)
-    .map(readLink);
+  return selectValues<string>(ledger, "SELECT record FROM link WHERE kind = ? ORDER BY row", kind).map(readLink);
 }

@@ -4,8 +4,9 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../base/fault-point.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, PalaceError, unavailable, unwritable } from "../../base/errors.ts";
 import { RESTORE_HINT } from "./json-column.ts";
+import { GONE_INDEX } from "./schema/hygiene-schema.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from "./schema/schema.ts";
 
 export type LedgerDatabase = Database.Database;
@@ -47,7 +48,7 @@ export function openForReading(file: string): LedgerDatabase {
  */
 function make(file: string): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
-    throw new PalaceError("STORE_CORRUPT", `${file} is gone, and its log ${file}-wal is still there`, RESTORE_HINT);
+    throw damaged(`${file} is gone, and its log ${file}-wal is still there`, RESTORE_HINT);
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
@@ -73,10 +74,9 @@ function make(file: string): void {
 }
 
 function prepare(database: LedgerDatabase, file: string): void {
-  if (statSync(file).size === 0)
-    throw new PalaceError("STORE_CORRUPT", `${file} is empty, and no palace begins in its place`, RESTORE_HINT);
+  if (statSync(file).size === 0) throw damaged(`${file} is empty, and no palace begins in its place`, RESTORE_HINT);
   if (database.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
-    throw new PalaceError("STORE_CORRUPT", `${file} is not a palace ledger`, RESTORE_HINT);
+    throw damaged(`${file} is not a palace ledger`, RESTORE_HINT);
   }
   database.pragma("journal_mode = WAL");
   // SQLite itself syncs the log only before it overwrites the log and before a checkpoint. The writer therefore syncs after each
@@ -99,14 +99,14 @@ function prepare(database: LedgerDatabase, file: string): void {
       database.pragma(`user_version = ${from + 1}`);
     })();
   }
+  database.exec(GONE_INDEX);
   database.prepare("SELECT count(*) FROM place").get();
 }
 
 const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [
   [
     /^SQLITE_(CORRUPT|NOTADB|FORMAT)/,
-    (file, cause) =>
-      new PalaceError("STORE_CORRUPT", `${file} is damaged; it was left as it is`, RESTORE_HINT, { cause }),
+    (file, cause) => damaged(`${file} is damaged; it was left as it is`, RESTORE_HINT, cause),
   ],
   [
     /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
@@ -121,29 +121,20 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
   [
     /^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/,
     (file, cause) =>
-      new PalaceError(
-        "STORE_READ_ONLY",
+      unwritable(
         `${file} cannot be written; reads go on`,
         "make its folder writable for this user and run `palace restart`",
-        { cause },
+        cause,
       ),
   ],
   [
     /^SQLITE_(BUSY|LOCKED)/,
-    (file, cause) =>
-      new PalaceError("STORE_UNAVAILABLE", `${file} is locked by another process`, "close that process and repeat", {
-        cause,
-      }),
+    (file, cause) => unavailable(`${file} is locked by another process`, "close that process and repeat", cause),
   ],
   [
     /^SQLITE_IOERR/,
     (file, cause) =>
-      new PalaceError(
-        "STORE_UNAVAILABLE",
-        `reading or writing ${file} failed`,
-        "look at the disk, then run `palace restart`",
-        { cause },
-      ),
+      unavailable(`reading or writing ${file} failed`, "look at the disk, then run `palace restart`", cause),
   ],
 ];
 
@@ -159,11 +150,10 @@ export function translateError(error: unknown, file: string): unknown {
       { cause: error },
     );
   if (/^E(ACCES|PERM|ROFS)$/.test(code))
-    return new PalaceError(
-      "STORE_READ_ONLY",
+    return unwritable(
       `${dirname(file)} cannot be written`,
       "make the folder writable for this user and run `palace restart`",
-      { cause: error },
+      error,
     );
   return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
 }
@@ -174,6 +164,6 @@ function translated<T>(file: string, action: () => T): T {
   } catch (error) {
     const known = translateError(error, file);
     if (known instanceof PalaceError) throw known;
-    throw new PalaceError("STORE_UNAVAILABLE", `cannot open the ledger ${file}`, "run `palace logs`", { cause: error });
+    throw unavailable(`cannot open the ledger ${file}`, "run `palace logs`", error);
   }
 }

@@ -5,6 +5,8 @@
 
 export type OutboxKind = Readonly<{
   table: string;
+  /** Table of the rows. */
+  rows: string;
   /** FROM clause of all rows that can be sent: a table `c` with the column `id`. */
   sendable: string;
   /** Join to the outbox table `o`. It gives `c.text`, `c.metadata` and `vector` of each entry. */
@@ -17,6 +19,7 @@ export type OutboxKind = Readonly<{
 
 export const DRAWERS: OutboxKind = {
   table: "outbox",
+  rows: "drawer",
   sendable: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE",
   joined: "LEFT JOIN drawer c ON c.id = o.id LEFT JOIN vector v ON v.row = c.row",
   // Without a model all drawers wait. Their count is then read from the places, because counting a million rows takes time.
@@ -27,6 +30,7 @@ export const DRAWERS: OutboxKind = {
 
 export const CLOSETS: OutboxKind = {
   table: "closet_outbox",
+  rows: "closet",
   sendable: "closet c WHERE vector IS NOT NULL",
   joined: "LEFT JOIN closet c ON c.id = o.id",
   pending: "SELECT count(*) FROM closet WHERE vector IS NULL",
@@ -39,5 +43,11 @@ export const CLOSETS: OutboxKind = {
  */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 
-/** Returns, as SQL, the key in `meta` of a removed row that an earlier palace may still have. `id`: SQL. */
+/**
+ * Returns, as SQL, the key in `meta` of a removed row that earlier palaces may still have. Its value has the ids of these palaces'
+ * collections. `id`: SQL.
+ */
 export const removedKey = (kind: Pick<OutboxKind, "table">, id: string): string => `'${removedPrefix(kind)}' || ${id}`;
+
+/** Returns the key in `meta` for the last row that an earlier palace can have. Later rows were filed while another palace was in use. */
+export const lastRowKey = ({ table }: Pick<OutboxKind, "table">): string => `last-row:${table}`;

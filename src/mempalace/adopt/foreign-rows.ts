@@ -21,6 +21,7 @@ import {
 } from "../format/palace-file.ts";
 import { OPERATION } from "../format/queue.ts";
 import { absentIds, type RowKind } from "./settled-rows.ts";
+import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
  * Limits of an adoption, as Chroma's sequence numbers. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions
@@ -44,9 +45,7 @@ type Known = { text: string; metadata: Metadata; settled: boolean; adopted: bool
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
-          OR (EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")})
-            AND (SELECT instr(e.value, p.id) > 0 AND t.value NOT LIKE '%' || p.id FROM (SELECT '#' || ? AS id) p
-                JOIN meta e ON e.key = ${removedKey(kind, "''")} JOIN meta t ON t.key = '${kind.target}')))
+          OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")} AND instr(value, '#' || ?) > 0))
         AND NOT EXISTS (SELECT 1 FROM ${table} d WHERE d.id = i.value)`;
 /** SQL for the ledger's rows, and for its removals that still wait to be sent. It takes the ids twice, then the collection's id. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
@@ -193,10 +192,8 @@ export class ForeignRows {
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
     if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;
-    const kept = this.#palace
-      .prepare<[string, number], number>("SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1")
-      .pluck()
-      .get(topicOf(this.#collection), sinceSeq);
+    const sql = "SELECT 1 FROM embeddings_queue WHERE topic = ? AND seq_id <= ? LIMIT 1";
+    const kept = selectValue<number>(this.#palace, sql, topicOf(this.#collection), sinceSeq);
     return kept === undefined;
   }
 

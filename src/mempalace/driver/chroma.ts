@@ -232,7 +232,7 @@ async function importClient(): Promise<typeof import("chromadb")> {
     return await import("chromadb");
   } catch (cause) {
     const why = "the driver chroma needs the package chromadb, which is not installed here";
-    throw new PalaceError("STORE_UNAVAILABLE", why, "npm install -g chromadb@3.5.0, then palace restart", { cause });
+    throw unavailable(why, "npm install -g chromadb@3.5.0, then palace restart", cause);
   }
 }
 

@@ -12,6 +12,7 @@ import { type ChromaCollection, type ChromaDatabase, chromaFile, readCollections
 import { readMark } from "../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
 import { headerOf, LENGTH_SIZE_BYTES, openSegment, touchIndex } from "../format/segment.ts";
+import { selectRow, selectValues } from "../../memory/ledger/select.ts";
 
 /** Maximum time that a rewrite waits for other readers and writers. */
 const BUSY_TIMEOUT_MS = 20_000;
@@ -108,20 +109,16 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
 
 /** Returns the ids whose vector in the index is not needed: their row is deleted, or the queue has a newer vector. */
 function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
-  return database
-    .prepare<{ ids: string; segment: string; id: string; mark: number }, string>(
-      `SELECT value FROM json_each(@ids)
-         WHERE value NOT IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)
-           OR value IN (SELECT id FROM embeddings_queue
-                          WHERE topic LIKE '%/' || @id AND vector IS NOT NULL AND seq_id > @mark)`,
-    )
-    .pluck()
-    .all({
-      ids: JSON.stringify(ids),
-      segment: collection.metadataSegment,
-      id: collection.id,
-      mark: readMark(database, collection.vectorSegment) ?? 0,
-    });
+  const sql = `SELECT value FROM json_each(@ids)
+    WHERE value NOT IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)
+      OR value IN (SELECT id FROM embeddings_queue
+                     WHERE topic LIKE '%/' || @id AND vector IS NOT NULL AND seq_id > @mark)`;
+  return selectValues<string>(database, sql, {
+    ids: JSON.stringify(ids),
+    segment: collection.metadataSegment,
+    id: collection.id,
+    mark: readMark(database, collection.vectorSegment) ?? 0,
+  });
 }
 
 /** Overwrites vectors with zeros, which are far from every other vector. Chroma deletes such an entry at the next opening. */
@@ -194,5 +191,5 @@ function rewrite(database: ChromaDatabase): void {
 }
 
 function hasTable(database: ChromaDatabase, name: string): boolean {
-  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(name) !== undefined;
+  return selectRow(database, "SELECT 1 FROM sqlite_master WHERE name = ?", name) !== undefined;
 }

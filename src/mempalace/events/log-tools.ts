@@ -5,8 +5,10 @@ import type { LogstreamReader, LogstreamTx } from "../../memory/port/logstream.t
 import type { ToolsWith } from "../../protocol/tools/table.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
 import { getArtifact, putArtifact, submitPatch } from "./artifacts.ts";
-import { acknowledgeEvent, appendEvent, type EventLookup, listEvents, lookForEvents } from "./events.ts";
-import { createTask } from "./tasks.ts";
+import { acknowledgeEvent, addEvent, appendEvent, type EventLookup, listEvents, lookForEvents } from "./events.ts";
+import { randomBytes } from "node:crypto";
+import { handoff } from "../../protocol/handoff.ts";
+import { strip } from "../../memory/text/text.ts";
 
 type LogWrite = ToolsWith<{ kind: "write"; keeper: "log" }>;
 export type LogRead = ToolsWith<{ kind: "read"; keeper: "log" }>;
@@ -58,4 +60,54 @@ function answered<T>(read: () => T, wrap: (refused: unknown) => T = (refused) =>
     if (error instanceof InvalidValue) return wrap({ error: error.message });
     throw error;
   }
+}
+
+const COMMIT = /^[0-9a-f]{7,64}$/;
+const SLUG_MAX = 40;
+
+/** Makes a task for another agent: one event with all that it needs, and a line that announces the task. */
+function createTask(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
+  const project = required(params["project"], "project");
+  const from_agent = required(params["from_agent"], "requesting agent");
+  const to_agent = required(params["to_agent"], "destination agent");
+  const branch = required(params["branch"], "branch");
+  const base_commit = commit(params["base_commit"]);
+  required(params["goal"], "goal");
+  required(params["done"], "definition of done");
+  const { goal, done } = params as { goal: string; done: string };
+  const correlation_id = `task_${slug(goal, "work")}_${randomBytes(4).toString("hex")}`;
+  const task = addEvent(
+    tx,
+    {
+      ...{ type: "task.request", stream: `project/${slug(project, "project")}`, room: "delegation" },
+      ...{ from_agent, to_agent, correlation_id, branch, base_commit, status: "open" },
+      body: `Goal:\n${goal}\n\nDefinition of done:\n${done}\n\nDelivery:\n${DELIVERY}`,
+    },
+    atMs,
+  );
+  return { success: true, task, handoff: handoff(correlation_id, to_agent) };
+}
+
+const DELIVERY =
+  "Acknowledge this event as claimed, then send the work with mempalace_patch_submit under the same correlation id, " +
+  "or answer blocked or failed and say why.";
+
+function required(value: unknown, field: string): string {
+  const text = typeof value === "string" ? strip(value) : "";
+  if (text === "") throw new InvalidValue(`task ${field} must not be empty`);
+  return text;
+}
+
+/** Requires a commit hash, because branches and tags move. */
+function commit(value: unknown): string {
+  const text = required(value, "base commit").toLowerCase();
+  if (COMMIT.test(text)) return text;
+  throw new InvalidValue(
+    "task base commit must be a hexadecimal Git object id (at least 7 characters), not a branch or tag",
+  );
+}
+
+function slug(text: string, absent: string): string {
+  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  return words.join("_").slice(0, SLUG_MAX).replace(/_$/, "") || absent;
 }

@@ -10,6 +10,8 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { unavailable } from "../../base/errors.ts";
+import { selectRows, selectValue, selectValues } from "../../memory/ledger/select.ts";
+import { orElse } from "../../base/or-else.ts";
 
 export type ChromaDatabase = Database.Database;
 
@@ -71,51 +73,36 @@ export const CLOSETS = "mempalace_closets";
 /** Returns the number of the last write by any process to any collection; 0 before the first. */
 export function readHead(database: ChromaDatabase): number {
   if (!hasTables(database)) return 0;
-  return database.prepare<[], number | null>("SELECT max(seq_id) FROM embeddings_queue").pluck().get() ?? 0;
+  return selectValue<number | null>(database, "SELECT max(seq_id) FROM embeddings_queue") ?? 0;
 }
 
 /** Returns the collections. Collections of Chroma's default database come first, because MemPalace uses that database. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
-  return database
-    .prepare<[string], ChromaCollection>(
-      `SELECT c.id, c.name, m.id AS metadataSegment, v.id AS vectorSegment FROM collections c
-         JOIN segments m ON m.collection = c.id AND m.scope = 'METADATA'
-         JOIN segments v ON v.collection = c.id AND v.scope = 'VECTOR' ORDER BY c.database_id <> ?, c.name, c.id`,
-    )
-    .all(DEFAULT_DATABASE);
+  const sql = `SELECT c.id, c.name, m.id AS metadataSegment, v.id AS vectorSegment FROM collections c
+    JOIN segments m ON m.collection = c.id AND m.scope = 'METADATA'
+    JOIN segments v ON v.collection = c.id AND v.scope = 'VECTOR' ORDER BY c.database_id <> ?, c.name, c.id`;
+  return selectRows<ChromaCollection>(database, sql, DEFAULT_DATABASE);
 }
 
 /** Returns true if Chroma has created its tables here, even without a collection, or if the file cannot be read. */
 export function isMadeByChroma(palaceDir: string): boolean {
-  try {
-    return readChroma(palaceDir, 0, hasTables) ?? false;
-  } catch {
-    return true;
-  }
+  return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
 /** Returns true if this palace has the collection, if the collection is unknown, or if the file cannot be read now. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
-  try {
-    return readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false;
-  } catch {
-    return true;
-  }
+  return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
 /** Counts rows missing in the index on disk. The index must have all rows up to its mark (`max_seq_id`); the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
-  const mark = database
-    .prepare<[string], number>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?")
-    .pluck()
-    .get(collection.vectorSegment);
+  const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
+  const mark = selectValue<number>(database, markSql, collection.vectorSegment);
   if (mark === undefined) return countBeforeQueue(database, collection);
-  const rows = database
-    .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id <= ?")
-    .pluck()
-    .get(collection.metadataSegment, mark);
+  const sql = "SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id <= ?";
+  const rows = selectValue<number>(database, sql, collection.metadataSegment, mark);
   const header = join(palaceDir, collection.vectorSegment, "header.bin");
   const elements = existsSync(header) ? Number(readBytes(header, ELEMENTS_AT, 8).readBigUInt64LE()) : 0;
   return Math.max(0, (rows ?? 0) - elements);
@@ -123,16 +110,10 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
 
 /** Counts rows without a vector in a palace without an index: the rows that are older than its queue. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
-  const first = database
-    .prepare<[string], number | null>("SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?")
-    .pluck()
-    .get(id);
-  return (
-    database
-      .prepare<[string, number], number>("SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id < ?")
-      .pluck()
-      .get(metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0
-  );
+  const firstSql = "SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?";
+  const first = selectValue<number | null>(database, firstSql, id);
+  const sql = "SELECT count(*) FROM embeddings WHERE segment_id = ? AND seq_id < ?";
+  return selectValue<number>(database, sql, metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0;
 }
 
 /** Returns true if Chroma has created its tables. Chroma creates them a moment after the file. */
@@ -152,12 +133,8 @@ export const TABLES = [
 /** Returns which tables are missing among the tables that every read needs and the tables `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
-  const found = database
-    .prepare<[string], string>(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))",
-    )
-    .pluck()
-    .all(JSON.stringify(names));
+  const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))";
+  const found = selectValues<string>(database, sql, JSON.stringify(names));
   return names.filter((name) => !found.includes(name));
 }
 

@@ -15,6 +15,7 @@ import {
   setKey,
 } from "./queue.ts";
 import { openSegment, type Segment } from "./segment.ts";
+import { selectRow, selectRows, selectValue, selectValues } from "../../memory/ledger/select.ts";
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
@@ -29,15 +30,13 @@ export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
 
 /** Returns the number of the last record that a segment has applied; undefined if it is missing or invalid. */
 export function readMark(database: ChromaDatabase, segment: string): number | undefined {
-  const mark = seqOf(
-    database.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck().get(segment),
-  );
+  const mark = seqOf(selectValue(database, "SELECT seq_id FROM max_seq_id WHERE segment_id = ?", segment));
   return mark === undefined || mark >= SEQ_MAX ? undefined : mark;
 }
 
 export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT count(*) FROM embeddings WHERE segment_id = ?";
-  return database.prepare<[string], number>(sql).pluck().get(metadataSegment) ?? 0;
+  return selectValue<number>(database, sql, metadataSegment) ?? 0;
 }
 
 /** Returns the given ids that have a row. */
@@ -48,7 +47,7 @@ export function presentIds(
 ): Set<string> {
   const sql = `SELECT embedding_id FROM embeddings
     WHERE segment_id = ? AND embedding_id IN (SELECT value FROM json_each(?))`;
-  return new Set(database.prepare<[string, string], string>(sql).pluck().all(metadataSegment, JSON.stringify(ids)));
+  return new Set(selectValues<string>(database, sql, metadataSegment, JSON.stringify(ids)));
 }
 
 /** Number of rows in one read: a writer of the palace then waits at most one or two milliseconds. */
@@ -86,13 +85,13 @@ export function countInexact(database: ChromaDatabase, { metadataSegment }: Chro
 }
 
 function hasLists(database: ChromaDatabase): boolean {
-  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'").get() !== undefined;
+  return selectRow(database, "SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'") !== undefined;
 }
 
 /** Returns the highest row number; 0 if no row exists. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
-  return database.prepare<[string], number | null>(sql).pluck().get(metadataSegment) ?? 0;
+  return selectValue<number | null>(database, sql, metadataSegment) ?? 0;
 }
 
 /** Reads ids in Chroma's own order. */
@@ -102,12 +101,8 @@ export function readIds(
   offset: number,
   limit: number,
 ): string[] {
-  return database
-    .prepare<[string, number, number], string>(
-      "SELECT embedding_id FROM embeddings WHERE segment_id = ? ORDER BY id LIMIT ? OFFSET ?",
-    )
-    .pluck()
-    .all(metadataSegment, limit, offset);
+  const sql = "SELECT embedding_id FROM embeddings WHERE segment_id = ? ORDER BY id LIMIT ? OFFSET ?";
+  return selectValues<string>(database, sql, metadataSegment, limit, offset);
 }
 
 /** Reads rows in Chroma's own order, after `afterRow`. */
@@ -117,12 +112,9 @@ export function readRows(
   afterRow: number,
   limit: number,
 ): PalaceRow[] {
-  const rows = database
-    .prepare<[number, string, number], { row: number; id: string; seq: unknown }>(
-      `SELECT e.id AS row, e.embedding_id AS id, e.seq_id AS seq FROM embeddings e
-         WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`,
-    )
-    .all(afterRow, metadataSegment, limit);
+  const sql = `SELECT e.id AS row, e.embedding_id AS id, e.seq_id AS seq FROM embeddings e
+    WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`;
+  const rows = selectRows<{ row: number; id: string; seq: unknown }>(database, sql, afterRow, metadataSegment, limit);
   return withContent(database, rows);
 }
 
@@ -154,12 +146,9 @@ function withContent(
   rows: readonly { row: number; id: string; seq: unknown }[],
 ): PalaceRow[] {
   const ids = JSON.stringify(rows.map(({ row }) => row));
-  const values = database
-    .prepare<[string], Value>(
-      `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
-         FROM embedding_metadata m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, key`,
-    )
-    .all(ids);
+  const sql = `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
+    FROM embedding_metadata m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, key`;
+  const values = selectRows<Value>(database, sql, ids);
   const found = new Map<number, PalaceRow>(
     rows.map(({ row, id, seq }) => [row, { row, id, seq: seqOf(seq) ?? 0, text: "", metadata: {} }]),
   );
@@ -184,12 +173,9 @@ function withContent(
 /** Reads the values of lists in the order they were written; none in a palace of an older Chroma, which has no lists. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
-  return database
-    .prepare<[string], Value>(
-      `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
-         FROM embedding_metadata_array m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.rowid`,
-    )
-    .all(ids);
+  const sql = `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
+    FROM embedding_metadata_array m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.rowid`;
+  return selectRows<Value>(database, sql, ids);
 }
 
 /** Returns the value of the row. Drops an infinity, which SQLite can store but JSON cannot. */
@@ -215,12 +201,9 @@ export function readTail(
   collection: ChromaCollection,
 ): { rows: Map<string, PalaceRow | undefined>; unreadable: number } {
   const mark = readMark(database, collection.metadataSegment) ?? 0;
-  const queued = database
-    .prepare<[string, number], QueueRow>(
-      `SELECT seq_id AS seq, operation, id, vector, encoding, metadata FROM embeddings_queue
-         WHERE topic = ? AND seq_id > ? ORDER BY seq_id`,
-    )
-    .all(topicOf(collection), mark);
+  const sql = `SELECT seq_id AS seq, operation, id, vector, encoding, metadata FROM embeddings_queue
+    WHERE topic = ? AND seq_id > ? ORDER BY seq_id`;
+  const queued = selectRows<QueueRow>(database, sql, topicOf(collection), mark);
   const records = queued.flatMap((row) => parseQueueRow(row) ?? []);
   const before = readRowsById(database, collection, [...new Set(records.map(({ id }) => id))]);
   const rows = new Map<string, PalaceRow | undefined>(before.map((row) => [row.id, row]));
@@ -255,11 +238,9 @@ export class PalaceVectors {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;
     if (seq === undefined) return this.#segment.state === "whole" ? this.#segment.vector(id) : undefined;
-    const row = this.#database
-      .prepare<[number], QueueRow>(
-        "SELECT seq_id AS seq, operation, id, vector, encoding, NULL AS metadata FROM embeddings_queue WHERE seq_id = ?",
-      )
-      .get(seq);
+    const sql =
+      "SELECT seq_id AS seq, operation, id, vector, encoding, NULL AS metadata FROM embeddings_queue WHERE seq_id = ?";
+    const row = selectRow<QueueRow>(this.#database, sql, seq);
     return row === undefined ? undefined : parseQueueRow(row)?.vector;
   }
 

@@ -2,7 +2,7 @@
  * Explains why palace and ledger could not be compared, with the remedy, for `palace status` and `palace doctor`. Threads that read the
  * palace use it, too, because a thread can only send an error's text.
  */
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 
 const BY_ITSELF = "it is tried again by itself";
@@ -28,12 +28,7 @@ export function refusalOf(error: unknown, palaceDir: string): PalaceError {
       return unavailable(`end the process that holds this file; ${BY_ITSELF}`);
     case "CORRUPT":
     case "NOTADB":
-      return new PalaceError(
-        "STORE_CORRUPT",
-        why,
-        "restore a backup of the palace, or run `mempalace repair`, then `palace restart`",
-        { cause: error },
-      );
+      return damaged(why, "restore a backup of the palace, or run `mempalace repair`, then `palace restart`", error);
     case "FULL":
     case "ENOSPC":
       return unavailable(`make room on the disk; ${BY_ITSELF}`);

@@ -10,6 +10,7 @@ import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
 import type { DatabaseKind, FileRow, Finding, ListedRow, RowName } from "../../memory/ledger/graph-row.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
+import { selectRow, selectRows, selectValue, selectValues } from "../../memory/ledger/select.ts";
 
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
 /** Maximum time that this thread waits for another process's commit. */
@@ -160,10 +161,10 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
   try {
     const isGraph = `SELECT 1 FROM ${THEIRS}.sqlite_master WHERE type = 'table' AND name = ?`;
-    if (ledger.prepare(isGraph).get(fileTable) === undefined) return 0;
+    if (selectRow(ledger, isGraph, fileTable) === undefined) return 0;
     const isOurs = `SELECT 1 FROM ${table} ours WHERE ours.id = CAST(theirs.id AS TEXT)`;
     const sql = `SELECT count(*) FROM ${THEIRS}.${fileTable} theirs WHERE id IS NOT NULL AND NOT EXISTS (${isOurs})`;
-    return ledger.prepare<[], number>(sql).pluck().get() ?? 0;
+    return selectValue<number>(ledger, sql) ?? 0;
   } finally {
     ledger.exec(`DETACH ${THEIRS}`);
   }
@@ -210,33 +211,20 @@ function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolea
   const hasTable = absent.size < columns.length;
   const theirs = columnsOf(kind, absent, "theirs");
   const isSame = columns.map((column, index) => `ours.${column} IS ${theirs[index]}`).join(" AND ");
-  const rows = hasTable
-    ? ledger
-        .prepare<[], FileRow>(
-          `SELECT '${kind}' AS kind, CAST(theirs.id AS TEXT) AS id, json_array(${theirs.join()}) AS body
-             FROM ${THEIRS}.${fileTable} theirs LEFT JOIN ${table} ours ON ours.id = CAST(theirs.id AS TEXT)
-             WHERE theirs.id IS NOT NULL AND (ours.id IS NULL OR NOT (${isSame})) ORDER BY theirs.rowid`,
-        )
-        .all()
-    : [];
+  const rowSql = `SELECT '${kind}' AS kind, CAST(theirs.id AS TEXT) AS id, json_array(${theirs.join()}) AS body
+    FROM ${THEIRS}.${fileTable} theirs LEFT JOIN ${table} ours ON ours.id = CAST(theirs.id AS TEXT)
+    WHERE theirs.id IS NOT NULL AND (ours.id IS NULL OR NOT (${isSame})) ORDER BY theirs.rowid`;
+  const rows = hasTable ? selectRows<FileRow>(ledger, rowSql) : [];
   const isGone = hasTable ? `NOT EXISTS (SELECT 1 FROM ${THEIRS}.${fileTable} theirs WHERE theirs.id = ours.id)` : "1";
-  const missing = ledger
-    .prepare<[], RowName>(
-      `SELECT '${kind}' AS kind, ours.id FROM ${table} ours WHERE ${isGone}
-         AND NOT EXISTS (SELECT 1 FROM graph_outbox WHERE kind = '${kind}' AND id = ours.id)`,
-    )
-    .all();
+  const sql = `SELECT '${kind}' AS kind, ours.id FROM ${table} ours WHERE ${isGone}
+    AND NOT EXISTS (SELECT 1 FROM graph_outbox WHERE kind = '${kind}' AND id = ours.id)`;
+  const missing = selectRows<RowName>(ledger, sql);
   return { rows, missing };
 }
 
 function absentColumns(database: LedgerDatabase, kind: DatabaseKind, schema: string): ReadonlySet<string> {
   const { fileTable, columns } = GRAPH_TABLES[kind];
-  const there = new Set(
-    database
-      .prepare<[string, string], string>("SELECT name FROM pragma_table_info(?, ?)")
-      .pluck()
-      .all(fileTable, schema),
-  );
+  const there = new Set(selectValues<string>(database, "SELECT name FROM pragma_table_info(?, ?)", fileTable, schema));
   return new Set<string>(columns.filter((column) => !there.has(column)));
 }
 

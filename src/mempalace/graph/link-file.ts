@@ -19,7 +19,7 @@ import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { writeUserFile } from "../../base/atomic-file.ts";
 import { tryFlock } from "../../base/libc.ts";
 import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, type PalaceError } from "../../base/errors.ts";
 
 const ABSENT = "absent";
 const HALLWAYS_VERSION = 1;
@@ -33,6 +33,18 @@ const FLOATS = new Set(["strength", "stability"]);
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
   return existsSync(file) ? file : undefined;
+}
+
+/** Key in the ledger's `meta` for the folder of the links' files that the ledger was last compared with. */
+export const LINKS_FOLDER = "links_folder";
+
+/**
+ * Identifies the folder of the links' files; undefined for an absent folder. The number stays the same if the folder is renamed, or seen at
+ * another path in a container.
+ */
+export function linksFolder(tunnelsFile: string): string | undefined {
+  const folder = statSync(dirname(tunnelsFile), { throwIfNoEntry: false });
+  return folder === undefined ? undefined : String(folder.ino);
 }
 
 type Content = { records: unknown[]; isAbsent: boolean; signature: string };
@@ -57,7 +69,16 @@ export class LinkFile {
     const { records, isAbsent, signature } = this.#read();
     this.#seen = signature;
     const [kind] = this.kinds;
-    return compareLinks(readLinks(ledger, kind), rowsOf(kind, records), kind, !isAbsent);
+    return compareLinks(readLinks(ledger, kind), rowsOf(kind, records), kind, !isAbsent && this.#isOurs(ledger));
+  }
+
+  /**
+   * Returns false for the file of a folder that the ledger was not compared with, because the palace was moved there. Nobody has deleted the
+   * links that this file lacks.
+   */
+  #isOurs(ledger: LedgerDatabase): boolean {
+    const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
+    return known === undefined || known === linksFolder(this.file);
   }
 
   accept(): void {
@@ -121,11 +142,10 @@ export class LinkFile {
   }
 
   #unreadable(cause: unknown): PalaceError {
-    return new PalaceError(
-      "STORE_CORRUPT",
+    return damaged(
       `${this.file} does not contain a list of ${this.kinds[0]}s; it was left as it is`,
       "correct it or move it away; the broker writes it again from the ledger",
-      { cause },
+      cause,
     );
   }
 

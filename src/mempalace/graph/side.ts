@@ -8,6 +8,7 @@ import type { RoomCount } from "../../memory/port/graph.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { countFactsOnlyIn, DatabaseFile } from "./database-file.ts";
 import { LinkFile } from "./link-file.ts";
+import { selectRows } from "../../memory/ledger/select.ts";
 
 export type GraphPaths = {
   ledgerFile: string;
@@ -89,13 +90,10 @@ export class GraphSide {
 
   /** Counts rooms from the drawers' metadata. It reads every drawer, so it must not run on the main thread. */
   rooms(): RoomCount[] {
-    return this.#ledger
-      .prepare<[], RoomCount>(
-        `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
-           coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate
-           FROM drawer WHERE room <> '' AND wing <> '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
-      )
-      .all();
+    const sql = `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
+      coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate
+      FROM drawer WHERE room <> '' AND wing <> '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+    return selectRows<RoomCount>(this.#ledger, sql);
   }
 
   /** Counts facts of the second graph file that the ledger lacks. Errors: SQLite's. */

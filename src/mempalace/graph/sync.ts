@@ -13,8 +13,10 @@ import { within } from "../../base/time-limit.ts";
 import type { RoomCount } from "../../memory/port/graph.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
 import type { GraphMethods } from "./graph-thread.ts";
-import { newerHallways } from "./link-file.ts";
+import { linksFolder, newerHallways } from "./link-file.ts";
 import type { GraphPaths } from "./side.ts";
+
+export { LINKS_FOLDER } from "./link-file.ts";
 
 export type GraphSyncOptions = {
   paths: GraphPaths;
@@ -24,6 +26,8 @@ export type GraphSyncOptions = {
     pending(): { rows: number; oldestAtMs: number | null };
     adopt(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
     done(rows: Sent["rows"]): Promise<void>;
+    /** Folder of the links' files that the ledger was last compared with (`linksFolder`). */
+    folder: { read(): string | undefined; write(folder: string): Promise<void> };
   };
   log: Log;
 };
@@ -215,6 +219,9 @@ class Sync {
       total.removed += removed;
     }
     await thread.call("accept");
+    // The missing links are listed now, so a later look may count the links that the file lacks as deleted.
+    const folder = linksFolder(this.#options.paths.tunnelsFile);
+    if (problem === "" && folder !== undefined && folder !== ledger.folder.read()) await ledger.folder.write(folder);
     const count = total.taken + total.relisted + total.removed;
     this.#adopted += total.taken + total.removed;
     await this.#lookElsewhere(thread);

@@ -1,15 +1,14 @@
 /** Reads MemPalace's files about other copies of the palace: `peers.json`, and the state that its servers publish. */
 import { hash } from "node:crypto";
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
-import { isRecord } from "../../base/parse-json.ts";
+import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
 /** Returns the peers without their tokens. A malformed file counts as a file without peers, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
-  const content = readJson(join(palaceDir, "peers.json"));
-  const peers = isRecord(content) ? content["peers"] : undefined;
+  const { peers } = readRecord(join(palaceDir, "peers.json"));
   if (!Array.isArray(peers) || !peers.every((peer) => isRecord(peer) && typeof peer["url"] === "string" && peer["url"]))
     return [];
   return (peers as { name?: unknown; url: string }[]).map(({ name, url }) => ({
@@ -21,21 +20,11 @@ export function readPeers(palaceDir: string): MeshPeer[] {
 /** Reads the state from `serversDir`, where every MemPalace server of this user publishes (`server_registry.py` of 3.11.0). */
 export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
   const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
-  const state = readJson(join(serversDir, folder, "mesh_state.json"));
-  if (!isRecord(state)) return { peers: {}, profiles: {}, writtenAt: null, isWriterAlive: false };
-  const { peers, profiles, written_at: writtenAt, pid } = state;
+  const { peers, profiles, written_at: writtenAt, pid } = readRecord(join(serversDir, folder, "mesh_state.json"));
   return {
     peers: isRecord(peers) ? peers : {},
     profiles: isRecord(profiles) ? profiles : {},
     writtenAt: typeof writtenAt === "string" ? writtenAt : null,
     isWriterAlive: typeof pid === "number" && pid > 0 && isAlive(pid),
   };
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { isRecord } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
@@ -43,7 +43,7 @@ function read(file: string): string | undefined {
   }
   const id = idIn(text);
   if (typeof id === "string" && REPLICA_ID.test(id)) return id;
-  throw new PalaceError("STORE_CORRUPT", `${file} has no replica id`, "restore it from a backup, or delete it");
+  throw damaged(`${file} has no replica id`, "restore it from a backup, or delete it");
 }
 
 function idIn(text: string): unknown {

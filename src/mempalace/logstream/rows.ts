@@ -11,6 +11,7 @@ import type {
   StreamEvent,
 } from "../../memory/port/logstream.ts";
 import type { HybridClock } from "./clock.ts";
+import { orElse } from "../../base/or-else.ts";
 
 type Named = Record<string, unknown>;
 type EventRow = Omit<StreamEvent, "artifact_ids" | "metadata"> & { metadata_json: string };
@@ -171,9 +172,5 @@ function newId(prefix: string, atMs: number): string {
 
 /** Parses JSON that another process may have written. */
 function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return {};
-  }
+  return orElse(() => JSON.parse(json) as unknown, {});
 }

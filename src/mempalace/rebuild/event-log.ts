@@ -5,7 +5,7 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "../../base/errors.ts";
 
 const NAME = "logstream.sqlite3";
 const BUSY_TIMEOUT_MS = 5_000;
@@ -25,11 +25,7 @@ export async function copyEvents(palaceDir: string, folder: string): Promise<num
   try {
     copy.pragma("synchronous = FULL");
     if (copy.pragma("quick_check", { simple: true }) !== "ok")
-      throw new PalaceError(
-        "STORE_CORRUPT",
-        `${join(palaceDir, NAME)} is damaged`,
-        "restore a backup of it, then repeat the command",
-      );
+      throw damaged(`${join(palaceDir, NAME)} is damaged`, "restore a backup of it, then repeat the command");
     // Drops our own table of keys, because clients repeat calls to this palace, not to the copy.
     copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
     return copy.prepare<[], number>("SELECT count(*) FROM events").pluck().get() ?? 0;

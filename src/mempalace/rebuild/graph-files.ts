@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged } from "../../base/errors.ts";
 import { GRAPH_FILE_SCHEMA } from "../graph/database-file.ts";
 import { formatLinks } from "../graph/link-file.ts";
 import type { GraphKind, Snapshot } from "./snapshot.ts";
@@ -32,7 +32,7 @@ export function writeGraphFiles(snapshot: Snapshot, folder: string): GraphCounts
           for (const { id, body } of kind === "entity" ? entities : facts) put.run(id, ...body);
           const rows = database.prepare<[], number>(`SELECT count(*) FROM ${fileTable}`).pluck().get();
           if (rows !== (kind === "entity" ? entities : facts).length)
-            throw new PalaceError("STORE_CORRUPT", `${fileTable} of the graph has ${rows} rows`, "try again");
+            throw damaged(`${fileTable} of the graph has ${rows} rows`, "try again");
         }
       })();
     } finally {

@@ -17,6 +17,7 @@ import {
 import { countRows, readMark, SEQ_MAX, topicOf } from "../format/palace-file.ts";
 import { openSegment } from "../format/segment.ts";
 import { comparePalace } from "../reconcile/compare.ts";
+import { selectValue } from "../../memory/ledger/select.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -32,7 +33,7 @@ export function lookThrough({ ledgerFile, palaceDir, collectionId }: HealthInput
 }
 
 function lookAtLedger(ledger: LedgerDatabase): LedgerHealth {
-  const number = (sql: string): number => ledger.prepare<[], number | null>(sql).pluck().get() ?? 0;
+  const number = (sql: string): number => selectValue<number | null>(ledger, sql) ?? 0;
   return {
     drawers: number("SELECT count(*) FROM drawer"),
     counted: number("SELECT sum(drawers) FROM place"),
@@ -66,7 +67,7 @@ function lookAtPalace(folder: string, collectionId: string | undefined, ledger: 
     if (collectionId === undefined) return health;
     const found = comparePalace({ palaceDir: folder, ours: collectionId, sinceSeq: 0, adopt: collectionId }, ledger);
     if (found === undefined) return health;
-    const awaited = ledger.prepare<[], number>("SELECT count(*) FROM outbox").pluck().get() ?? 0;
+    const awaited = selectValue<number>(ledger, "SELECT count(*) FROM outbox") ?? 0;
     health.difference = {
       missing: found.missing.length,
       changed: found.changed,
@@ -88,11 +89,8 @@ function lookAtCollection(
   const raw = palace.prepare<[string], unknown>("SELECT seq_id FROM max_seq_id WHERE segment_id = ?").pluck();
   const marks = [raw.get(collection.metadataSegment), raw.get(collection.vectorSegment)];
   const mark = readMark(palace, collection.vectorSegment);
-  const queued =
-    palace
-      .prepare<[string, number], number>("SELECT count(*) FROM embeddings_queue WHERE topic = ? AND seq_id > ?")
-      .pluck()
-      .get(topicOf(collection), mark ?? 0) ?? 0;
+  const sql = "SELECT count(*) FROM embeddings_queue WHERE topic = ? AND seq_id > ?";
+  const queued = selectValue<number>(palace, sql, topicOf(collection), mark ?? 0) ?? 0;
   const segment = openSegment(join(folder, collection.vectorSegment));
   const isGone = segment.state === "absent" && mark !== undefined;
   const indexed = segment.state === "whole" ? segment.ids.size : 0;
@@ -116,18 +114,12 @@ function lookAtCollection(
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
-  return palace.prepare<[string], string | null>(sql).pluck().get(collectionId) ?? "l2";
+  return selectValue<string | null>(palace, sql, collectionId) ?? "l2";
 }
 
 function syncThreshold(palace: ChromaDatabase, collectionId: string): number {
-  return (
-    palace
-      .prepare<[string], number | null>(
-        "SELECT int_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:sync_threshold'",
-      )
-      .pluck()
-      .get(collectionId) ?? 1_000
-  );
+  const sql = "SELECT int_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:sync_threshold'";
+  return selectValue<number | null>(palace, sql, collectionId) ?? 1_000;
 }
 
 function quickCheck(database: LedgerDatabase): string {

@@ -2,35 +2,29 @@
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
-import type { PalaceHealthReport } from "../../protocol/spec.ts";
-import { type ExportInput, exportPalace, type ExportReport } from "./export.ts";
-import { type HealthInput, lookThrough } from "./health.ts";
+import { type ExportInput, exportPalace } from "./export.ts";
+import { lookThrough } from "./health.ts";
 import { probePalace } from "./migrate.ts";
-import { type RepairInput, repairPalace, type RepairReport } from "./repair.ts";
-import { type Progress, Steps } from "../../base/job-progress.ts";
+import { type RepairInput, repairPalace } from "./repair.ts";
+import { Steps } from "../../base/job-progress.ts";
 
 export type RebuildThreadData = { fault: string | undefined };
 
-export type RebuildMethods = {
-  exportPalace(input: ExportInput): Promise<ExportReport>;
-  repairPalace(input: RepairInput): Promise<RepairReport>;
-  /** Returns why the palace is not usable as it is; null if it is usable. */
-  probePalace(palaceDir: string): string | null;
-  lookThrough(input: HealthInput): PalaceHealthReport;
-  progress(): Progress;
-  cancel(): void;
-};
+export type RebuildMethods = ReturnType<typeof openRebuild>;
 
 armFault((workerData as RebuildThreadData).fault);
 
-await serveThread<RebuildMethods>(() => {
+await serveThread(openRebuild);
+
+function openRebuild() {
   const steps = new Steps();
   return {
-    exportPalace: (input) => exportPalace(input, steps),
-    repairPalace: (input) => repairPalace(input, steps),
-    probePalace: (palaceDir) => probePalace(palaceDir) ?? null,
+    exportPalace: (input: ExportInput) => exportPalace(input, steps),
+    repairPalace: (input: RepairInput) => repairPalace(input, steps),
+    /** Returns why the palace is not usable as it is; null if it is usable. */
+    probePalace: (palaceDir: string) => probePalace(palaceDir) ?? null,
     lookThrough,
     progress: () => steps.progress,
     cancel: () => steps.cancel(),
   };
-});
+}

@@ -9,6 +9,7 @@ import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts
 import { bodySql, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema.ts";
 import type { LinkKind, LinkRecord } from "../../memory/port/graph.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
+import { selectRow, selectRows, selectValue } from "../../memory/ledger/select.ts";
 
 const PAGE_ROWS = 200;
 
@@ -33,13 +34,9 @@ export class Snapshot {
     this.drawers = this.#count("drawer");
     const model = this.#database.prepare<[], string>("SELECT value FROM meta WHERE key = 'model'").pluck();
     this.model = model.get();
-    this.missing =
-      this.#database
-        .prepare<[number], number>(
-          "SELECT count(*) FROM drawer d WHERE d.row <= ? AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row)",
-        )
-        .pluck()
-        .get(lastRow) ?? 0;
+    const sql =
+      "SELECT count(*) FROM drawer d WHERE d.row <= ? AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row)";
+    this.missing = selectValue<number>(this.#database, sql, lastRow) ?? 0;
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
@@ -58,22 +55,18 @@ export class Snapshot {
   }
 
   record(id: string): PalaceRecord | undefined {
-    const row = this.#database
-      .prepare<[string], Row>(
-        "SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?",
-      )
-      .get(id);
+    const sql =
+      "SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row WHERE d.id = ?";
+    const row = selectRow<Row>(this.#database, sql, id);
     return row && toRecord(row);
   }
 
   /** Returns each row as its id and the columns that upstream's file has (GRAPH_TABLES). */
   graphRows(kind: GraphKind): { id: string; body: unknown[] }[] {
-    return this.#database
-      .prepare<[], { id: string; body: string }>(
-        `SELECT id, ${bodySql(kind)} AS body FROM ${GRAPH_TABLES[kind].table} ORDER BY row`,
-      )
-      .all()
-      .map(({ id, body }) => ({ id, body: readColumn(kind, body, isColumns) }));
+    return selectRows<{ id: string; body: string }>(
+      this.#database,
+      `SELECT id, ${bodySql(kind)} AS body FROM ${GRAPH_TABLES[kind].table} ORDER BY row`,
+    ).map(({ id, body }) => ({ id, body: readColumn(kind, body, isColumns) }));
   }
 
   links(kind: LinkKind): LinkRecord[] {
@@ -85,7 +78,7 @@ export class Snapshot {
   }
 
   #count(from: string): number {
-    return this.#database.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck().get() ?? 0;
+    return selectValue<number>(this.#database, `SELECT count(*) FROM ${from}`) ?? 0;
   }
 }
 

@@ -20,6 +20,7 @@ import { faultPoint } from "../../base/fault-point.ts";
 import { syncPath } from "../../base/folders.ts";
 import { type PalaceError, unavailable } from "../../base/errors.ts";
 import { type ChromaDatabase, chromaFile, readChroma, readCollections } from "../format/chroma-file.ts";
+import { orElse } from "../../base/or-else.ts";
 
 const KEPT = "before-";
 const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -113,11 +114,10 @@ function moveSegments(palaceDir: string, kept: string): void {
 }
 
 function segmentsOf(palaceDir: string): string[] {
-  try {
-    return readChroma(palaceDir, BUSY_TIMEOUT_MS, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [];
-  } catch {
-    return [];
-  }
+  return orElse(
+    () => readChroma(palaceDir, BUSY_TIMEOUT_MS, readCollections)?.map(({ vectorSegment }) => vectorSegment) ?? [],
+    [],
+  );
 }
 
 /**

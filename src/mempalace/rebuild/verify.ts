@@ -4,7 +4,7 @@
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { damaged, type PalaceError } from "../../base/errors.ts";
 import { chromaFile, openChroma, readCollections } from "../format/chroma-file.ts";
 import { PalaceVectors, readRows } from "../format/palace-file.ts";
 import { ContentHash } from "./content-hash.ts";
@@ -32,8 +32,7 @@ export async function verifyCollection(
   step: (rows: number) => Promise<void>,
 ): Promise<void> {
   const file = chromaFile(palaceDir);
-  const differs = (why: string): PalaceError =>
-    new PalaceError("STORE_CORRUPT", `${file} differs from what was written: ${why}`, "try again");
+  const differs = (why: string): PalaceError => damaged(`${file} differs from what was written: ${why}`, "try again");
   const database = openChroma(palaceDir, BUSY_TIMEOUT_MS);
   if (database === undefined) throw differs("there is no file");
   try {

@@ -12,12 +12,13 @@ import { absentIds } from "../adopt/settled-rows.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
+  CLOSETS,
   countUnindexed,
   readChroma,
   readCollections,
 } from "../format/chroma-file.ts";
 import { countInexact, countRows, presentIds } from "../format/palace-file.ts";
-import { type ClosetComparison, compareClosets } from "./compare-closets.ts";
+import { selectRows } from "../../memory/ledger/select.ts";
 
 export type CompareInput = {
   palaceDir: string;
@@ -164,21 +165,18 @@ function countChanged(
 // --- the palace's side ---
 
 function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, after: number): PalaceRow[] {
-  return palace
-    .prepare<[number, string, number], PalaceRow>(
-      `SELECT e.id AS row, e.embedding_id AS id, CAST(e.seq_id AS INTEGER) AS seq, e.created_at AS createdAt
-         FROM embeddings e WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`,
-    )
-    .all(after, metadataSegment, PAGE_ROWS);
+  const sql = `SELECT e.id AS row, e.embedding_id AS id, CAST(e.seq_id AS INTEGER) AS seq, e.created_at AS createdAt
+    FROM embeddings e WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`;
+  return selectRows<PalaceRow>(palace, sql, after, metadataSegment, PAGE_ROWS);
 }
 
 function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<number, Content> {
-  const values = palace
-    .prepare<[string], { row: number; key: string; value: string | null }>(
-      `SELECT id AS row, key, string_value AS value FROM embedding_metadata
+  const values = selectRows<{ row: number; key: string; value: string | null }>(
+    palace,
+    `SELECT id AS row, key, string_value AS value FROM embedding_metadata
          WHERE id IN (SELECT value FROM json_each(?)) AND key IN ('chroma:document', 'wing', 'room')`,
-    )
-    .all(JSON.stringify(rows.map(({ row }) => row)));
+    JSON.stringify(rows.map(({ row }) => row)),
+  );
   const found = new Map<number, Content>();
   for (const { row, key, value } of values) {
     const content = found.get(row) ?? { text: null, wing: null, room: null };
@@ -193,16 +191,13 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
 /** Returns the ledger's rows for the given ids: drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
-  const found = ledger
-    .prepare<[string, string], Omit<OurRow, "settled"> & { settled: number }>(
-      `SELECT d.id, d.text, d.wing, d.room,
-          EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
-         FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
-       UNION ALL
-       SELECT o.id, NULL, NULL, NULL, 0 FROM outbox o
-         WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`,
-    )
-    .all(ids, ids);
+  const sql = `SELECT d.id, d.text, d.wing, d.room,
+       EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = d.id) AS settled
+      FROM drawer d WHERE d.id IN (SELECT value FROM json_each(?))
+    UNION ALL
+    SELECT o.id, NULL, NULL, NULL, 0 FROM outbox o
+      WHERE o.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = o.id)`;
+  const found = selectRows<Omit<OurRow, "settled"> & { settled: number }>(ledger, sql, ids, ids);
   return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
 }
 
@@ -212,4 +207,34 @@ function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean
   const { wing, room } = theirs;
   const at = place({ ...(wing !== null && { wing }), ...(room !== null && { room }) });
   return theirs.text !== ours.text || at.wing !== ours.wing || at.room !== ours.room;
+}
+
+type ClosetComparison = {
+  /** Id of the closets' collection; undefined if the palace has none. */
+  collectionId: string | undefined;
+  /** True if the ledger should adopt anything. */
+  isForeign: boolean;
+  /** Ids of our closets that must be in the palace and are not. */
+  missing: string[];
+  /** Number of rows without a vector in the index. */
+  unindexed: number;
+};
+
+/** Compares the closets: foreign rows that the ledger lacks, and our rows that were lost. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
+function compareClosets(
+  palace: ChromaDatabase,
+  palaceDir: string,
+  collections: readonly ChromaCollection[],
+  ledger: LedgerDatabase,
+  { horizon, isOurs }: { horizon: Horizon; isOurs: boolean },
+): ClosetComparison {
+  const collection = collections.find(({ name }) => name === CLOSETS);
+  const missing = isOurs ? absentIds({ palace, collection, ledger, kind: "closets" }, MISSING_MAX) : [];
+  if (collection === undefined) return { collectionId: undefined, isForeign: false, missing, unindexed: 0 };
+  return {
+    collectionId: collection.id,
+    isForeign: hasForeign({ palace, palaceDir, collection, ledger, horizon, kind: "closets" }),
+    missing,
+    unindexed: countUnindexed(palace, palaceDir, collection),
+  };
 }

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { readBrokerFile } from "../client/discover.ts";
 import { ensureBroker } from "../client/start.ts";
 import type { Config } from "../../config/config.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { denied } from "../../base/errors.ts";
 import { dial } from "../transport/endpoint.ts";
 
 /** Command that a bridge asks for. sshd runs its forced command, this gate, and puts the bridge's command into SSH_ORIGINAL_COMMAND. */
@@ -24,8 +24,7 @@ export type GateOptions = {
 
 /** Resolves when either side ends. Errors: BROKER_DENIED for another command; the errors of discovery and start. */
 export async function runGate({ config, stdin, stdout }: GateOptions): Promise<void> {
-  if (config.sshCommand !== GATE_COMMAND)
-    throw new PalaceError("BROKER_DENIED", "this key opens the palace and nothing else", "");
+  if (config.sshCommand !== GATE_COMMAND) throw denied("this key opens the palace and nothing else", "");
   await passThrough({ config, stdin, stdout }, () => gateSocket(config));
 }
 
@@ -34,8 +33,7 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
  * gate, with `docker exec`. A command that came over SSH is refused. Errors: as runGate.
  */
 export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
-  if (config.sshCommand !== undefined)
-    throw new PalaceError("BROKER_DENIED", "an SSH key does not make its holder the owner", "");
+  if (config.sshCommand !== undefined) throw denied("an SSH key does not make its holder the owner", "");
   await passThrough({ config, stdin, stdout }, () => ownSocket(config));
 }
 

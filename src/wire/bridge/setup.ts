@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import type { Client } from "ssh2";
 import { isRecord, parseJson } from "../../base/parse-json.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { denied, PalaceError } from "../../base/errors.ts";
 import { shellWord } from "./authorized-keys.ts";
 import { inTime } from "./channel.ts";
 import { connectSsh, openGate, type Target } from "./ssh-connection.ts";
@@ -130,8 +130,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
   if (shown === undefined) throw new PalaceError("TRANSPORT_REFUSED", `${where.host} shows no host key`, "");
   if (pinned !== undefined) {
     if (pinned.equals(shown)) return shown;
-    throw new PalaceError(
-      "BROKER_DENIED",
+    throw denied(
       `${where.host} shows another host key than it did at the set-up: ${fingerprintOf(shown)}`,
       `if the host really has a new key: palace bridge setup ${options.target} --new-host-key`,
     );
@@ -141,8 +140,7 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
       ? await isInKnownHosts(where, shown, options)
       : options.fingerprint === fingerprintOf(shown);
   if (isExpected) return shown;
-  throw new PalaceError(
-    "BROKER_DENIED",
+  throw denied(
     `${where.host} shows a host key that nobody has confirmed: ${fingerprintOf(shown)}`,
     `compare it on the host (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then: palace bridge setup ${options.target} --host-key ${fingerprintOf(shown)}`,
   );

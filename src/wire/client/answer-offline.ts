@@ -9,7 +9,7 @@ import { checkArguments } from "../../protocol/tools/arguments.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { mountOf } from "../../base/mount.ts";
 import { VERSION } from "../../base/version.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unwritable } from "../../base/errors.ts";
 import { introduction } from "../../protocol/introduction.ts";
 import { LISTS_TTL_MS, modernResult, readEnvelope } from "../../protocol/modern.ts";
 import { offer } from "../../protocol/offers.ts";
@@ -105,11 +105,7 @@ const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
   const mount = mountOf(folder);
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;
-  throw new PalaceError(
-    "STORE_READ_ONLY",
-    `${folder} is in memory (tmpfs at ${mount.point}) and is lost with the sandbox`,
-    "",
-  );
+  throw unwritable(`${folder} is in memory (tmpfs at ${mount.point}) and is lost with the sandbox`, "");
 }
 
 function aboutId({ name }: Tool, id: string | undefined): string {

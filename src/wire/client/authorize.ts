@@ -3,7 +3,7 @@
  * they know the token. So another process on that port learns nothing about the palace.
  */
 import type { Socket } from "node:net";
-import { badValue, PalaceError } from "../../base/errors.ts";
+import { badValue, denied } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
@@ -30,8 +30,7 @@ export async function authorize(
   const token = readToken();
   // A server that accepts us without a token is not our broker and would see everything, so we send it no request.
   if (token === undefined)
-    throw new PalaceError(
-      "BROKER_DENIED",
+    throw denied(
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
@@ -48,8 +47,7 @@ export async function authorize(
     verify(answered) {
       const given = answered.get(proof.PROOF_HEADER) ?? "";
       if (proof.isEqual(Buffer.from(given), Buffer.from(expected))) return;
-      throw new PalaceError(
-        "BROKER_DENIED",
+      throw denied(
         `the program at ${formatEndpoint(endpoint)} does not know this token: it is not our broker`,
         "find out which program listens there; nothing was sent to it",
       );

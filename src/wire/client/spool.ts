@@ -15,6 +15,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import type { SpoolReport } from "../../protocol/status.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
+import { orElse } from "../../base/or-else.ts";
 
 /** A write on disk. `line`: the agent's tools/call or `turn.end`, with its key. `tool`: its name. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
@@ -298,11 +299,7 @@ function readEntry(file: string): StoredWrite | "gone" | undefined {
 }
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
+  return orElse(() => readFileSync(file, "utf8"), "");
 }
 
 function sizeOf(file: string): number {

@@ -18,7 +18,7 @@ import {
   takeStarting,
   vanishedPalace,
 } from "../../base/state-files.ts";
-import { PalaceError } from "../../base/errors.ts";
+import { PalaceError, unwritable } from "../../base/errors.ts";
 import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Health } from "../../protocol/spec.ts";
 import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
@@ -130,8 +130,7 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
   const foreign = foreignMount(config);
   if (foreign !== undefined && waitedMs >= (timeoutMs ?? 0)) throw foreign;
   if (waitedMs > (timeoutMs ?? START_TIMEOUT_MS) && !canStart)
-    throw new PalaceError(
-      "STORE_READ_ONLY",
+    throw unwritable(
       `${paths.home} cannot be written here, and no broker of another machine answers`,
       "start the broker where the palace can be written (compose: docker compose up -d broker), or make the folder writable",
     );

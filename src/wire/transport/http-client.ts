@@ -3,7 +3,7 @@
  * `Upgrade: mcp` turns the socket into newline-delimited JSON-RPC; the other exchange is a plain GET.
  */
 import type { Socket } from "node:net";
-import { PalaceError } from "../../base/errors.ts";
+import { denied, PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { REFUSED_HEADER } from "../../protocol/headers.ts";
 
@@ -85,13 +85,11 @@ function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers"
       retryAfterMs: 60_000,
     });
   if (status === 401)
-    throw new PalaceError(
-      "BROKER_DENIED",
+    throw denied(
       "the broker refuses this token: it is wrong, revoked or expired",
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
-  throw new PalaceError(
-    "BROKER_DENIED",
+  throw denied(
     `the broker refuses this address (${status})`,
     "on the broker's machine: palace config set allowed-hosts NAME, then palace restart",
   );

@@ -62,7 +62,7 @@ async function undo(palace: TestPalace, joined: Answer): Promise<Record<string, 
 test("two memories merge in both directions, and undo reverts exactly the import", async () => {
   await using host = createPalace();
   await using stack = createPalace();
-  const [hostLedger, stackLedger] = [fill(host, "host", 1_000), fill(stack, "stack", 500)];
+  const [hostLedger, stackLedger] = [fill(host, "host", 600), fill(stack, "stack", 200)];
   const hostBefore = contentsOf(hostLedger);
   const [hostOwn, stackOwn] = [contentsOf(hostLedger, "host"), contentsOf(stackLedger, "stack")];
   const stackBefore = contentsOf(stackLedger);
@@ -71,7 +71,7 @@ test("two memories merge in both directions, and undo reverts exactly the import
   const dry = await bring(stack, home, "--dry-run");
   const nothing = { kept: [], keptSources: [], gone: [], beside: [], refused: [] };
   expect(dry).toMatchObject({ dryRun: true, complete: true, kind: "home", ...nothing });
-  expect(dry.rows["drawer"]?.added).toBeGreaterThan(1_000);
+  expect(dry.rows["drawer"]?.added).toBeGreaterThan(600);
   expect(contentsOf(stackLedger)).toEqual(stackBefore);
 
   const first = await bring(stack, home);
@@ -104,7 +104,7 @@ const BROKER_STEPS = [
 test("the next import finishes an import killed at any step, without lost or doubled drawers", async () => {
   await using host = createPalace();
   await using stack = createPalace();
-  const [hostLedger, stackLedger] = [fill(host, "host", 450), fill(stack, "stack", 30)];
+  const [hostLedger, stackLedger] = [fill(host, "host", 250), fill(stack, "stack", 30)];
   const [hostOwn, stackBefore] = [contentsOf(hostLedger, "host"), contentsOf(stackLedger)];
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
@@ -316,7 +316,7 @@ test("import refuses its own palace, a memory of a newer version, a damaged memo
 test("import reads a consistent snapshot while agents write, and after Ctrl-C the next import brings the rest", async () => {
   await using host = createPalace();
   await using stack = createPalace();
-  fill(host, "host", 800);
+  fill(host, "host", 500);
   await host.startBroker();
   await using writer = await host.shim();
   const filed: string[] = [];

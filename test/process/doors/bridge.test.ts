@@ -63,58 +63,6 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     await near.close();
   });
 
-  test("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
-    await using all = await pair();
-    const { box, host, setup } = all;
-    await box.run("palace", ["start"]);
-    const shim = await box.shim();
-    expect(await shim.call("mempalace_add_drawer", note(0))).toHaveProperty("drawer_id");
-    expect((await setup()).code).toBe(0);
-    expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
-    expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
-    const near = await host.shim();
-    expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent may not stop the host's broker. The refused stop leaves no stop mark on this machine.
-    expect((await box.run("palace", ["stop"])).code).not.toBe(0);
-    expect(isStopped(box.config.paths)).toBe(false);
-    expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
-    await shim.close();
-    await near.close();
-  });
-
-  test("a bridge's key allows only the bridge: no shell, no command, no file transfer, no forwarding", async () => {
-    await using all = await pair();
-    const { box, host, sshd, setup } = all;
-    expect((await setup()).code).toBe(0);
-    const key = join(box.config.paths.bridgeDir, "id_ed25519");
-    const ssh = (...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> =>
-      promisify(execFile)(
-        "ssh",
-        ["-F", sshd.sshConfig, "-i", key, "-o", "IdentityFile=none", "-o", "BatchMode=yes", ...args],
-        {
-          timeout: 20_000,
-        },
-      ).then(
-        (done) => ({ ...done, code: 0 }),
-        (error: { stdout: string; stderr: string; code: number }) => error,
-      );
-    const shell = await ssh("testhost");
-    expect(shell.code).toBe(5);
-    const command = await ssh("testhost", "cat /etc/passwd");
-    expect(command).toMatchObject({ code: 5, stdout: "" });
-    expect(command.stderr).toContain("opens the palace and nothing else");
-    const owner = await ssh("testhost", "palace gate owner");
-    expect(owner).toMatchObject({ code: 5, stdout: "" });
-    const claim = { SSH_ORIGINAL_COMMAND: "palace gate" };
-    expect(await host.run("palace", ["gate", "owner"], { env: claim })).toMatchObject({ code: 5, stdout: "" });
-    expect((await ssh("-s", "testhost", "sftp")).stdout).toBe("");
-    const forwarded = await ssh("-o", "ExitOnForwardFailure=yes", "-W", `127.0.0.1:${sshd.port}`, "testhost");
-    expect(forwarded.code).not.toBe(0);
-    expect(forwarded.stderr).toMatch(/prohibited|failed/);
-    const log = readFileSync(join(host.home, ".local/state/palace/gate.log"), "utf8");
-    expect(log).toContain("cat /etc/passwd");
-  });
-
   test("a bridge spools writes while sshd is dead, delivers them when sshd is back, and refuses another host key", async () => {
     await using all = await pair();
     const { box, host, sshd, setup } = all;
@@ -140,22 +88,6 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect((await setup()).stderr).toContain("another host key");
     await shim.close();
     await near.close();
-  });
-
-  test("a bridge can forward to the host's socket, with its own key or through the user's ssh and its shared connection", async () => {
-    for (const kind of [["--streamlocal"], ["--through-ssh"]]) {
-      const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
-      await using all = await pair(kind[0] === "--through-ssh" ? control : []);
-      const { box, host, setup, sshd } = all;
-      await host.run("palace", ["start"]);
-      const done = await setup(...kind);
-      expect(done, done.stderr + sshd.log()).toMatchObject({ code: 0 });
-      const shim = await box.shim();
-      const answer = await shim.call("mempalace_add_drawer", note(1));
-      expect(answer).toHaveProperty("drawer_id");
-      expect(JSON.stringify(await shim.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
-      await shim.close();
-    }
   });
 
   test("a bridge makes a separate connection if the shared connection hangs", async () => {
@@ -207,7 +139,76 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  test("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
+  // These tests run at the same time, each with its own host, because the last one mostly waits.
+  test.concurrent("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
+    await using all = await pair();
+    const { box, host, setup } = all;
+    await box.run("palace", ["start"]);
+    const shim = await box.shim();
+    expect(await shim.call("mempalace_add_drawer", note(0))).toHaveProperty("drawer_id");
+    expect((await setup()).code).toBe(0);
+    expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
+    expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
+    const near = await host.shim();
+    expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
+    // An agent may not stop the host's broker. The refused stop leaves no stop mark on this machine.
+    expect((await box.run("palace", ["stop"])).code).not.toBe(0);
+    expect(isStopped(box.config.paths)).toBe(false);
+    expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
+    await shim.close();
+    await near.close();
+  });
+
+  test.concurrent("a bridge's key allows only the bridge: no shell, no command, no file transfer, no forwarding", async () => {
+    await using all = await pair();
+    const { box, host, sshd, setup } = all;
+    expect((await setup()).code).toBe(0);
+    const key = join(box.config.paths.bridgeDir, "id_ed25519");
+    const ssh = (...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> =>
+      promisify(execFile)(
+        "ssh",
+        ["-F", sshd.sshConfig, "-i", key, "-o", "IdentityFile=none", "-o", "BatchMode=yes", ...args],
+        {
+          timeout: 20_000,
+        },
+      ).then(
+        (done) => ({ ...done, code: 0 }),
+        (error: { stdout: string; stderr: string; code: number }) => error,
+      );
+    const shell = await ssh("testhost");
+    expect(shell.code).toBe(5);
+    const command = await ssh("testhost", "cat /etc/passwd");
+    expect(command).toMatchObject({ code: 5, stdout: "" });
+    expect(command.stderr).toContain("opens the palace and nothing else");
+    const owner = await ssh("testhost", "palace gate owner");
+    expect(owner).toMatchObject({ code: 5, stdout: "" });
+    const claim = { SSH_ORIGINAL_COMMAND: "palace gate" };
+    expect(await host.run("palace", ["gate", "owner"], { env: claim })).toMatchObject({ code: 5, stdout: "" });
+    expect((await ssh("-s", "testhost", "sftp")).stdout).toBe("");
+    const forwarded = await ssh("-o", "ExitOnForwardFailure=yes", "-W", `127.0.0.1:${sshd.port}`, "testhost");
+    expect(forwarded.code).not.toBe(0);
+    expect(forwarded.stderr).toMatch(/prohibited|failed/);
+    const log = readFileSync(join(host.home, ".local/state/palace/gate.log"), "utf8");
+    expect(log).toContain("cat /etc/passwd");
+  });
+
+  test.concurrent("a bridge can forward to the host's socket, with its own key or through the user's ssh and its shared connection", async () => {
+    for (const kind of [["--streamlocal"], ["--through-ssh"]]) {
+      const control = ["ControlMaster auto", "ControlPath /tmp/palace-test-%C", "ControlPersist 30"];
+      await using all = await pair(kind[0] === "--through-ssh" ? control : []);
+      const { box, host, setup, sshd } = all;
+      await host.run("palace", ["start"]);
+      const done = await setup(...kind);
+      expect(done, done.stderr + sshd.log()).toMatchObject({ code: 0 });
+      const shim = await box.shim();
+      const answer = await shim.call("mempalace_add_drawer", note(1));
+      expect(answer).toHaveProperty("drawer_id");
+      expect(JSON.stringify(await shim.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
+      await shim.close();
+    }
+  });
+
+  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");
@@ -221,7 +222,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect((await box.run("palace", ["bridge", "status"])).stdout).toContain("No bridge");
   });
 
-  test("the setup of a bridge gives up on a hanging login shell with a hint and changes nothing", async () => {
+  test.concurrent("the setup of a bridge gives up on a hanging login shell with a hint and changes nothing", async () => {
     await using all = await pair();
     const { box, host, setup, sshd } = all;
     expect((await setup()).code).toBe(0);

@@ -3,18 +3,16 @@
  * command and the tool `mine` make the same drawers, too. A document that cannot be converted is named, does not stop the run, and is not
  * tried again until it changes.
  */
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Converter } from "../../../src/feeders/converter.ts";
 import { convert } from "../../../src/feeders/format-miner/convert.ts";
 import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
 import { docx, epub, lockedOffice, pdf, pptx, wordParagraph, xlsx } from "../../helpers/office-files.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
-import { mempalaceBin, mempalaceEnv, mempalaceMissing, MEMPALACE_VERSIONS } from "../../helpers/python-mempalace.ts";
+import { mempalaceMissing, MEMPALACE_VERSIONS, python } from "../../helpers/python-mempalace.ts";
 
 const long = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: Alice asked why the broker writes`).join(". ");
@@ -60,6 +58,15 @@ function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
 const byPlace = (rows: Map<string, Row>): Map<string, Row> =>
   new Map([...rows.values()].map((row) => [`${row.metadata["source_file"]}\n${row.metadata["chunk_index"]}`, row]));
 
+/** Text of each of FILES, which both versions get. */
+let converted: Promise<Record<string, string>> | undefined;
+
+async function convertAll(): Promise<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const [path, bytes] of Object.entries(FILES)) texts[path] = await convert(path, bytes, 1e6);
+  return texts;
+}
+
 for (const version of MEMPALACE_VERSIONS) {
   const missing = await mempalaceMissing(version);
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
@@ -77,17 +84,17 @@ for (const version of MEMPALACE_VERSIONS) {
       const root = join(home, "My-Papers X");
       try {
         writeFiles(root, { ...FILES, ...(settings !== undefined && { "mempalace.yaml": settings }) });
-        const texts: Record<string, string> = {};
-        for (const [path, bytes] of Object.entries(FILES)) texts[join(root, path)] = await convert(path, bytes, 1e6);
-        writeFileSync(join(home, "texts.json"), JSON.stringify(texts));
+        const texts = Object.entries(await (converted ??= convertAll())).map(([path, text]) => [
+          join(root, path),
+          text,
+        ]);
+        writeFileSync(join(home, "texts.json"), JSON.stringify(Object.fromEntries(texts)));
         const upstream = join(home, "palace");
-        await promisify(execFile)(
-          mempalaceBin(version, "python"),
-          ["-c", MINE, root, upstream, join(home, "texts.json"), wing],
-          { env: mempalaceEnv(home), maxBuffer: 1 << 26 },
-        );
         const argv = ["mine", "formats", root, "--json", "--agent", "ada", ...(wing === "" ? [] : ["--wing", wing])];
-        const ours = await palace.run("palace", argv);
+        const [ours] = await Promise.all([
+          palace.run("palace", argv),
+          python(version, home, MINE, [root, upstream, join(home, "texts.json"), wing]),
+        ]);
         expect(ours.code, ours.stderr).toBe(0);
 
         // Leaves out the special rows that upstream files for files without text. We record such files in our own notes.

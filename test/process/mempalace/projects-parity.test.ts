@@ -178,9 +178,11 @@ for (const version of MEMPALACE_VERSIONS) {
         }
         try {
           const upstream = join(home, "palace");
-          const mined = await runMempalace(version, ["--palace", upstream, "mine", root, ...args], { home });
+          const [mined, ours] = await Promise.all([
+            runMempalace(version, ["--palace", upstream, "mine", root, ...args], { home }),
+            palace.run("palace", ["mine", "projects", root, "--json", ...args]),
+          ]);
           expect(mined.code, mined.output).toBe(0);
-          const ours = await palace.run("palace", ["mine", "projects", root, "--json", ...args]);
           expect(ours.code, ours.stderr).toBe(0);
 
           const theirs = await upstreamRows(version, home, upstream);

@@ -1,15 +1,22 @@
 /**
- * Tests the settings in MemPalace's config.json and environment that decide how texts are filed. With the same settings the same project,
- * transcripts and notes become the same drawers and links as with the real MemPalace.
+ * Tests the settings in MemPalace's config.json and environment that decide how texts are filed. With the same settings the same project
+ * and notes become the same drawers and links as with the real MemPalace. settings-parity-convos.test.ts has the transcripts.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ourRows, type Row, upstreamRows } from "../../helpers/mined-rows.ts";
+import { configure, filed, HALLS, put, WORDS } from "../../helpers/mined-settings.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
-import { mempalaceMissing, MEMPALACE_VERSIONS, openMempalace, runMempalace } from "../../helpers/python-mempalace.ts";
-import { chooserOf, prose, transcriptFiles } from "../../helpers/transcripts.ts";
+import {
+  mempalaceMissing,
+  MEMPALACE_VERSIONS,
+  type MempalaceVersion,
+  openMempalace,
+  runMempalace,
+} from "../../helpers/python-mempalace.ts";
+import { chooserOf, prose } from "../../helpers/transcripts.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 const missing = new Map<string, string>();
@@ -20,52 +27,19 @@ for (const version of MEMPALACE_VERSIONS) {
   console.warn(`skipped: ${why}`);
 }
 
-/** Hall keywords from the texts below: some in capitals, some not ASCII, one in two halls, an empty hall, and a text in place of a list. */
-const HALLS = {
-  weather: ["Storm", "storm", "naïve", "日本", "über", "lock"],
-  locks: ["lock", "lock", "deadlock"],
-  empty: [],
-  letters: "zq",
-  "two words": ["the lock", "e.g."],
-};
-const WORDS = [
-  "STORM",
-  "storm",
-  "Naïve",
-  "日本語",
-  "ÜBER",
-  "deadlock",
-  "the LOCK",
-  "zebra",
-  "quiz",
-  "e.g.",
-  "database",
-];
-
 type Settings = Record<string, unknown>;
 const CASES: readonly [what: string, settings: Settings, isNewOnly?: boolean][] = [
   ["sizes and halls of their own", { chunk_size: 301, chunk_overlap: 37, min_chunk_size: 120, hall_keywords: HALLS }],
-  ["names of other languages", { chunk_size: 500, entity_languages: ["DE", "ru"] }],
+  ["names of other languages", { chunk_size: 500, min_chunk_size: null, entity_languages: ["DE", "ru"] }],
   ["small drawers as texts", { chunk_size: " 6_0 ", chunk_overlap: "0", min_chunk_size: 0.9, hall_keywords: {} }],
   ["large drawers", { chunk_size: 9_000.7, chunk_overlap: 4_000, min_chunk_size: 800 }],
-  ["values that are none", { chunk_size: "many", chunk_overlap: -1, min_chunk_size: true }],
+  [
+    "values that are none",
+    { chunk_size: "many", chunk_overlap: -1, min_chunk_size: true, hall_keywords: { "": ["a"] } },
+  ],
   ["sizes that do not fit each other", { chunk_size: 90, min_chunk_size: 500, chunk_overlap: 44 }],
   ["more overlap than half", { chunk_size: 150, chunk_overlap: 140, min_chunk_size: 140 }, true],
-  ["none", { chunk_size: null, hall_keywords: { "": ["a"] } }],
 ];
-
-/** Writes `settings` into MemPalace's config.json in each home. */
-function configure(both: readonly string[], settings: unknown): void {
-  for (const home of both) {
-    mkdirSync(join(home, ".mempalace"), { recursive: true });
-    writeFileSync(join(home, ".mempalace/config.json"), JSON.stringify(settings));
-  }
-}
-
-function put(root: string, path: string, text: string): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
 
 function writeProject(root: string): void {
   const chooser = chooserOf(SEED);
@@ -80,22 +54,19 @@ function writeProject(root: string): void {
   put(root, "astral.md", "😀 storm 𝒳 ".repeat(150));
 }
 
-/** Returns the parts of a drawer that settings decide or that show where it comes from. */
-function filed({ text, metadata }: Row, withEntities = true): unknown {
-  const {
-    hall,
-    room,
-    wing,
-    entities,
-    source_file: file,
-    chunk_index: index,
-    line_start: from,
-    line_end: to,
-  } = metadata;
-  return { text, hall, room, wing, file, index, from, to, ...(withEntities && { entities }) };
-}
 const byPlace = (rows: Map<string, Row>): Map<string, Row> =>
   new Map([...rows.values()].map((row) => [`${row.metadata["source_file"]}\n${row.metadata["chunk_index"]}`, row]));
+
+type Mine = { home: string; root: string; settings: Settings };
+
+/** Lets MemPalace `version` mine the project `root` with these settings, and returns its rows. */
+async function minedBy(version: MempalaceVersion, { home, root, settings }: Mine): Promise<Map<string, Row>> {
+  configure([home], settings);
+  const upstream = join(home, "palace");
+  const mined = await runMempalace(version, ["--palace", upstream, "mine", root], { home });
+  expect(mined.code, mined.output).toBe(0);
+  return upstreamRows(version, home, upstream);
+}
 
 const NONE_MISSING = missing.size === 0;
 
@@ -110,18 +81,17 @@ for (const [what, settings, isNewOnly] of CASES)
         const root = join(folder, "project");
         writeProject(root);
         configure([palace.home], settings);
-        const ours = await palace.run("palace", ["mine", "projects", root, "--json"]);
+        const versions = isNewOnly === true ? (["3.11.0"] as const) : MEMPALACE_VERSIONS;
+        const [ours, ...all] = await Promise.all([
+          palace.run("palace", ["mine", "projects", root, "--json"]),
+          ...versions.map((version) => minedBy(version, { home: join(folder, `home-${version}`), root, settings })),
+        ]);
         expect(ours.code, ours.stderr).toBe(0);
         const mine = ourRows(palace);
         expect(mine.size).toBeGreaterThan(5);
 
-        for (const version of isNewOnly === true ? (["3.11.0"] as const) : MEMPALACE_VERSIONS) {
-          const home = join(folder, `home-${version}`);
-          configure([home], settings);
-          const upstream = join(home, "palace");
-          const mined = await runMempalace(version, ["--palace", upstream, "mine", root], { home });
-          expect(mined.code, mined.output).toBe(0);
-          const theirs = await upstreamRows(version, home, upstream);
+        for (const [at, version] of versions.entries()) {
+          const theirs = all[at] as Map<string, Row>;
           const isNew = version === "3.11.0";
           const [left, right] = isNew ? [mine, theirs] : [byPlace(mine), byPlace(theirs)];
           expect([...left.keys()].sort(), version).toEqual([...right.keys()].sort());
@@ -134,55 +104,6 @@ for (const [what, settings, isNewOnly] of CASES)
       }
     },
   );
-
-const TINY_FILES = 4;
-
-for (const extract of ["exchange", "general"])
-  for (const settings of [
-    { chunk_size: 211, min_chunk_size: 70, hall_keywords: HALLS },
-    { chunk_size: 25, min_chunk_size: 26 },
-    { chunk_size: 3_000, min_chunk_size: 0 },
-  ])
-    test.skipIf(missing.has("3.11.0"))(
-      `transcripts become the same drawers as with MemPalace 3.11, by ${extract}, in drawers of ${settings.chunk_size}`,
-      { timeout: 600_000 },
-      async () => {
-        await using palace = createTestPalace();
-        const home = mkdtempSync(join(tmpdir(), "upstream-"));
-        try {
-          const root = join(home, "talks");
-          // Drawers of 25 characters are so many that some of the files are enough.
-          const isTiny = settings.chunk_size === 25;
-          // Leaves out the day files of a Slack export, which we read differently (convos-parity.test.ts).
-          const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));
-          for (const { name, text } of isTiny ? files.slice(0, TINY_FILES) : files) put(root, name, text);
-          const chooser = chooserOf(SEED);
-          for (let at = 0; at < (isTiny ? 1 : 2); at++) {
-            const turns = Array.from({ length: 20 }, () => {
-              const words = Array.from({ length: chooser.between(1, 40) }, () => chooser.pick(WORDS)).join(" ");
-              return `> ${words}\nWe decided on it because it finally works. ${words} I feel happy.`;
-            });
-            put(root, `talk-${at}.txt`, turns.join(chooser.pick(["\n", "\n\n"])));
-          }
-          configure([home, palace.home], settings);
-          const upstream = join(home, "palace");
-          const args = ["--mode", "convos", "--extract", extract];
-          const mined = await runMempalace("3.11.0", ["--palace", upstream, "mine", root, ...args], { home });
-          expect(mined.code, mined.output).toBe(0);
-          const ours = await palace.run("palace", ["mine", "convos", root, "--json", "--extract", extract]);
-          expect(ours.code, ours.stderr).toBe(0);
-
-          const theirs = await upstreamRows("3.11.0", home, upstream);
-          for (const [id, { metadata }] of theirs) if (metadata["room"] === "_registry") theirs.delete(id);
-          const mine = ourRows(palace);
-          expect([...mine.keys()].sort()).toEqual([...theirs.keys()].sort());
-          for (const [id, row] of mine) expect(filed(row)).toEqual(filed(theirs.get(id) as Row));
-          expect(mine.size).toBeGreaterThan(40);
-        } finally {
-          rmSync(home, { recursive: true, force: true });
-        }
-      },
-    );
 
 type Link = Record<string, unknown>;
 
@@ -225,9 +146,11 @@ for (const [what, settings, env] of [
               `${[...said, ...said].join(" , ")} and some filler, to be long enough for a drawer`,
             );
           }
-          const mined = await runMempalace("3.11.0", ["--palace", upstream, "mine", root], { home, env });
+          const [mined, result] = await Promise.all([
+            runMempalace("3.11.0", ["--palace", upstream, "mine", root], { home, env }),
+            palace.run("palace", ["mine", "projects", root], { env }),
+          ]);
           expect(mined.code, mined.output).toBe(0);
-          const result = await palace.run("palace", ["mine", "projects", root], { env });
           expect(result.code, result.stderr).toBe(0);
         }
         const shim = await palace.shim();

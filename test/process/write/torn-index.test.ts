@@ -30,7 +30,7 @@ const empty = (file: string): void => truncateSync(file, 0);
  */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
-// This list leaves out the file of the labels, because files-python.test.ts damages it.
+// This list leaves out the file of the labels, because files-kill-python.test.ts damages it.
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],

@@ -12,6 +12,7 @@ import { CLAUDE_ROWS } from "./claude-code.ts";
 import { OPENCODE_ROWS } from "./opencode.ts";
 import { PI_ROWS } from "./pi.ts";
 import type { Rival, RivalRow } from "./rival.ts";
+import { orElse } from "../../../base/or-else.ts";
 
 export const RIVALS: Readonly<Record<AgentName, readonly RivalRow[]>> = {
   "claude-code": CLAUDE_ROWS,
@@ -31,9 +32,5 @@ export function rivalsOf(
 }
 
 function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path).isDirectory(), false);
 }

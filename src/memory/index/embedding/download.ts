@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ModelConfig } from "../../../config/config.ts";
-import { badValue, PalaceError } from "../../../base/errors.ts";
+import { badValue, type PalaceError, unavailable } from "../../../base/errors.ts";
 import { downloadFolder, findModel, HUB_MODEL_SHA256, hashFile, type ModelFiles } from "./model-files.ts";
 
 /** URL of the pinned revision. Another revision could be another model with the same name. */
@@ -134,9 +134,7 @@ async function fetchRest(
 }
 
 function refusal(message: string, cause?: unknown): PalaceError {
-  return new PalaceError("STORE_UNAVAILABLE", message, "name a folder that has it: palace config set model-dir DIR", {
-    cause,
-  });
+  return unavailable(message, "name a folder that has it: palace config set model-dir DIR", cause);
 }
 
 async function isWhole(path: string, file: RemoteFile): Promise<boolean> {

@@ -7,7 +7,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { isRecord, parseAs } from "../../../base/parse-json.ts";
-import { PalaceError } from "../../../base/errors.ts";
+import { damaged } from "../../../base/errors.ts";
+import { orElse } from "../../../base/or-else.ts";
 
 const TOKENS_MAX = 256;
 /** Maximum number of characters to read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
@@ -52,16 +53,11 @@ export function cutTokens(ids: number[], max: number): number[] {
 
 function readJson(folder: string, name: string): object {
   const content = parseAs(readFileSync(join(folder, name), "utf8"), isRecord);
-  if (content === undefined)
-    throw new PalaceError("STORE_CORRUPT", `${join(folder, name)} is not a JSON object`, "palace doctor");
+  if (content === undefined) throw damaged(`${join(folder, name)} is not a JSON object`, "palace doctor");
   return content;
 }
 
 /** Reads tokenizer_config.json; empty if it is missing, because the library has a default for each of its fields. */
 function readConfig(folder: string): object {
-  try {
-    return readJson(folder, "tokenizer_config.json");
-  } catch {
-    return {};
-  }
+  return orElse(() => readJson(folder, "tokenizer_config.json"), {});
 }

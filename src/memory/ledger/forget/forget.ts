@@ -16,6 +16,7 @@ import { type Clean, cleanImported, cleanImportedImages, type Written } from "./
 import { forgetQuestions } from "./questions.ts";
 import { stringsOf } from "./strings.ts";
 import { TextParts } from "./cut-texts.ts";
+import { selectRows, selectValues } from "../select.ts";
 
 /** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
@@ -115,11 +116,8 @@ export class SqliteForget implements ForgetTx {
     if (ids !== undefined) return this.#whole(ids.flatMap((id) => this.#tx.findDrawer(id) ?? this.#tx.slicesOf(id)));
     if (match === undefined) return [];
     const escaped = inJson(match);
-    const records = this.#database
-      .prepare<[string, string, string], DrawerRecord>(
-        "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row",
-      )
-      .all(match, escaped, match);
+    const sql = "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row";
+    const records = selectRows<DrawerRecord>(this.#database, sql, match, escaped, match);
     const parts = new TextParts(this.#database).find(match, records.map(toDrawer));
     return this.#whole([...records.map(toDrawer), ...parts]);
   }
@@ -143,25 +141,14 @@ export class SqliteForget implements ForgetTx {
     const { id, isPart } = heldAs(match);
     // Names of entities are compared as ids, which are in lower case. Predicates are stored only in lower case.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
-    const entities = this.#database
-      .prepare<{ match: string; id: string }, string>(
-        `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`,
-      )
-      .pluck()
-      .all({ match, id });
-    const facts = this.#database
-      .prepare<{ match: string; id: string; entities: string }, string>(
-        `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
-           OR object IN (SELECT value FROM json_each(@entities)) OR ${named("predicate")}
-           OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`,
-      )
-      .pluck()
-      .all({ match, id, entities: JSON.stringify(entities) });
-    const links = this.#database
-      .prepare<[string, string], Found["links"][number]>(
-        "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0",
-      )
-      .all(inJson(match), match);
+    const entitySql = `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`;
+    const entities = selectValues<string>(this.#database, entitySql, { match, id });
+    const factSql = `SELECT id FROM kg_triple WHERE subject IN (SELECT value FROM json_each(@entities))
+      OR object IN (SELECT value FROM json_each(@entities)) OR ${named("predicate")}
+      OR ${holds("id", "subject", "predicate", "object", "source_closet", "source_file", "source_drawer_id")}`;
+    const facts = selectValues<string>(this.#database, factSql, { match, id, entities: JSON.stringify(entities) });
+    const linkSql = "SELECT kind, id FROM link WHERE instr(record, ?) > 0 OR instr(id, ?) > 0";
+    const links = selectRows<Found["links"][number]>(this.#database, linkSql, inJson(match), match);
     return { facts, entities, links };
   }
 
@@ -174,14 +161,8 @@ export class SqliteForget implements ForgetTx {
       `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
     );
     const memories = [...words.ids].filter((id) => MEMORY_ID.test(id));
-    const making = new Set(
-      this.#database
-        .prepare<[string], number>(
-          "SELECT journal FROM change WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?))",
-        )
-        .pluck()
-        .all(JSON.stringify(memories)),
-    );
+    const sql = "SELECT journal FROM change WHERE kind = 'drawer' AND id IN (SELECT value FROM json_each(?))";
+    const making = new Set(selectValues<number>(this.#database, sql, JSON.stringify(memories)));
     const dirty: { seq: number; result: string }[] = [];
     const ids = new Set<string>();
     const rows = this.#database.prepare<[], JournalRow>("SELECT seq, method, arguments, result FROM journal");
@@ -223,19 +204,15 @@ export class SqliteForget implements ForgetTx {
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
     // `graph.isId` is also true for facts that an undo removed, and for facts that an earlier `forget` of the same text deleted.
-    const holding = this.#database
-      .prepare<[], { kind: string; id: string }>(
-        "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')",
-      )
-      .all()
-      .filter(({ id }) => graph.isId(id));
+    const sql = "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')";
+    const holding = selectRows<{ kind: string; id: string }>(this.#database, sql).filter(({ id }) => graph.isId(id));
     if (source !== undefined)
       holding.push(
-        ...this.#database
-          .prepare<[string], { kind: string; id: string }>(
-            "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
-          )
-          .all(source),
+        ...selectRows<{ kind: string; id: string }>(
+          this.#database,
+          "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
+          source,
+        ),
       );
     if (match !== undefined)
       holding.push(

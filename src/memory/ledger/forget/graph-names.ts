@@ -4,6 +4,7 @@
  */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectValues } from "../select.ts";
 
 export type GraphNames = {
   /** True for the id of a forgotten entity or fact. */
@@ -45,10 +46,8 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
 
 /** Returns ids of changed or removed entities whose before-images contain the text. Only these images still have the names. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
-  return database
-    .prepare<[string], string>("SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0")
-    .pluck()
-    .all(JSON.stringify(match).slice(1, -1));
+  const sql = "SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0";
+  return selectValues<string>(database, sql, JSON.stringify(match).slice(1, -1));
 }
 
 function foldedOf(text: string): string {

@@ -4,6 +4,7 @@
  */
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectRows } from "../select.ts";
 
 /**
  * Deletes the questions of the given exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them.
@@ -15,12 +16,9 @@ export function forgetQuestions(
   concepts: readonly number[],
 ): string[] {
   const given = { exchanges: JSON.stringify(exchanges), concepts: JSON.stringify(concepts) };
-  const shown = database
-    .prepare<typeof given, { id: string; nth: number }>(
-      `SELECT id, nth FROM scored WHERE exchange IN (SELECT value FROM json_each(@exchanges))
-         UNION SELECT id, nth FROM question_concept WHERE concept IN (SELECT value FROM json_each(@concepts))`,
-    )
-    .all(given);
+  const sql = `SELECT id, nth FROM scored WHERE exchange IN (SELECT value FROM json_each(@exchanges))
+    UNION SELECT id, nth FROM question_concept WHERE concept IN (SELECT value FROM json_each(@concepts))`;
+  const shown = selectRows<{ id: string; nth: number }>(database, sql, given);
   const remove = database.prepare("DELETE FROM question WHERE id = ? AND nth = ?");
   for (const { id, nth } of shown) remove.run(id, nth);
   const [left, told] = [new Set(exchanges), new Set(concepts)];

@@ -13,6 +13,7 @@ import { digest, drawerDigest, isMetadata, wholeId } from "../record.ts";
 import type { ImageKind } from "../tables/before-images.ts";
 import { defineIsRefusal } from "./journal.ts";
 import type { LedgerTables } from "../tables/tables.ts";
+import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
 /**
@@ -72,36 +73,35 @@ export class SqliteUndo implements UndoTx {
 
   #plan(window: UndoWindow): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
     const { agent, sinceMs, untilMs } = window;
-    const { writes, windowMs } = this.#database
-      .prepare<UndoWindow, { writes: number; windowMs: number | null }>(
-        `SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
-      )
-      .get(window) ?? { writes: 0, windowMs: null };
+    const { writes, windowMs } = selectRow<{ writes: number; windowMs: number | null }>(
+      this.#database,
+      `SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
+      window,
+    ) ?? { writes: 0, windowMs: null };
     const newestMs = this.#database
       .prepare<[string], number>(
         "SELECT at_ms FROM journal WHERE agent = ? AND NOT is_refusal(result) ORDER BY seq DESC LIMIT 1",
       )
       .pluck();
-    const tooOld = this.#database
-      .prepare<UndoWindow, number>(
-        `SELECT count(*) FROM journal WHERE ${IN_WINDOW}
+    const tooOld = selectValue<number>(
+      this.#database,
+      `SELECT count(*) FROM journal WHERE ${IN_WINDOW}
            AND NOT is_refusal(result) AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
-      )
-      .pluck()
-      .get(window);
-    const agents = this.#database
-      .prepare<[number, number], string>(
-        "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result) GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
-      )
-      .pluck()
-      .all(sinceMs, untilMs);
-    const dated = this.#database
-      .prepare<UndoWindow, { dated: number; earliestMs: number | null }>(
-        `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
+      window,
+    );
+    const agents = selectValues<string>(
+      this.#database,
+      "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result) GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
+      sinceMs,
+      untilMs,
+    );
+    const dated = selectRow<{ dated: number; earliestMs: number | null }>(
+      this.#database,
+      `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
            JOIN journal ON journal.seq = journal_claim.journal
            WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
-      )
-      .get(window) ?? { dated: 0, earliestMs: null };
+      window,
+    ) ?? { dated: 0, earliestMs: null };
     // The histories are in ORDER: the decision about an entity depends on those about its facts, and outcomes follow their drawer.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
@@ -116,12 +116,12 @@ export class SqliteUndo implements UndoTx {
   }
 
   #histories(window: UndoWindow): History[] {
-    const rows = this.#database
-      .prepare<UndoWindow, ImageRow>(
-        `SELECT c.journal AS seq, c.kind, c.id, c.before, c.after FROM change c JOIN journal j ON j.seq = c.journal
+    const rows = selectRows<ImageRow>(
+      this.#database,
+      `SELECT c.journal AS seq, c.kind, c.id, c.before, c.after FROM change c JOIN journal j ON j.seq = c.journal
            WHERE ${IN_WINDOW} ORDER BY c.journal`,
-      )
-      .all(window);
+      window,
+    );
     const histories = new Map<string, History>();
     for (const { seq, kind, id, before, after } of rows) {
       const name = `${kind} ${id}`;
@@ -223,13 +223,13 @@ export class SqliteUndo implements UndoTx {
 
   #isNamed(entity: string, leaving: ReadonlySet<string>): boolean {
     const sql = "SELECT id FROM kg_triple WHERE subject = @entity OR object = @entity";
-    const facts = this.#database.prepare<{ entity: string }, string>(sql).pluck().all({ entity });
+    const facts = selectValues<string>(this.#database, sql, { entity });
     return facts.some((id) => !leaving.has(id));
   }
 
   #isUnfiled(sourceFile: string): boolean {
     const sql = "SELECT sha256 FROM source WHERE source_file = ?";
-    return (this.#database.prepare<[string], string>(sql).pluck().get(sourceFile) ?? "") === "";
+    return (selectValue<string>(this.#database, sql, sourceFile) ?? "") === "";
   }
 
   #currentDigest(kind: ImageKind, id: string): string | null {
@@ -248,14 +248,10 @@ export class SqliteUndo implements UndoTx {
 
   /** Returns the name of an agent that wrote after the first undone write. A foreign MemPalace has no journal rows and is not found. */
   #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
-    const other = this.#database
-      .prepare<UndoWindow & Pick<History, "kind" | "id" | "firstSeq">, string>(
-        `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
-           WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})
-           ORDER BY c.journal DESC LIMIT 1`,
-      )
-      .pluck()
-      .get({ ...window, kind, id, firstSeq });
+    const sql = `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
+      WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})
+      ORDER BY c.journal DESC LIMIT 1`;
+    const other = selectValue<string>(this.#database, sql, { ...window, kind, id, firstSeq });
     return other ?? "a MemPalace beside this memory";
   }
 }

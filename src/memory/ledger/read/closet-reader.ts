@@ -6,6 +6,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { CLOSETS, removedKey } from "../outbox-kinds.ts";
 import { toFloats } from "../record.ts";
 import { OutboxReader } from "./outbox-reader.ts";
+import { selectRows, selectValue, selectValues } from "../select.ts";
 
 export class SqliteClosetReader {
   readonly outbox: OutboxReader;
@@ -20,24 +21,21 @@ export class SqliteClosetReader {
     const among = wings === undefined ? "" : `AND wing IN (${wings.map(() => "?").join(", ")})`;
     const place = `${wing === undefined ? "" : "AND wing = ?"} ${room === undefined ? "" : "AND room = ?"} ${among}`;
     const values = [wing, room, ...(wings ?? [])].filter((value) => value !== undefined);
-    return this.#database
-      .prepare<string[], { sourceFile: string; text: string; vector: Buffer }>(
-        `SELECT source_file AS sourceFile, text, vector FROM closet
+    return selectRows<{ sourceFile: string; text: string; vector: Buffer }>(
+      this.#database,
+      `SELECT source_file AS sourceFile, text, vector FROM closet
            WHERE source_file IN (SELECT source_file FROM drawer WHERE row IN (SELECT value FROM json_each(?)))
              AND source_file <> '' AND vector IS NOT NULL ${place} ORDER BY row`,
-      )
-      .all(JSON.stringify(rows), ...values)
-      .map(({ sourceFile, text, vector }) => ({ sourceFile, text, vector: toFloats(vector) }));
+      JSON.stringify(rows),
+      ...values,
+    ).map(({ sourceFile, text, vector }) => ({ sourceFile, text, vector: toFloats(vector) }));
   }
 
   positions(ids: readonly string[]): Map<string, { index: number; total: number }> {
-    const found = this.#database
-      .prepare<[string], { id: string; at: unknown; total: number }>(
-        `SELECT d.id, json_extract(d.metadata, '$.chunk_index') AS at, (
-             SELECT count(*) FROM drawer s WHERE s.source_file = d.source_file AND s.source_file <> ''
-           ) AS total FROM drawer d WHERE d.source_file <> '' AND d.id IN (SELECT value FROM json_each(?))`,
-      )
-      .all(JSON.stringify(ids));
+    const sql = `SELECT d.id, json_extract(d.metadata, '$.chunk_index') AS at, (
+        SELECT count(*) FROM drawer s WHERE s.source_file = d.source_file AND s.source_file <> ''
+      ) AS total FROM drawer d WHERE d.source_file <> '' AND d.id IN (SELECT value FROM json_each(?))`;
+    const found = selectRows<{ id: string; at: unknown; total: number }>(this.#database, sql, JSON.stringify(ids));
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
@@ -45,19 +43,16 @@ export class SqliteClosetReader {
   isAny(): boolean {
     const any = `SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)
       OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(CLOSETS, "''")})`;
-    return this.#database.prepare<[], number>(any).pluck().get() === 1;
+    return selectValue<number>(this.#database, any) === 1;
   }
 
   count(): number {
-    return this.#database.prepare<[], number>("SELECT count(*) FROM closet").pluck().get() ?? 0;
+    return selectValue<number>(this.#database, "SELECT count(*) FROM closet") ?? 0;
   }
 
   pendingTexts(afterRow: number, limit: number): PendingText[] {
-    return this.#database
-      .prepare<[number, number], PendingText>(
-        `SELECT row, text_version AS textVersion, text FROM closet WHERE vector IS NULL AND row > ? ORDER BY row LIMIT ?`,
-      )
-      .all(afterRow, limit);
+    const sql = `SELECT row, text_version AS textVersion, text FROM closet WHERE vector IS NULL AND row > ? ORDER BY row LIMIT ?`;
+    return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
   /**
@@ -65,13 +60,9 @@ export class SqliteClosetReader {
    * notes added by hand have no closets. Reads every drawer's metadata, so only a command calls it.
    */
   minedSources(wing: string | undefined): string[] {
-    return this.#database
-      .prepare<string[], string>(
-        `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
-           AND json_extract(metadata, '$.normalize_version') IS NOT NULL
-           AND json_extract(metadata, '$.ingest_mode') IS NULL ORDER BY source_file`,
-      )
-      .pluck()
-      .all(...(wing === undefined ? [] : [wing]));
+    const sql = `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
+      AND json_extract(metadata, '$.normalize_version') IS NOT NULL
+      AND json_extract(metadata, '$.ingest_mode') IS NULL ORDER BY source_file`;
+    return selectValues<string>(this.#database, sql, ...(wing === undefined ? [] : [wing]));
   }
 }

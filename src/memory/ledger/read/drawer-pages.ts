@@ -6,6 +6,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
+import { selectRows, selectValues } from "../select.ts";
 
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
@@ -21,10 +22,7 @@ export function drawerPage(
   offset: number,
 ): Page {
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
-    database
-      .prepare<(string | number)[], number>(sql)
-      .pluck()
-      .all(...bound);
+    selectValues<number>(database, sql, ...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
     // A source has few drawers, and a time window reads only its index. One query therefore returns both page and total.
     const [all = "[]"] = database
@@ -34,7 +32,7 @@ export function drawerPage(
     const rows = readColumn("drawer.row", all, isNumbers).sort((a, b) => a - b);
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
-  const places = database.prepare<string[], Place>(`SELECT wing, room, drawers FROM place ${where}`).all(...values);
+  const places = selectRows<Place>(database, `SELECT wing, room, drawers FROM place ${where}`, ...values);
   const total = places.reduce((sum, { drawers }) => sum + drawers, 0);
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);

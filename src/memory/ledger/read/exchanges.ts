@@ -6,6 +6,7 @@
 import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectRow, selectRows } from "../select.ts";
 
 /**
  * Maximum number of slices between a slice and the beginning of its exchange. The parts of a longer answer, such as a loop of tool calls,
@@ -18,12 +19,9 @@ const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
   // A quoted key cannot match inside a value, because quotes in values are escaped.
-  const slices = ledger
-    .prepare<[string], { row: number; source: string; opens: 0 | 1 }>(
-      `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
-         AND source_file <> '' AND instr(metadata, '"extract_mode":"exchange"') > 0`,
-    )
-    .all(JSON.stringify(rows));
+  const sql = `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
+    AND source_file <> '' AND instr(metadata, '"extract_mode":"exchange"') > 0`;
+  const slices = selectRows<{ row: number; source: string; opens: 0 | 1 }>(ledger, sql, JSON.stringify(rows));
   const hasExchange = ledger
     .prepare<[string, number], 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM (SELECT text FROM drawer WHERE source_file = ? AND source_file <> '' LIMIT ?)
@@ -45,12 +43,9 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;
   if (text.startsWith(">")) return row;
-  const found = ledger
-    .prepare<{ row: number; first: number; source: string }, { row: number; at: number }>(
-      `SELECT row, json_extract(metadata, '$.chunk_index') AS "at" FROM drawer
-       WHERE row BETWEEN $first AND $row AND source_file = $source AND text GLOB '>*' ORDER BY row DESC LIMIT 1`,
-    )
-    .get({ row, first: row - SLICES_MAX, source });
+  const sql = `SELECT row, json_extract(metadata, '$.chunk_index') AS "at" FROM drawer
+    WHERE row BETWEEN $first AND $row AND source_file = $source AND text GLOB '>*' ORDER BY row DESC LIMIT 1`;
+  const found = selectRow<{ row: number; at: number }>(ledger, sql, { row, first: row - SLICES_MAX, source });
   return found !== undefined && Number(index) - found.at === row - found.row ? found.row : undefined;
 }
 
@@ -68,11 +63,8 @@ export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): Tal
     )
     .all(SLICES_MAX, JSON.stringify(rows));
   const openings = [...new Set(slices.map(({ opening }) => opening))];
-  const said = ledger
-    .prepare<[number, string], { row: number; said: string }>(
-      "SELECT row, substr(text, 1, ?) AS said FROM drawer WHERE row IN (SELECT value FROM json_each(?))",
-    )
-    .all(SAID_READ, JSON.stringify(openings));
+  const sql = "SELECT row, substr(text, 1, ?) AS said FROM drawer WHERE row IN (SELECT value FROM json_each(?))";
+  const said = selectRows<{ row: number; said: string }>(ledger, sql, SAID_READ, JSON.stringify(openings));
   const saidAt = new Map(said.map((one) => [one.row, saidIn(one.said)]));
   return slices.flatMap(({ opening, ...slice }) =>
     opening === null ? [] : [{ ...slice, opening, said: saidAt.get(opening) ?? "" }],

@@ -3,6 +3,7 @@ import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/gr
 import { allLinks, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
+import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 /** Maximum number of similar entities (Source: 3.11's find_entity_candidates). */
 const SIMILAR_MAX = 5;
@@ -18,39 +19,31 @@ export class SqliteGraphReader implements GraphReader {
   }
 
   hasEntity(id: string): boolean {
-    return this.#database.prepare("SELECT 1 FROM kg_entity WHERE id = ?").get(id) !== undefined;
+    return selectRow(this.#database, "SELECT 1 FROM kg_entity WHERE id = ?", id) !== undefined;
   }
 
   hasFacts(): boolean {
-    return this.#database.prepare("SELECT 1 FROM kg_triple LIMIT 1").get() !== undefined;
+    return selectRow(this.#database, "SELECT 1 FROM kg_triple LIMIT 1") !== undefined;
   }
 
   entitiesAmong(ids: readonly string[]): string[] {
-    return this.#database
-      .prepare<[string], string>("SELECT id FROM kg_entity WHERE id IN (SELECT value FROM json_each(?))")
-      .pluck()
-      .all(JSON.stringify(ids));
+    const sql = "SELECT id FROM kg_entity WHERE id IN (SELECT value FROM json_each(?))";
+    return selectValues<string>(this.#database, sql, JSON.stringify(ids));
   }
 
   endedFacts(subject: string, limit: number): NamedFact[] {
-    return this.#database
-      .prepare<[string, number], NamedFact>(
-        `${NAMED} WHERE t.subject = ? AND t.valid_to IS NOT NULL ORDER BY t.row DESC LIMIT ?`,
-      )
-      .all(subject, limit);
+    const sql = `${NAMED} WHERE t.subject = ? AND t.valid_to IS NOT NULL ORDER BY t.row DESC LIMIT ?`;
+    return selectRows<NamedFact>(this.#database, sql, subject, limit);
   }
 
   factsWith(subject: string, predicate: string, limit: number): NamedFact[] {
-    return this.#database
-      .prepare<[string, string, number], NamedFact>(
-        `${NAMED} WHERE t.subject = ? AND t.predicate = ? ORDER BY t.row DESC LIMIT ?`,
-      )
-      .all(subject, predicate, limit);
+    const sql = `${NAMED} WHERE t.subject = ? AND t.predicate = ? ORDER BY t.row DESC LIMIT ?`;
+    return selectRows<NamedFact>(this.#database, sql, subject, predicate, limit);
   }
 
   factsOf(entityId: string, direction: "outgoing" | "incoming"): NamedFact[] {
     const column = direction === "outgoing" ? "subject" : "object";
-    return this.#database.prepare<[string], NamedFact>(`${NAMED} WHERE t.${column} = ? ORDER BY t.row`).all(entityId);
+    return selectRows<NamedFact>(this.#database, `${NAMED} WHERE t.${column} = ? ORDER BY t.row`, entityId);
   }
 
   similarEntities(name: string, id: string): { id: string; name: string }[] {
@@ -60,22 +53,16 @@ export class SqliteGraphReader implements GraphReader {
       ...[`${token}\\_%`, `%\\_${token}`, `%\\_${token}\\_%`],
     ];
     const like = (column: string): string => Array(3).fill(`${column} LIKE ? ESCAPE '\\'`).join(" OR ");
-    return this.#database
-      .prepare<string[], { id: string; name: string }>(
-        `SELECT id, name FROM kg_entity WHERE (name = ? OR ${like("name")} OR ${like("id")}) AND id <> ?
-           ORDER BY row LIMIT ${SIMILAR_MAX}`,
-      )
-      .all(name, ...patterns, id);
+    const sql = `SELECT id, name FROM kg_entity WHERE (name = ? OR ${like("name")} OR ${like("id")}) AND id <> ?
+      ORDER BY row LIMIT ${SIMILAR_MAX}`;
+    return selectRows<{ id: string; name: string }>(this.#database, sql, name, ...patterns, id);
   }
 
   timeline(entityId: string | undefined, limit: number, offset: number): { facts: NamedFact[]; total: number } {
     const where = entityId === undefined ? "" : "WHERE t.subject = ? OR t.object = ?";
     const of = entityId === undefined ? [] : [entityId, entityId];
-    const facts = this.#database
-      .prepare<(string | number)[], NamedFact>(
-        `${NAMED} ${where} ORDER BY t.valid_from ASC NULLS LAST, t.id LIMIT ? OFFSET ?`,
-      )
-      .all(...of, limit, offset);
+    const sql = `${NAMED} ${where} ORDER BY t.valid_from ASC NULLS LAST, t.id LIMIT ? OFFSET ?`;
+    const facts = selectRows<NamedFact>(this.#database, sql, ...of, limit, offset);
     return { facts, total: this.#count(`FROM kg_triple t ${where}`, ...of) };
   }
 
@@ -84,10 +71,7 @@ export class SqliteGraphReader implements GraphReader {
       entities: this.#count("FROM kg_entity"),
       facts: this.#count("FROM kg_triple"),
       open: this.#count("FROM kg_triple WHERE valid_to IS NULL"),
-      predicates: this.#database
-        .prepare<[], string>("SELECT DISTINCT predicate FROM kg_triple ORDER BY predicate")
-        .pluck()
-        .all(),
+      predicates: selectValues<string>(this.#database, "SELECT DISTINCT predicate FROM kg_triple ORDER BY predicate"),
     };
   }
 
@@ -98,10 +82,8 @@ export class SqliteGraphReader implements GraphReader {
   hallways(wing: string | undefined, limit: number, offset: number): { records: LinkRecord[]; total: number } {
     const where = `FROM link WHERE kind = 'hallway' ${wing === undefined ? "" : "AND wing = ?"}`;
     const of = wing === undefined ? [] : [wing];
-    const records = this.#database
-      .prepare<(string | number)[], string>(`SELECT record ${where} ORDER BY weight DESC, row LIMIT ? OFFSET ?`)
-      .pluck()
-      .all(...of, limit, offset);
+    const sql = `SELECT record ${where} ORDER BY weight DESC, row LIMIT ? OFFSET ?`;
+    const records = selectValues<string>(this.#database, sql, ...of, limit, offset);
     return { records: records.map(readLink), total: this.#count(where, ...of) };
   }
 
@@ -109,13 +91,9 @@ export class SqliteGraphReader implements GraphReader {
 
   /** Counts the rows that upstream's files do not have yet. */
   pending(): { rows: number; oldestAtMs: number | null } {
-    return (
-      this.#database
-        .prepare<[], { rows: number; oldestAtMs: number | null }>(
-          "SELECT count(*) AS rows, (SELECT at_ms FROM graph_outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM graph_outbox",
-        )
-        .get() ?? { rows: 0, oldestAtMs: null }
-    );
+    const sql =
+      "SELECT count(*) AS rows, (SELECT at_ms FROM graph_outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM graph_outbox";
+    return selectRow<{ rows: number; oldestAtMs: number | null }>(this.#database, sql) ?? { rows: 0, oldestAtMs: null };
   }
 
   facts(): number {
@@ -124,17 +102,12 @@ export class SqliteGraphReader implements GraphReader {
 
   isEmpty(): boolean {
     return ["kg_entity", "kg_triple", "link", "graph_outbox"].every(
-      (table) => this.#database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() === undefined,
+      (table) => selectRow(this.#database, `SELECT 1 FROM ${table} LIMIT 1`) === undefined,
     );
   }
 
   #count(from: string, ...values: string[]): number {
-    return (
-      this.#database
-        .prepare<string[], number>(`SELECT count(*) ${from}`)
-        .pluck()
-        .get(...values) ?? 0
-    );
+    return selectValue<number>(this.#database, `SELECT count(*) ${from}`, ...values) ?? 0;
   }
 }
 

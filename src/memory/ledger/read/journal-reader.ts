@@ -4,6 +4,7 @@ import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygi
 import { readColumn } from "../json-column.ts";
 import { defineIsRefusal } from "../history/journal.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectRows, selectValue } from "../select.ts";
 
 /** Maximum number of rows, of any agent, that one page examines. That takes a few milliseconds. */
 const LOOKED_AT_MAX = 5_000;
@@ -27,14 +28,14 @@ export class SqliteJournalReader {
     const { agent, tool, sinceMs = 0, before, limit } = request;
     const top = before ?? this.#edge("max") + 1;
     const floor = Math.max(top - LOOKED_AT_MAX, 0);
-    const rows = this.#database
-      .prepare<unknown[], Row>(
-        `SELECT seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM journal
+    const rows = selectRows<Row>(
+      this.#database,
+      `SELECT seq, at_ms, claimed_ms, agent, door, uid, pid, method, request_id, arguments FROM journal
            LEFT JOIN journal_claim ON journal_claim.journal = journal.seq
          WHERE seq >= ? AND seq < ? AND at_ms >= ? AND NOT is_refusal(result) ${agent === undefined ? "" : "AND agent = ?"} ${tool === undefined ? "" : "AND method = ?"}
          ORDER BY seq DESC LIMIT ?`,
-      )
-      .all(...[floor, top, sinceMs, agent, tool, limit].filter((value) => value !== undefined));
+      ...[floor, top, sinceMs, agent, tool, limit].filter((value) => value !== undefined),
+    );
     const last = rows.length === limit ? (rows.at(-1)?.seq ?? 0) : floor;
     return {
       entries: rows.map(toEntry),
@@ -44,13 +45,8 @@ export class SqliteJournalReader {
 
   /** Returns rows of other memories by their time. `before`: the row number of the last row of the page before. */
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
-    const topMs =
-      before === undefined
-        ? Number.MAX_SAFE_INTEGER
-        : this.#database
-            .prepare<[number], number>("SELECT at_ms FROM imported_journal WHERE row = ?")
-            .pluck()
-            .get(before);
+    const sql = "SELECT at_ms FROM imported_journal WHERE row = ?";
+    const topMs = before === undefined ? Number.MAX_SAFE_INTEGER : selectValue<number>(this.#database, sql, before);
     // The retention, or an undo of the import, has deleted the row since the page before.
     if (topMs === undefined) return { entries: [], next: null };
     const entries: AuditEntry[] = [];
@@ -68,15 +64,13 @@ export class SqliteJournalReader {
   }
 
   #edge(which: "min" | "max"): number {
-    return this.#database.prepare<[], number | null>(`SELECT ${which}(seq) FROM journal`).pluck().get() ?? 0;
+    return selectValue<number | null>(this.#database, `SELECT ${which}(seq) FROM journal`) ?? 0;
   }
 
   /** Returns true if every row below `seq` arrived before `sinceMs`. */
   #isOlder(seq: number, sinceMs: number): boolean {
-    const below = this.#database
-      .prepare<[number], number>("SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1")
-      .pluck()
-      .get(seq);
+    const sql = "SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1";
+    const below = selectValue<number>(this.#database, sql, seq);
     return below === undefined || below < sinceMs;
   }
 }

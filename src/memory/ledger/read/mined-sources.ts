@@ -5,6 +5,7 @@
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectRows, selectValues } from "../select.ts";
 
 /** Minimum version of current drawers; older drawers are stale. MemPalace 3.12 writes 3, which is current too. */
 const NORMALIZE_VERSION = 2;
@@ -35,24 +36,17 @@ export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
   // Reads only the names of sources, from the index, and skips sources with a filing record. So few drawers have to be read after that.
-  const names = ledger
-    .prepare<typeof bounds, string>(
-      `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
-         WHERE source_file > @after AND source_file < @end AND source_file <> ''
-           AND NOT EXISTS (SELECT 1 FROM source s
-             WHERE s.source_file = d.source_file || @mark AND (s.sha256 <> '' OR s.mtime <> 0))
-         ORDER BY source_file LIMIT ${SOURCES_PER_PAGE}`,
-    )
-    .pluck()
-    .all(bounds);
-  const rows = ledger
-    .prepare<[string, string], MinedRow>(
-      `SELECT d.source_file AS sourceFile, ${of("source_mtime")} AS mtime, min(${of("filed_at")}) AS filedAt
-         FROM drawer d INDEXED BY drawer_source
-         WHERE d.source_file IN (SELECT value FROM json_each(?)) AND d.source_file <> '' AND d.wing = ?
-           AND ${of("normalize_version")} >= ${NORMALIZE_VERSION} AND ${RULES[miner]}
-         GROUP BY 1, 2 HAVING count(*) >= min(coalesce(${of("chunk_total")}, 0))`,
-    )
-    .all(JSON.stringify(names), wing);
+  const nameSql = `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
+    WHERE source_file > @after AND source_file < @end AND source_file <> ''
+      AND NOT EXISTS (SELECT 1 FROM source s
+        WHERE s.source_file = d.source_file || @mark AND (s.sha256 <> '' OR s.mtime <> 0))
+    ORDER BY source_file LIMIT ${SOURCES_PER_PAGE}`;
+  const names = selectValues<string>(ledger, nameSql, bounds);
+  const sql = `SELECT d.source_file AS sourceFile, ${of("source_mtime")} AS mtime, min(${of("filed_at")}) AS filedAt
+    FROM drawer d INDEXED BY drawer_source
+    WHERE d.source_file IN (SELECT value FROM json_each(?)) AND d.source_file <> '' AND d.wing = ?
+      AND ${of("normalize_version")} >= ${NORMALIZE_VERSION} AND ${RULES[miner]}
+    GROUP BY 1, 2 HAVING count(*) >= min(coalesce(${of("chunk_total")}, 0))`;
+  const rows = selectRows<MinedRow>(ledger, sql, JSON.stringify(names), wing);
   return { rows, last: names.length < SOURCES_PER_PAGE ? undefined : names.at(-1) };
 }

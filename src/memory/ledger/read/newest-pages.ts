@@ -4,6 +4,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { wholeId } from "../record.ts";
 import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
+import { selectRows, selectValues } from "../select.ts";
 
 /** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
@@ -29,7 +30,7 @@ export function newestPage(
   offset: number,
 ): { rows: number[]; total: number } {
   const { where, values } = condition(place);
-  const places = database.prepare<string[], Place>(`SELECT wing, room, drawers FROM place ${where}`).all(...values);
+  const places = selectRows<Place>(database, `SELECT wing, room, drawers FROM place ${where}`, ...values);
   const { later: hidden, parentOf } = laterSlices(database);
   const { wing, room } = place;
   const here = hidden.filter((one) => (wing ?? one.wing) === one.wing && (room ?? one.room) === one.room);
@@ -104,9 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     const place = JSON.stringify([wing, room]);
     later.set(place, (later.get(place) ?? 0) + 1);
   }
-  return database
-    .prepare<[], Place>("SELECT wing, room, drawers FROM place WHERE drawers > 0 ORDER BY wing, room")
-    .all()
+  return selectRows<Place>(database, "SELECT wing, room, drawers FROM place WHERE drawers > 0 ORDER BY wing, room")
     .map((place) => ({ ...place, drawers: place.drawers - (later.get(JSON.stringify([place.wing, place.room])) ?? 0) }))
     .filter(({ drawers }) => drawers > 0);
 }
@@ -116,7 +115,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
  * its first slice. `parentOf` has the drawers of the listed slices.
  */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
-  const slices = database.prepare<[], Slice>(ALL_SLICES).all();
+  const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
   const later: Slice[] = [];
   const parentOf = new Map<number, string>();
@@ -137,12 +136,12 @@ function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<
 /** Returns at most `limit` ids of whole drawers that begin with `part`. If no id does, returns ids whose hash begins with `part`. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
-    database
-      .prepare<(string | number)[], string>(
-        `SELECT DISTINCT coalesce(${PARENT}, id) AS whole FROM drawer WHERE row IN (${rows}) ORDER BY whole LIMIT ?`,
-      )
-      .pluck()
-      .all(...values, limit);
+    selectValues<string>(
+      database,
+      `SELECT DISTINCT coalesce(${PARENT}, id) AS whole FROM drawer WHERE row IN (${rows}) ORDER BY whole LIMIT ?`,
+      ...values,
+      limit,
+    );
   const begin = idsOf(
     `SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE id >= ? AND id < ? ORDER BY id LIMIT 10000`,
     ...[part, `${part}\u{10FFFF}`],
@@ -151,14 +150,17 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/** Returns at most `limit` ids that begin with `part`, or whose hash does, of drawers of which only the journal still has a state. */
+/**
+ * Returns at most `limit` ids of deleted drawers that begin with `part`, or whose hash does. Only the journal still has a state of them. It
+ * reads the index of deleted drawers, so a drawer that another program deleted in the palace is not found.
+ */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
-  const ids = database
-    .prepare<{ part: string; hash: string }, string>(
-      `SELECT DISTINCT id FROM change WHERE kind = 'drawer' AND id NOT IN (SELECT id FROM drawer)
-         AND (instr(id, @part) = 1 OR (@hash <> '' AND instr(id, @hash) > 0))`,
-    )
-    .pluck()
-    .all({ part, hash: HASH_PART.test(part) ? `_${part}` : "" });
+  const idsOf = (where: string, ...values: string[]): string[] => {
+    const sql = `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}
+      AND NOT EXISTS (SELECT 1 FROM drawer d WHERE d.id = c.id)`;
+    return selectValues<string>(database, sql, ...values);
+  };
+  const ids = idsOf("id >= ? AND id < ?", part, `${part}\u{10FFFF}`);
+  if (HASH_PART.test(part)) ids.push(...idsOf("instr(id, ?) > 0", `_${part}`));
   return [...new Set(ids.map(wholeId))].slice(0, limit);
 }

@@ -5,6 +5,7 @@ import { readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { OutboxKind } from "../outbox-kinds.ts";
 import { isMetadata, toFloats } from "../record.ts";
+import { selectRows } from "../select.ts";
 
 type OutboxRecord = { seq: number; id: string; text: string | null; metadata: string; vector: Buffer | null };
 type OutboxLag = { entries: number; oldestAtMs: number | null; awaitingVector: number };
@@ -21,17 +22,13 @@ export class OutboxReader {
   /** Returns the oldest entries first. A null record means that the palace must remove the row. */
   entries(limit: number): OutboxEntry[] {
     const { table, joined } = this.#kind;
-    return this.#database
-      .prepare<[number], OutboxRecord>(
-        `SELECT o.seq, o.id, c.text, c.metadata, vector FROM ${table} o ${joined} ORDER BY o.seq LIMIT ?`,
-      )
-      .all(limit)
-      .map(({ seq, id, text, metadata, vector }) => {
-        if (text === null) return { seq, id, record: null };
-        invariant(vector, "what enters the outbox has its vector");
-        const content = { text, metadata: readColumn(`${table} metadata`, metadata, isMetadata) };
-        return { seq, id, record: { id, ...content, vector: toFloats(vector) } };
-      });
+    const sql = `SELECT o.seq, o.id, c.text, c.metadata, vector FROM ${table} o ${joined} ORDER BY o.seq LIMIT ?`;
+    return selectRows<OutboxRecord>(this.#database, sql, limit).map(({ seq, id, text, metadata, vector }) => {
+      if (text === null) return { seq, id, record: null };
+      invariant(vector, "what enters the outbox has its vector");
+      const content = { text, metadata: readColumn(`${table} metadata`, metadata, isMetadata) };
+      return { seq, id, record: { id, ...content, vector: toFloats(vector) } };
+    });
   }
 
   lag(): OutboxLag {

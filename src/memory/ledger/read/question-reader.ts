@@ -5,6 +5,7 @@
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { selectRows } from "../select.ts";
 
 /** Maximum number of outcomes read per concept. Ten outcomes of a collection make its routing certain (learning/search/routing.ts). */
 const OF_CONCEPT_MAX = 40;
@@ -44,26 +45,18 @@ export function answeredAlike(
 }
 
 export function toldOf(database: LedgerDatabase, ids: readonly string[]): Map<string, Told> {
-  const rows = database
-    .prepare<[string], Count & { id: string }>(
-      `SELECT id, outcome, count(*) AS count FROM question
-         WHERE id IN (SELECT value FROM json_each(?)) GROUP BY id, outcome`,
-    )
-    .all(JSON.stringify(ids));
+  const sql = `SELECT id, outcome, count(*) AS count FROM question
+    WHERE id IN (SELECT value FROM json_each(?)) GROUP BY id, outcome`;
+  const rows = selectRows<Count & { id: string }>(database, sql, JSON.stringify(ids));
   const told = new Map<string, Count[]>();
   for (const { id, ...count } of rows) told.set(id, [...(told.get(id) ?? []), count]);
   return new Map([...told].map(([id, counts]) => [id, summed(counts)]));
 }
 
 export function toldIn(database: LedgerDatabase, context: string, collection: string): Told {
-  return summed(
-    database
-      .prepare<[string, string, number], Count>(
-        `SELECT outcome, count(*) AS count FROM (SELECT outcome FROM question
-           WHERE context = ? AND collection = ? ORDER BY at_ms DESC LIMIT ?) GROUP BY outcome`,
-      )
-      .all(context, collection, OF_CONTEXT_MAX),
-  );
+  const sql = `SELECT outcome, count(*) AS count FROM (SELECT outcome FROM question
+    WHERE context = ? AND collection = ? ORDER BY at_ms DESC LIMIT ?) GROUP BY outcome`;
+  return summed(selectRows<Count>(database, sql, context, collection, OF_CONTEXT_MAX));
 }
 
 function summed(counts: readonly Count[]): Told {

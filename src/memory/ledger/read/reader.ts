@@ -30,6 +30,7 @@ import { sourcesLike } from "./source-names.ts";
 import { deletedIdsByPart, idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 import { helpedByWeek, toldSince, turnPage } from "./turn-reader.ts";
+import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 /** Maximum number of diary rows that upstream reads before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
@@ -73,17 +74,17 @@ export class SqliteLedgerReader implements LedgerReader {
 
   /** Returns false until the first drawer is filed. */
   everHeldDrawers(): boolean {
-    return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() !== undefined;
+    return selectRow(this.#database, "SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'") !== undefined;
   }
 
   meta(key: string): string | undefined {
-    return this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
+    return selectValue<string>(this.#database, "SELECT value FROM meta WHERE key = ?", key);
   }
 
   /** Returns the list of forgotten rows whose texts must still be erased from files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
-    const rows = this.#database.prepare<[], { seq: number; ids: string }>(sql).all();
+    const rows = selectRows<{ seq: number; ids: string }>(this.#database, sql);
     return rows.map(({ seq, ids }) => ({ seq, ids: readColumn("erasure.ids", ids, isTexts) }));
   }
 
@@ -91,27 +92,22 @@ export class SqliteLedgerReader implements LedgerReader {
   unsentAmong(ids: readonly string[]): number {
     const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
     const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
-    return (
-      this.#database
-        .prepare<{ ids: string }, number>(sql)
-        .pluck()
-        .get({ ids: JSON.stringify(ids) }) ?? 0
-    );
+    return selectValue<number>(this.#database, sql, { ids: JSON.stringify(ids) }) ?? 0;
   }
 
   /** Returns the given drawers and closets that wait for a vector, so that the palace cannot get their new texts yet. */
   awaitingVector(ids: readonly string[]): { id: string; text: string }[] {
     const among = "id IN (SELECT value FROM json_each(@ids))";
-    return this.#database
-      .prepare<{ ids: string }, { id: string; text: string }>(
-        `SELECT id, text FROM drawer WHERE ${among} AND row IN (SELECT row FROM pending_embedding)
+    return selectRows<{ id: string; text: string }>(
+      this.#database,
+      `SELECT id, text FROM drawer WHERE ${among} AND row IN (SELECT row FROM pending_embedding)
          UNION ALL SELECT id, text FROM closet WHERE ${among} AND vector IS NULL`,
-      )
-      .all({ ids: JSON.stringify(ids) });
+      { ids: JSON.stringify(ids) },
+    );
   }
 
   findDrawer(id: string): Drawer | undefined {
-    const record = this.#database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?").get(id);
+    const record = selectRow<DrawerRecord>(this.#database, "SELECT * FROM drawer WHERE id = ?", id);
     return record === undefined ? undefined : toDrawer(record);
   }
 
@@ -119,28 +115,26 @@ export class SqliteLedgerReader implements LedgerReader {
     const found = new Map<number, Drawer>();
     for (let start = 0; start < rows.length; start += ROWS_PER_QUERY) {
       const part = rows.slice(start, start + ROWS_PER_QUERY);
-      const records = this.#database
-        .prepare<number[], DrawerRecord>(`SELECT * FROM drawer WHERE row IN (${part.map(() => "?").join()})`)
-        .all(...part);
+      const sql = `SELECT * FROM drawer WHERE row IN (${part.map(() => "?").join()})`;
+      const records = selectRows<DrawerRecord>(this.#database, sql, ...part);
       for (const record of records) found.set(record.row, toDrawer(record));
     }
     return rows.flatMap((row) => found.get(row) ?? []);
   }
 
   standings(ids: readonly string[]): Map<string, Standing> {
-    const records = this.#database
-      .prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))")
-      .all(JSON.stringify(ids));
+    const sql = "SELECT * FROM standing WHERE id IN (SELECT value FROM json_each(?))";
+    const records = selectRows<StandingRecord>(this.#database, sql, JSON.stringify(ids));
     return new Map(records.map((record) => [record.id, toStanding(record)]));
   }
 
   scored(id: string): Scored[] {
-    return this.#database.prepare<[string], ScoredRecord>(SCORED_OF).all(id).map(toScored);
+    return selectRows<ScoredRecord>(this.#database, SCORED_OF, id).map(toScored);
   }
 
   growth(): { day: string; drawers: number }[] {
     const sql = "SELECT day, drawers FROM growth ORDER BY day";
-    return this.#database.prepare<[], { day: string; drawers: number }>(sql).all();
+    return selectRows<{ day: string; drawers: number }>(this.#database, sql);
   }
 
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[] {
@@ -158,31 +152,28 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   isCarried(id: string): boolean {
-    return this.#database.prepare<[string]>("SELECT 1 FROM carried_graph WHERE id = ?").get(id) !== undefined;
+    return selectRow(this.#database, "SELECT 1 FROM carried_graph WHERE id = ?", id) !== undefined;
   }
 
   conversations(): string[] {
-    return this.#database.prepare<[], string>("SELECT id FROM conversation").pluck().all();
+    return selectValues<string>(this.#database, "SELECT id FROM conversation");
   }
 
   conversation(id: string): Conversation | undefined {
     const sql = "SELECT * FROM conversation WHERE id = ?";
-    const record = this.#database.prepare<[string], ConversationRecord>(sql).get(id);
+    const record = selectRow<ConversationRecord>(this.#database, sql, id);
     return record === undefined ? undefined : toConversation(record);
   }
 
   showings(id: string, limit: number): { conversation: string; turn: number; at: string }[] {
-    return this.#database
-      .prepare<[string, number], { conversation: string; turn: number; at: string }>(
-        `SELECT c.id AS conversation, s.turn AS turn, strftime('%Y-%m-%dT%H:%M:%SZ', c.at_ms / 1000, 'unixepoch') AS "at"
-           FROM shown s JOIN conversation c ON c.id = s.conversation WHERE s.id = ? ORDER BY c.at_ms DESC, c.id LIMIT ?`,
-      )
-      .all(id, limit);
+    const sql = `SELECT c.id AS conversation, s.turn AS turn, strftime('%Y-%m-%dT%H:%M:%SZ', c.at_ms / 1000, 'unixepoch') AS "at"
+      FROM shown s JOIN conversation c ON c.id = s.conversation WHERE s.id = ? ORDER BY c.at_ms DESC, c.id LIMIT ?`;
+    return selectRows<{ conversation: string; turn: number; at: string }>(this.#database, sql, id, limit);
   }
 
   shownAt(conversation: string, turn: number): string[] {
     const sql = "SELECT id FROM shown WHERE conversation = ? AND turn = ? ORDER BY id";
-    return this.#database.prepare<[string, number], string>(sql).pluck().all(conversation, turn);
+    return selectValues<string>(this.#database, sql, conversation, turn);
   }
 
   // The next methods call functions of the other files in this folder.
@@ -207,24 +198,20 @@ export class SqliteLedgerReader implements LedgerReader {
   shownIn(conversation: string): Set<string> {
     const sql = `SELECT id FROM shown WHERE conversation = $conversation AND turn >= ifnull(
       (SELECT turn FROM shown WHERE conversation = $conversation AND id = '${ANEW}'), 0)`;
-    return new Set(this.#database.prepare<{ conversation: string }, string>(sql).pluck().all({ conversation }));
+    return new Set(selectValues<string>(this.#database, sql, { conversation }));
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#database
-      .prepare<string[], DrawerRecord>(SLICES_OF)
-      .all(...slicesBound(id))
-      .map(toDrawer);
+    return selectRows<DrawerRecord>(this.#database, SLICES_OF, ...slicesBound(id)).map(toDrawer);
   }
 
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[] {
-    return this.#database
-      .prepare<[typeof range & { most: number }], DrawerRecord>(
-        `SELECT * FROM drawer WHERE source_file = $sourceFile AND source_file <> '' AND wing = $wing
+    return selectRows<DrawerRecord>(
+      this.#database,
+      `SELECT * FROM drawer WHERE source_file = $sourceFile AND source_file <> '' AND wing = $wing
            AND ${CHUNK_INDEX} BETWEEN $first AND $last ORDER BY ${CHUNK_INDEX}, row LIMIT $most`,
-      )
-      .all({ ...range, most: SLICES_AROUND_MAX })
-      .map(toDrawer);
+      { ...range, most: SLICES_AROUND_MAX },
+    ).map(toDrawer);
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
@@ -240,7 +227,7 @@ export class SqliteLedgerReader implements LedgerReader {
   holdsOldSlices(): boolean {
     const sql = `SELECT 1 FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL AND room = 'diary'
       AND json_type(metadata, '$.parent_drawer_id') IS NULL LIMIT 1`;
-    return this.#database.prepare(sql).get() !== undefined;
+    return selectRow(this.#database, sql) !== undefined;
   }
 
   idRecipe(): IdRecipe {
@@ -248,16 +235,15 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   places(): { wing: string; room: string; drawers: number }[] {
-    return this.#database
-      .prepare<[], { wing: string; room: string; drawers: number }>(
-        "SELECT wing, room, drawers FROM place ORDER BY wing, room",
-      )
-      .all();
+    return selectRows<{ wing: string; room: string; drawers: number }>(
+      this.#database,
+      "SELECT wing, room, drawers FROM place ORDER BY wing, room",
+    );
   }
 
   holds(place: PlaceFilter): boolean {
     const { where, values } = condition(place);
-    return this.#database.prepare<string[]>(`SELECT 1 FROM place ${where} LIMIT 1`).get(...values) !== undefined;
+    return selectRow(this.#database, `SELECT 1 FROM place ${where} LIMIT 1`, ...values) !== undefined;
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
@@ -273,32 +259,28 @@ export class SqliteLedgerReader implements LedgerReader {
 
   newestDrawers(wing: string | undefined, limit: number): Drawer[] {
     const { where, values } = condition(wing === undefined ? {} : { wing });
-    return this.#database
-      .prepare<(string | number)[], DrawerRecord>(`SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`)
-      .all(...values, limit)
+    const sql = `SELECT * FROM drawer ${where} ORDER BY row DESC LIMIT ?`;
+    return selectRows<DrawerRecord>(this.#database, sql, ...values, limit)
       .reverse()
       .map(toDrawer);
   }
 
   newestNotes(wings: readonly string[], isOutside: boolean, limit: number): Drawer[] {
     const places = `wing ${isOutside ? "NOT " : ""}IN (${wings.map(() => "?").join(", ")})`;
-    return this.#database
-      .prepare<(string | number)[], DrawerRecord>(
-        `SELECT * FROM drawer WHERE row IN (SELECT row FROM drawer WHERE ${places} ORDER BY row DESC LIMIT ${NOTES_SCANNED_MAX})
-           AND (source_file = '' OR ${UNMINED}) ORDER BY row DESC LIMIT ?`,
-      )
-      .all(...wings, limit)
+    const sql = `SELECT * FROM drawer WHERE row IN (SELECT row FROM drawer WHERE ${places} ORDER BY row DESC LIMIT ${NOTES_SCANNED_MAX})
+      AND (source_file = '' OR ${UNMINED}) ORDER BY row DESC LIMIT ?`;
+    return selectRows<DrawerRecord>(this.#database, sql, ...wings, limit)
       .reverse()
       .map(toDrawer);
   }
 
   sources(wing: string | undefined): SourceRow[] {
-    return this.#database
-      .prepare<string[], SourceRow>(
-        `SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source
+    return selectRows<SourceRow>(
+      this.#database,
+      `SELECT source_file AS sourceFile, wing, mtime, sha256, drawers FROM source
            WHERE sha256 <> '' ${wing === undefined ? "" : "AND wing = ?"} ORDER BY source_file`,
-      )
-      .all(...(wing === undefined ? [] : [wing]));
+      ...(wing === undefined ? [] : [wing]),
+    );
   }
 
   sourceGroups(wing: string | undefined): SourceGroup[] {
@@ -321,37 +303,31 @@ export class SqliteLedgerReader implements LedgerReader {
   // --- the backlog of texts without a vector ---
 
   pendingTexts(afterRow: number, limit: number): PendingText[] {
-    return this.#database
-      .prepare<[number, number], PendingText>(
-        `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
-           WHERE p.row > ? ORDER BY p.row LIMIT ?`,
-      )
-      .all(afterRow, limit);
+    const sql = `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
+      WHERE p.row > ? ORDER BY p.row LIMIT ?`;
+    return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
   /** Returns texts that are not from a file, the newest first, among the newest waiting texts. */
   pendingNotes(limit: number): PendingText[] {
-    return this.#database
-      .prepare<[number, number], PendingText>(
-        `SELECT p.row, d.text_version AS textVersion, d.text
-           FROM (SELECT row FROM pending_embedding ORDER BY row DESC LIMIT ?) p CROSS JOIN drawer d ON d.row = p.row
-           WHERE d.source_file = '' ORDER BY p.row DESC LIMIT ?`,
-      )
-      .all(NOTES_AMONG, limit);
+    const sql = `SELECT p.row, d.text_version AS textVersion, d.text
+      FROM (SELECT row FROM pending_embedding ORDER BY row DESC LIMIT ?) p CROSS JOIN drawer d ON d.row = p.row
+      WHERE d.source_file = '' ORDER BY p.row DESC LIMIT ?`;
+    return selectRows<PendingText>(this.#database, sql, NOTES_AMONG, limit);
   }
 
   /** Returns the row of the newest drawer; 0 if no drawer exists. */
   lastRow(): number {
-    return this.#database.prepare<[], number | null>("SELECT max(row) FROM drawer").pluck().get() ?? 0;
+    return selectValue<number | null>(this.#database, "SELECT max(row) FROM drawer") ?? 0;
   }
 
   embeddingCounts(): { embedded: number; pending: number } {
-    const pending = this.#database.prepare<[], number>(DRAWERS.pending).pluck().get() ?? 0;
+    const pending = selectValue<number>(this.#database, DRAWERS.pending) ?? 0;
     return { embedded: this.drawerCount() - pending, pending };
   }
 
   drawerCount(): number {
-    return this.#database.prepare<[], number>("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get() ?? 0;
+    return selectValue<number>(this.#database, "SELECT coalesce(sum(drawers), 0) FROM place") ?? 0;
   }
 
   sizeBytes(): number {

@@ -7,6 +7,7 @@ import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
+import { selectValue } from "../select.ts";
 
 /** Rows that pass a filter, in order. `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
@@ -46,12 +47,8 @@ export class RowSets {
 
   #read(filter: DrawerFilter): RowSet {
     const { where, values } = condition(filter);
-    const list = this.#ledger
-      .prepare<string[], string>(
-        `SELECT json_group_array(row) FROM drawer ${windowIndex(this.#ledger, filter)} ${where}`,
-      )
-      .pluck()
-      .get(...values);
+    const sql = `SELECT json_group_array(row) FROM drawer ${windowIndex(this.#ledger, filter)} ${where}`;
+    const list = selectValue<string>(this.#ledger, sql, ...values);
     const rows = readColumn("drawer.row", list ?? "[]", isNumbers).sort((a, b) => a - b);
     const allowed = new Uint8Array((rows.at(-1) ?? 0) + 1);
     for (const row of rows) allowed[row] = 1;

@@ -4,6 +4,7 @@ import type { HelpedWeek, ShownTurn, Telling, Told, TurnFilter } from "../../por
 import { isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { ANEW } from "../schema/outcome-schema.ts";
+import { selectRows } from "../select.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
@@ -34,13 +35,10 @@ export function turnPage(
   limit: number,
   offset: number,
 ): { turns: ShownTurn[]; total: number } {
-  const talks = database
-    .prepare<object, Talk>(
-      `SELECT id AS conversation, agent, at_ms AS atMs,
-           (SELECT count(DISTINCT turn) FROM shown WHERE conversation = talk.id AND id <> '${ANEW}') AS turns
-         FROM ${TALKS} talk ORDER BY at_ms DESC, id`,
-    )
-    .all({ prefix, conversation: asked ?? null });
+  const sql = `SELECT id AS conversation, agent, at_ms AS atMs,
+      (SELECT count(DISTINCT turn) FROM shown WHERE conversation = talk.id AND id <> '${ANEW}') AS turns
+    FROM ${TALKS} talk ORDER BY at_ms DESC, id`;
+  const talks = selectRows<Talk>(database, sql, { prefix, conversation: asked ?? null });
   const turnsOf = database.prepare<[string], { turn: number; ids: string }>(
     `SELECT turn, json_group_array(id ORDER BY id) AS ids ${SHOWN} GROUP BY turn ORDER BY turn DESC`,
   );
@@ -58,11 +56,11 @@ export function turnPage(
 
 /** Counts showings and their last outcomes by the week of the conversation's last turn, oldest week first. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
-  const talks = database
-    .prepare<object, { id: string; agent: string; atMs: number; week: string }>(
-      `SELECT id, agent, at_ms AS atMs, date(at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week FROM ${TALKS}`,
-    )
-    .all({ prefix, conversation: null });
+  const talks = selectRows<{ id: string; agent: string; atMs: number; week: string }>(
+    database,
+    `SELECT id, agent, at_ms AS atMs, date(at_ms / 1000, 'unixepoch', '-6 days', 'weekday 1') AS week FROM ${TALKS}`,
+    { prefix, conversation: null },
+  );
   const outcomes = database.prepare<[number, string], Telling | null>(LAST_OUTCOMES).pluck();
   const weeks = new Map<string, HelpedWeek>();
   for (const [at, { id, agent, atMs, week }] of talks.entries()) {

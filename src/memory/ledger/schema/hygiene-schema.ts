@@ -20,3 +20,12 @@ CREATE TABLE IF NOT EXISTS erasure (seq INTEGER PRIMARY KEY AUTOINCREMENT, ids T
 -- The writes before this migration cannot be undone, because they have no before-images.
 INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(seq), 0) + 1 FROM journal;
 `;
+
+/**
+ * Index that finds deleted drawers by their ids. It contains no other changes, so a write that deletes nothing costs the same. Each opening
+ * for writing makes it if it is missing. A ledger keeps its version, because an older program keeps the index up to date, too. The index has
+ * `after`, which is null here, so that SQLite does not read the table for it.
+ */
+export const GONE_INDEX = `
+CREATE INDEX IF NOT EXISTS change_gone ON change (id, after) WHERE kind = 'drawer' AND after IS NULL;
+`;

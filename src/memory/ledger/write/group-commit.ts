@@ -17,7 +17,7 @@ import { syncData } from "../../../base/folders.ts";
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { Changes, LedgerTx, NewVector, Derived, WriteCall, WriteOutcome } from "../../port/ledger.ts";
 import type { AdoptionBatch } from "../../port/public-palace.ts";
-import { keyReused, PalaceError } from "../../../base/errors.ts";
+import { keyReused, PalaceError, unavailable } from "../../../base/errors.ts";
 import { SOURCE_PARTS_KEPT_MS } from "../../../protocol/limits.ts";
 import { rpcErrorOf } from "../../../protocol/rpc-error.ts";
 import { SqliteForget } from "../forget/forget.ts";
@@ -282,11 +282,10 @@ export class LedgerWriter {
       this.#log ??= openSync(`${this.#file}-wal`, "r+");
       syncData(this.#log);
     } catch (cause) {
-      this.#unsynced = new PalaceError(
-        "STORE_UNAVAILABLE",
+      this.#unsynced = unavailable(
         `the disk did not confirm a write to ${this.#file}; only a restart shows whether the write is stored`,
         "look at the disk, then run `palace restart` and repeat the last calls",
-        { cause },
+        cause,
       );
       throw this.#unsynced;
     }

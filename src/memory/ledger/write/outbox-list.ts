@@ -3,7 +3,7 @@
  * and adds them again. Runs on the writer thread.
  */
 import type { LedgerDatabase } from "../open.ts";
-import { type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
+import { lastRowKey, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
 
 /** Number of rows that `retarget` lists in one transaction. Other writes wait for one transaction, a few milliseconds. */
 const LISTED_MAX = 2_000;
@@ -27,6 +27,7 @@ export class OutboxList {
     this.#onDone = onDone;
     const { table, sendable, joined, target } = kind;
     this.#target = target;
+    keepRemovals(database, kind);
     const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${sendable}`;
     const prefix = removedPrefix(kind);
     this.#statements = {
@@ -35,14 +36,22 @@ export class OutboxList {
         `INSERT INTO meta VALUES ('${prefix}', ?)
            ON CONFLICT (key) DO UPDATE SET value = value || excluded.value WHERE instr(value, excluded.value) = 0`,
       ),
-      keepRemoval: database.prepare(
-        `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, '' FROM (SELECT ? AS id) o ${joined}
-           WHERE c.id IS NULL AND EXISTS (SELECT 1 FROM meta WHERE key = '${prefix}')`,
+      noteLastRow: database.prepare(
+        `INSERT OR REPLACE INTO meta SELECT '${lastRowKey(kind)}', coalesce(max(row), 0) FROM ${kind.rows}`,
       ),
+      keepPending: database.prepare(
+        `INSERT INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL
+           ON CONFLICT (key) DO UPDATE SET value = value || excluded.value WHERE instr(value, excluded.value) = 0`,
+      ),
+      carriedOut: database.prepare(
+        `UPDATE meta SET value = replace(value, ?, '') WHERE key = ${removedKey(kind, "?")}`,
+      ),
+      dropRemoval: database.prepare(`DELETE FROM meta WHERE key = ${removedKey(kind, "?")} AND value = ''`),
       listRemovals: database.prepare(
         `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT o.id, CAST(unixepoch('subsec') * 1000 AS INTEGER)
-           FROM (SELECT substr(key, ${prefix.length + 1}) AS id FROM meta WHERE key > '${prefix}' AND key < '${prefix}\u{10FFFF}') o ${joined}
-           WHERE c.id IS NULL AND EXISTS (SELECT 1 FROM meta WHERE key = '${prefix}' AND instr(value, ?) > 0)`,
+           FROM (SELECT substr(key, ${prefix.length + 1}) AS id, value FROM meta
+               WHERE key > '${prefix}' AND key < '${prefix}\u{10FFFF}') o ${joined}
+           WHERE c.id IS NULL AND instr(o.value, ?) > 0`,
       ),
       listAll: database.prepare(`${list} ORDER BY c.row`),
       listPart: database.prepare(`${list} AND c.row > ? AND c.row <= ? ORDER BY c.row`),
@@ -69,10 +78,13 @@ export class OutboxList {
   }
 
   done(entries: readonly { id: string; seq: number }[]): void {
+    const { getMeta, done, carriedOut, dropRemoval } = this.#statements;
     this.#group(() => {
+      const collection = collectionOf(getMeta.get(this.#target) ?? "");
       for (const { id, seq } of entries) {
-        if (this.#statements.done.run(id, seq).changes === 0) continue;
-        this.#statements.keepRemoval.run(id);
+        if (done.run(id, seq).changes === 0) continue;
+        // A row that was sent instead of its removal counts, too: the palace now has the row in this state.
+        if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
         this.#onDone(id);
       }
     });
@@ -83,7 +95,8 @@ export class OutboxList {
    * palace it also lists rows that were removed while another palace was in use. Otherwise these rows would come back as foreign rows.
    */
   retarget(target: string): boolean {
-    const { getMeta, putMeta, listPart, endOfPart, noteEarlier, listRemovals } = this.#statements;
+    const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
+      this.#statements;
     const before = getMeta.get(this.#target);
     if (before === target) return false;
     const after = this.#listing?.target === target ? this.#listing.row : 0;
@@ -91,6 +104,8 @@ export class OutboxList {
     this.#group(() => {
       if (after === 0 && before !== undefined && !isSamePalace(before, target)) {
         noteEarlier.run(collectionOf(before));
+        noteLastRow.run();
+        keepPending.run(collectionOf(before));
         listRemovals.run(collectionOf(target));
       }
       if (end === null) putMeta.run(this.#target, target);
@@ -108,6 +123,20 @@ export class OutboxList {
       else for (const id of ids) listOne.run(id);
     });
   }
+}
+
+/**
+ * Makes a trigger of this connection, the only writer. It keeps each removal of a row that an earlier palace can have, until this palace
+ * has the removal. So there are never more kept removals than rows in the earlier palaces. The outbox has the removal for the present palace.
+ */
+function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
+  database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
+  database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}
+    WHEN old.row <= (SELECT CAST(value AS INTEGER) FROM meta WHERE key = '${lastRowKey(kind)}') BEGIN
+      INSERT OR REPLACE INTO meta
+        SELECT ${removedKey(kind, "old.id")}, replace(e.value, collection_of(t.value), '') FROM meta e
+          JOIN meta t ON t.key = '${kind.target}' WHERE e.key = '${removedPrefix(kind)}' AND e.value <> collection_of(t.value);
+    END`);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { toFloats } from "../record.ts";
 import { GROWTH_COUNTED } from "../schema/growth-schema.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
+import { selectValue } from "../select.ts";
 
 /** Number of quantized vectors checked in one transaction. A write may have to wait some milliseconds for it. */
 const CODES_PER_STEP = 500;
@@ -40,15 +41,10 @@ export class Reindex {
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
-      found.places =
-        this.#database
-          .prepare<[], number>(
-            `WITH truth AS (SELECT wing, room, count(*) AS drawers FROM drawer GROUP BY wing, room)
-             SELECT count(*) FROM (SELECT * FROM (SELECT wing, room, drawers FROM place EXCEPT SELECT * FROM truth)
-               UNION SELECT * FROM (SELECT * FROM truth EXCEPT SELECT wing, room, drawers FROM place))`,
-          )
-          .pluck()
-          .get() ?? 0;
+      const sql = `WITH truth AS (SELECT wing, room, count(*) AS drawers FROM drawer GROUP BY wing, room)
+        SELECT count(*) FROM (SELECT * FROM (SELECT wing, room, drawers FROM place EXCEPT SELECT * FROM truth)
+          UNION SELECT * FROM (SELECT * FROM truth EXCEPT SELECT wing, room, drawers FROM place))`;
+      found.places = selectValue<number>(this.#database, sql) ?? 0;
       this.#database.exec(
         `DELETE FROM place; INSERT INTO place SELECT wing, room, count(*) FROM drawer GROUP BY wing, room;
          DELETE FROM growth; ${GROWTH_COUNTED}`,

@@ -7,12 +7,13 @@ import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";
 import { isList, type Metadata } from "../../../memory/port/drawer.ts";
 import { type PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { badValue, PalaceError } from "../../../base/errors.ts";
+import { badValue, damaged } from "../../../base/errors.ts";
 import type { ChromaCollection, ChromaDatabase } from "../../format/chroma-file.ts";
 import { readMark, topicOf } from "../../format/palace-file.ts";
 import { DOCUMENT_KEY, OPERATION, parseQueueRow, type QueueRow } from "../../format/queue.ts";
 import { type Column, queueJson, type TypedList, typedList, type TypedValue, typedValue } from "../../format/values.ts";
 import { objectionTo, widthError } from "../limits.ts";
+import { selectRow, selectRows, selectValue } from "../../../memory/ledger/select.ts";
 
 /** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
@@ -40,12 +41,10 @@ export class Batch {
     this.#collection = collection;
     this.#seq = lastSeq(database);
     this.#dimensions =
-      database
-        .prepare<[string], number | null>("SELECT dimension FROM collections WHERE id = ?")
-        .pluck()
-        .get(collection.id) ?? undefined;
+      selectValue<number | null>(database, "SELECT dimension FROM collections WHERE id = ?", collection.id) ??
+      undefined;
     const arrays = "SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'";
-    this.#hasArrays = database.prepare(arrays).get() !== undefined;
+    this.#hasArrays = selectRow(database, arrays) !== undefined;
     this.#applyTail();
   }
 
@@ -95,12 +94,9 @@ export class Batch {
   /** Applies records that another process has queued. Chroma queues a record in one transaction and applies it in the next. */
   #applyTail(): void {
     const mark = readMark(this.#database, this.#collection.metadataSegment) ?? 0;
-    const queued = this.#database
-      .prepare<[string, number], QueueRow>(
-        `SELECT seq_id AS seq, operation, id, NULL AS vector, encoding, metadata FROM embeddings_queue
-           WHERE topic = ? AND seq_id > ? ORDER BY seq_id`,
-      )
-      .all(topicOf(this.#collection), mark);
+    const sql = `SELECT seq_id AS seq, operation, id, NULL AS vector, encoding, metadata FROM embeddings_queue
+      WHERE topic = ? AND seq_id > ? ORDER BY seq_id`;
+    const queued = selectRows<QueueRow>(this.#database, sql, topicOf(this.#collection), mark);
     for (const record of queued) {
       if (this.#apply(record)) continue;
       this.#mark = BigInt(record.seq) - 1n;
@@ -115,7 +111,7 @@ export class Batch {
     const { id, operation } = record;
     const text = typeof row.metadata === "string" ? row.metadata : "{}";
     const nested = "SELECT 1 FROM json_each(?) WHERE type IN ('array', 'object')";
-    if (this.#database.prepare(nested).get(text) !== undefined) return false;
+    if (selectRow(this.#database, nested, text) !== undefined) return false;
     const before = this.#rowOf(id);
     if (operation === OPERATION.delete) {
       if (before !== undefined) this.#drop(before);
@@ -175,18 +171,13 @@ export class Batch {
   }
 
   #rowOf(id: string): number | undefined {
-    return this.#database
-      .prepare<[string, string], number>("SELECT id FROM embeddings WHERE segment_id = ? AND embedding_id = ?")
-      .pluck()
-      .get(this.#collection.metadataSegment, id);
+    const sql = "SELECT id FROM embeddings WHERE segment_id = ? AND embedding_id = ?";
+    return selectValue<number>(this.#database, sql, this.#collection.metadataSegment, id);
   }
 
   #insert(id: string, seq: bigint): number {
     const sql = "INSERT INTO embeddings (segment_id, embedding_id, seq_id) VALUES (?, ?, ?) RETURNING id";
-    return this.#database
-      .prepare<[string, string, bigint], number>(sql)
-      .pluck()
-      .get(this.#collection.metadataSegment, id, seq) as number;
+    return selectValue<number>(this.#database, sql, this.#collection.metadataSegment, id, seq) as number;
   }
 
   /** Returns the column with the present value of each key. */
@@ -195,7 +186,7 @@ export class Batch {
     return new Map(
       tables.flatMap((table) => {
         const sql = `SELECT key, int_value IS NOT NULL AS integer, float_value IS NOT NULL AS real FROM ${table} WHERE id = ?`;
-        const found = this.#database.prepare<[number], { key: string; integer: number; real: number }>(sql).all(row);
+        const found = selectRows<{ key: string; integer: number; real: number }>(this.#database, sql, row);
         return found.map(
           ({ key, integer, real }) => [key, real === 1 && integer === 0 ? "float_value" : "string_value"] as const,
         );
@@ -229,8 +220,7 @@ function lastSeq(database: ChromaDatabase): bigint {
   const mark = highest("SELECT max(seq_id) FROM max_seq_id WHERE typeof(seq_id) = 'integer'");
   const last = queue > mark ? queue : mark;
   if (last < BigInt(Number.MAX_SAFE_INTEGER)) return last;
-  throw new PalaceError(
-    "STORE_CORRUPT",
+  throw damaged(
     `the palace's counter is ${last}, a fault of older MemPalaces`,
     "mempalace repair --mode max-seq-id --yes",
   );

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { PalaceRecord } from "../../../memory/port/public-palace.ts";
-import { badValue, PalaceError } from "../../../base/errors.ts";
+import { badValue, damaged, type PalaceError } from "../../../base/errors.ts";
 import {
   type ChromaCollection,
   type ChromaDatabase,
@@ -25,6 +25,7 @@ import { openSegment, SEGMENT_FILES, touchIndex } from "../../format/segment.ts"
 import { Batch } from "./batch.ts";
 import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyncThreshold } from "./create.ts";
 import { filesError } from "./files-error.ts";
+import { selectValue } from "../../../memory/ledger/select.ts";
 
 /** Maximum time to wait for another transaction, ms. Chroma waits as long, and this thread has no other work. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -130,7 +131,7 @@ export class PalaceWriter {
     for (const column of ["schema_str", "config_json_str"]) {
       if (!columns.some(({ name }) => name === column)) continue;
       const sql = `SELECT ${column} FROM collections WHERE id = ?`;
-      const text = this.#database().prepare<[string], string | null>(sql).pluck().get(id);
+      const text = selectValue<string | null>(this.#database(), sql, id);
       const fixed = text === null || text === undefined || text === "" ? undefined : withSyncThreshold(text);
       if (fixed !== undefined)
         this.#database().prepare(`UPDATE collections SET ${column} = ? WHERE id = ?`).run(fixed, id);
@@ -198,28 +199,17 @@ export class PalaceWriter {
  */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
-    new PalaceError(
-      "STORE_CORRUPT",
-      `${file} has lost ${what}`,
-      "restore a backup of the palace, or rebuild it from the ledger: palace repair",
-    );
+    damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
   const missing = missingTables(database, ["migrations"]);
   if (missing.length > 0) throw lost(`tables: ${missing.join(", ")}`);
-  const version = database
-    .prepare<[], number | null>("SELECT max(version) FROM migrations WHERE dir = 'metadb'")
-    .pluck()
-    .get();
+  const version = selectValue<number | null>(database, "SELECT max(version) FROM migrations WHERE dir = 'metadb'");
   if ((version ?? 0) < METADB_MIN)
     throw badValue(
       `${file} has the tables of an older Chroma`,
       "open it once with MemPalace 3.3.6 or newer: mempalace status",
     );
-  const halved = database
-    .prepare<[], string>(
-      `SELECT c.name FROM collections c
-         WHERE (SELECT count(DISTINCT scope) FROM segments s WHERE s.collection = c.id AND scope IN ('METADATA', 'VECTOR')) < 2`,
-    )
-    .pluck()
-    .get();
+  const sql = `SELECT c.name FROM collections c
+    WHERE (SELECT count(DISTINCT scope) FROM segments s WHERE s.collection = c.id AND scope IN ('METADATA', 'VECTOR')) < 2`;
+  const halved = selectValue<string>(database, sql);
   if (halved !== undefined) throw lost(`a part of its collection ${halved}`);
 }

@@ -33,11 +33,20 @@ function retarget(target: string): void {
 }
 
 let keys = 0;
-function write(method: string, params: Record<string, unknown>): void {
+function write(method: string, params: Record<string, unknown>): Record<string, unknown> {
   const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
   const call = { key: `k${++keys}`, isRepeatable: true, method, params, peer, requestId: "r", atMs: 1 };
   const [done] = writer.commit([call]).outcomes;
   expect(done?.outcome).toMatchObject({ ok: true });
+  return done?.outcome.ok === true ? (done.outcome.value as Record<string, unknown>) : {};
+}
+
+/** Returns the ids of the removals that are kept for earlier palaces. */
+function kept(): string[] {
+  const ledger = new Database(file, { readonly: true });
+  const keys = ledger.prepare<[], string>("SELECT key FROM meta WHERE key GLOB 'removed:outbox:?*'").pluck().all();
+  ledger.close();
+  return keys.map((key) => key.slice("removed:outbox:".length));
 }
 
 function waiting(): { id: string; seq: number }[] {
@@ -47,17 +56,23 @@ function waiting(): { id: string; seq: number }[] {
   return rows;
 }
 
-function onlyDrawer(): string {
+/** Returns a column of the only drawer. */
+function ofDrawer<T>(column: string): T | undefined {
   const ledger = new Database(file, { readonly: true });
-  const id = ledger.prepare<[], string>("SELECT id FROM drawer").pluck().get() ?? "";
+  const value = ledger.prepare<[], T>(`SELECT ${column} FROM drawer`).pluck().get();
   ledger.close();
-  return id;
+  return value;
 }
+
+const onlyDrawer = (): string => ofDrawer<string>("id") ?? "";
 
 /** Files a drawer with its vector, and sends it to the palace `target`. */
 function sendTo(target: string): void {
   write("add_drawer", { wing: "w", room: "r", content: "text" });
-  writer.storeVectors([{ row: 1, textVersion: 1, vector: new Float32Array([1, 0]) }], "model");
+  writer.storeVectors(
+    [{ row: ofDrawer<number>("row") ?? 0, textVersion: 1, vector: new Float32Array([1, 0]) }],
+    "model",
+  );
   retarget(target);
   expect(waiting()).toHaveLength(1);
   writer.outbox.done(waiting());
@@ -89,12 +104,53 @@ test("a drawer that was deleted while another palace was in use is also removed 
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
   writer.outbox.done(waiting());
-  // The server has this removal already and gets it again, because the ledger does not note which palace has which removal.
+  // Both palaces have the removal now. A drawer that another program files there under the same id stays.
+  expect(kept()).toEqual([]);
   retarget("http://h/t/d/c#2");
-  expect(waiting().map((entry) => entry.id)).toEqual([id]);
-  write("add_drawer", { wing: "w", room: "r", content: "text" });
+  expect(waiting()).toEqual([]);
   retarget("file:/p#1");
   expect(waiting()).toEqual([]);
+});
+
+test("a drawer that is filed again after its removal is not removed from an earlier palace", () => {
+  sendTo("file:/p#1");
+  retarget("http://h/t/d/c#2");
+  const id = onlyDrawer();
+  write("delete_drawer", { drawer_id: id });
+  writer.outbox.done(waiting());
+  sendTo("http://h/t/d/c#2");
+  // The files still have the first drawer, so a second removal reaches them, too.
+  expect(kept()).toEqual([id]);
+  retarget("file:/p#1");
+  expect(waiting().map((entry) => entry.id)).toEqual([id]);
+  expect(onlyDrawer()).toBe(id);
+  writer.outbox.done(waiting());
+  expect(kept()).toEqual([]);
+});
+
+test("a removal that waits during a switch reaches both palaces", () => {
+  sendTo("file:/p#1");
+  const id = onlyDrawer();
+  write("delete_drawer", { drawer_id: id });
+  retarget("http://h/t/d/c#2");
+  expect(waiting().map((entry) => entry.id)).toEqual([id]);
+  writer.outbox.done(waiting());
+  retarget("file:/p#1");
+  expect(waiting().map((entry) => entry.id)).toEqual([id]);
+});
+
+test("the removal of a drawer that no earlier palace can have is not kept", () => {
+  sendTo("file:/p#1");
+  retarget("http://h/t/d/c#2");
+  const first = onlyDrawer();
+  for (const content of ["filed later", "filed later still"]) {
+    const id = String(write("add_drawer", { wing: "w", room: "r", content })["drawer_id"]);
+    write("delete_drawer", { drawer_id: id });
+  }
+  writer.outbox.done(waiting());
+  expect(kept()).toEqual([]);
+  write("delete_drawer", { drawer_id: first });
+  expect(kept()).toEqual([first]);
 });
 
 test("a palace that was never in use before keeps a row that was deleted here", () => {

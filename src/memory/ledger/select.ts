@@ -1,0 +1,31 @@
+/**
+ * Runs one query of a SQLite file. `values` are bound in order, or by name if they are one object. Errors: SQLite's. For a query that runs
+ * often, prepare a statement once, or use a connection with a cache (read/statement-cache.ts).
+ */
+import type { LedgerDatabase } from "./open.ts";
+
+/** Returns all rows. */
+export function selectRows<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R[] {
+  return database.prepare<unknown[], R>(sql).all(...values);
+}
+
+/** Returns the first row. */
+export function selectRow<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R | undefined {
+  return database.prepare<unknown[], R>(sql).get(...values);
+}
+
+/** Returns the first column of all rows. */
+export function selectValues<V>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): V[] {
+  return database
+    .prepare<unknown[], V>(sql)
+    .pluck()
+    .all(...values);
+}
+
+/** Returns the first column of the first row. */
+export function selectValue<V>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): V | undefined {
+  return database
+    .prepare<unknown[], V>(sql)
+    .pluck()
+    .get(...values);
+}

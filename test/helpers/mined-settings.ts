@@ -1,0 +1,55 @@
+/** Settings in MemPalace's config.json, and texts that they decide about, for the tests that compare our miners with MemPalace's. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Row } from "./mined-rows.ts";
+
+/** Hall keywords from WORDS: some in capitals, some not ASCII, one in two halls, an empty hall, and a text in place of a list. */
+export const HALLS = {
+  weather: ["Storm", "storm", "naïve", "日本", "über", "lock"],
+  locks: ["lock", "lock", "deadlock"],
+  empty: [],
+  letters: "zq",
+  "two words": ["the lock", "e.g."],
+};
+export const WORDS = [
+  "STORM",
+  "storm",
+  "Naïve",
+  "日本語",
+  "ÜBER",
+  "deadlock",
+  "the LOCK",
+  "zebra",
+  "quiz",
+  "e.g.",
+  "database",
+];
+
+/** Writes `settings` into MemPalace's config.json in each home. */
+export function configure(both: readonly string[], settings: unknown): void {
+  for (const home of both) {
+    mkdirSync(join(home, ".mempalace"), { recursive: true });
+    writeFileSync(join(home, ".mempalace/config.json"), JSON.stringify(settings));
+  }
+}
+
+/** Writes a file and the folders above it. */
+export function put(root: string, path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+/** Returns the parts of a drawer that settings decide or that show where it comes from. */
+export function filed({ text, metadata }: Row, withEntities = true): unknown {
+  const {
+    hall,
+    room,
+    wing,
+    entities,
+    source_file: file,
+    chunk_index: index,
+    line_start: from,
+    line_end: to,
+  } = metadata;
+  return { text, hall, room, wing, file, index, from, to, ...(withEntities && { entities }) };
+}
