@@ -24,7 +24,7 @@ export async function makeWorktree(repository: string, worktree: string, home: s
   await execa("chmod", ["-R", "a+rwX", repository, worktree]);
 }
 
-/** Returns the pid of the only bridge below a state folder. */
+/** Returns the pid of the resident of the only bridge that has files in a state folder. */
 export function residentOf(stateHome: string): number {
   const bridges = join(stateHome, "palace/bridge");
   return Number(readFileSync(join(bridges, readdirSync(bridges)[0] ?? "", "lock"), "utf8"));

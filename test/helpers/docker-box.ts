@@ -1,6 +1,7 @@
 /**
  * Makes containers through testcontainers. docker-run.ts knows them by their names and removes them after a killed run, because the image
- * of testcontainers' own reaper cannot be pulled everywhere. An agent's stdio uses the `docker` command, as users wire it.
+ * of testcontainers' own reaper cannot be pulled everywhere. A test starts an agent's shim in a container through the `docker` command, as
+ * users do.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
@@ -31,12 +32,12 @@ export async function containerOf(name: string): Promise<Dockerode.Container> {
   return (await engine()).getContainer(name);
 }
 
-/** `title` is unique within the process, as in `dockerName`. `options` is for Docker's options for which this class has no method. */
+/** Container named by `dockerName(title)`. `options`: Docker's options for which testcontainers has no method. */
 export class NamedContainer extends GenericContainer {
   constructor(image: string, title: string, options: Dockerode.HostConfig = {}) {
     super(image);
     Object.assign(this.hostConfig, { Init: true, ExtraHosts: ["host.docker.internal:host-gateway"], ...options });
-    // A running container is enough. The images' own health checks would ask for a broker every second, even without one.
+    // Switches off the images' own health checks, which ask for a broker every second even if the container has none.
     Object.assign(this.createOpts, { Healthcheck: { Test: ["NONE"] } });
     this.withName(dockerName(title)).withWaitStrategy(Wait.forListeningPorts()).withStartupTimeout(STARTUP_MAX_MS);
   }

@@ -17,7 +17,7 @@ const LISTS = [
 /** Namespace of process ids, because an id has a meaning only within one namespace. */
 const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
 
-/** `what` is in lower case and unique within the process. */
+/** Returns a name for a thing in Docker. `what` is in lower case and unique within the process. */
 export function dockerName(what: string): string {
   return [PREFIX, namespace, process.pid, startOf(process.pid), what].join("-");
 }
@@ -40,7 +40,7 @@ export function isLeftover(name: string): boolean {
 
 let swept: Promise<void> | undefined;
 
-/** Removes what dead processes left behind, once per process. */
+/** Removes leftovers of dead processes from Docker, at the first call in this process. */
 export function sweepLeftovers(): Promise<void> {
   return (swept ??= sweep());
 }
@@ -49,7 +49,7 @@ async function sweep(): Promise<void> {
   for (const { list, remove } of LISTS) {
     const { stdout } = await execa("docker", list, { reject: false });
     const names = [...new Set(stdout.split("\n"))].filter(isLeftover);
-    // Another run may be removing the same things at this moment.
+    // Ignores errors, because another run may be removing the same things.
     if (names.length > 0) await execa("docker", [...remove, ...names], { reject: false });
   }
 }

@@ -115,7 +115,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
   };
 }
 
-/** Returns the real model's folder if the shared folder is beside the clone. Otherwise makes a tiny model, which uses the same code. */
+/** Returns the folder of the real model if it is beside the clone. Otherwise, or with `isTiny`, makes a tiny model. */
 function modelFolder(folder: string, isTiny: boolean): string {
   const real = join(ROOT, "..", "shared", "models", "all-MiniLM-L6-v2");
   if (!isTiny && existsSync(join(real, "tokenizer.json"))) return real;

@@ -1,4 +1,4 @@
-/** Projects of documents for tests of `mempalace-docs`, and a run of it. */
+/** Makes projects of documents for tests of `mempalace-docs`, and runs this command. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";

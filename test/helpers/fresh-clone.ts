@@ -19,13 +19,13 @@ export type Newcomer = AsyncDisposable & {
   readonly folder: string;
   readonly home: string;
   readonly clone: string;
-  /** Only socket that can be reached from the network. Commands there reach it as `proxyUrl`. */
+  /** Socket for a proxy, the only way out of the network. Commands in the network reach the socket as `proxyUrl`. */
   readonly proxySocket: string;
   readonly proxyUrl: string;
   /** Runs a command in this network with `home` as its home. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
-  /** npm's machine-wide settings for the Node on its PATH, which are empty. */
+  /** File of npm's machine-wide settings for the Node on PATH. The file is empty. */
   readonly machineSettings: string;
   /** Lists files of the home, except below `but`. */
   filesOfHome: (...but: string[]) => string[];
@@ -69,7 +69,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   await once(network.stdout, "data");
   const within = ["nsenter", `--net=/proc/${network.pid}/ns/net`];
   const old = join(folder, "old");
-  // npm looks for its settings here, two folders above the real file of its Node.
+  // npm looks for its machine-wide settings in this file, two folders above the real file of the Node that runs npm.
   const machineSettings = join(old, OLD_NODE_PACKAGE, "etc/npmrc");
   const env = {
     HOME: home,

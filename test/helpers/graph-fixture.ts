@@ -15,7 +15,7 @@ export type GraphFixture = Disposable & {
   side: GraphSide;
   /** Commits one write. Returns the tool's value or its error. */
   write(tool: string, params: Record<string, unknown>, options?: { atMs?: number; key?: string }): unknown;
-  /** Does what the broker does soon after a write: adopts foreign rows, then sends the listed rows. */
+  /** Does what the broker does soon after a write: adopts foreign rows, then sends the rows of the outbox. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
   /** Runs a foreign writer's statements on upstream's file. */
   foreign(sql: string): void;

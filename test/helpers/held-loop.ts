@@ -7,7 +7,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
 /**
- * Returns the longest time, ms, that a call may block the loop beyond reading it: 100 ms, or four readings on a machine that reads slowly.
+ * Returns the longest time, ms, that handling a call may block the loop: 100 ms, or four times `readMs` on a slow machine. `readMs`: time
+ * in which the machine only reads the call.
  */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
 
@@ -20,7 +21,7 @@ export async function heldBy(broker: number, prober: Client, call: () => Promise
   return (await waits).reduce((longest, wait) => Math.max(longest, wait), 0);
 }
 
-/** Sends at least one probe, and waits for the probe that is open when `ended` returns true. */
+/** Sends probes one after another, at least one, until `ended` returns true. Returns how long each probe waited, ms. */
 async function probesUntil(broker: number, prober: Client, ended: () => boolean): Promise<number[]> {
   const waits: number[] = [];
   do {

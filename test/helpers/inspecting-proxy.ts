@@ -20,14 +20,14 @@ export type InspectingProxy = AsyncDisposable & {
   readonly port: number;
   /** HOST:PORT of each requested connection, in order, refused ones included. */
   readonly connections: string[];
-  /** `GET HOST/PATH` of each request read. */
+  /** Requests that the proxy decrypted, each as `GET HOST/PATH`. */
   readonly requests: string[];
 };
 
 export type InspectingProxyOptions = {
-  /** Empty folder for its keys. */
+  /** Empty folder in which the proxy writes its keys. */
   folder: string;
-  /** Path of a socket, or an address of this machine. */
+  /** Place at which the proxy listens: the path of a socket, or an address of this machine. */
   listen: { path: string } | { host: string };
   allows: (host: string) => boolean;
 };

@@ -24,7 +24,7 @@ export function createLedger(file: string): Database.Database {
   return ledger;
 }
 
-/** Returns the inserted rows. Also files each source as one document, as the real writer does in the background. */
+/** Inserts drawers and returns their row numbers. Also files each source as one document, as the real writer does later by itself. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",

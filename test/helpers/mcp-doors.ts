@@ -9,7 +9,7 @@ import { upgrade } from "../../src/wire/transport/http-client.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type Message = { id?: number | string; method: string; params?: Record<string, unknown> };
-/** `say` resolves to the answer's bytes: a line, or the status and body of HTTP. */
+/** Open door. `say` sends a message and resolves to the answer's bytes: a line, or the status and body of HTTP. */
 export type RawDoor = AsyncDisposable & {
   say: (message: Message, headers?: Record<string, string>) => Promise<string>;
 };
@@ -79,7 +79,7 @@ function openHttp(palace: TestPalace): RawDoor {
 
 const line = (message: Message): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 
-/** Returns a function that resolves with the next line. */
+/** Returns a function that resolves with the stream's next line. */
 function lines(stream: NodeJS.ReadableStream): () => Promise<string> {
   const arrived: string[] = [];
   let wanted: ((text: string) => void) | undefined;

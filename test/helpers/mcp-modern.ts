@@ -10,7 +10,7 @@ export const ENVELOPE = {
 
 type Params = Record<string, unknown>;
 
-/** Makes a request. `envelope` replaces the valid envelope. */
+/** Makes a request. `envelope` replaces the valid keys of `_meta` that each request must have. */
 export function modern(method: string, params: Params = {}, envelope: object = ENVELOPE): Message {
   return { id: 7, method, params: { ...params, _meta: envelope } };
 }

@@ -74,7 +74,7 @@ export class MemoryDriver implements PalaceDriver {
     return this.#records.get(id);
   }
 
-  /** Always asynchronous, so no caller can rely on an answer within the same turn. */
+  /** Fails if the palace is not open. Every method waits for this promise, so no caller can rely on an immediate answer. */
   #ready(): Promise<void> {
     if (this.#open) return Promise.resolve();
     return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace is not open", ""));

@@ -1,12 +1,12 @@
 /**
- * Test doubles for the outbox: the ledger's durable list in memory, a clock that does not wait, and a driver that fails on demand. Imported
- * by tests of src/mempalace/outbox.ts.
+ * Test doubles for the outbox: the ledger's list of drawers to send (here in memory), a clock that does not wait, and a driver that fails
+ * on demand. Imported by tests of src/mempalace/outbox.ts.
  */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
 import type { OutboxClock } from "../../src/mempalace/outbox.ts";
 
-/** The drawers' entries for the outbox, under the ledger's rules. */
+/** List of the drawers to send. Drawers enter and leave the list by the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {
   readonly drawers = new Map<string, PalaceRecord>();
   readonly #list = new Map<string, { seq: number; atMs: number }>();
@@ -25,7 +25,7 @@ export class MemoryOutboxSource implements OutboxSource {
     this.#listAgain(record.id);
   }
 
-  /** Writes a drawer whose vector comes later. */
+  /** Counts a drawer as waiting for its vector. */
   writeWithoutVector(id: string): void {
     this.#awaiting.add(id);
   }
@@ -86,7 +86,7 @@ export class QuickClock implements OutboxClock {
   }
 }
 
-/** Fault of one call: it does nothing, does all but loses the answer, or does half. */
+/** How a call fails: before it changes anything, after all changes (only the answer is lost), or after half of its changes. */
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 

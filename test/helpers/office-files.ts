@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from "node:zlib";
 
 export type Parts = Readonly<Record<string, string | Buffer>>;
 export type ZipOptions = {
-  /** Bits in each entry's flags, as an encrypted archive has them. */
+  /** Bits to set in each entry's flags, for example the bit of an encrypted entry. */
   flags?: number;
   /** Unpacked size that the archive falsely claims for an entry. */
   claimed?: number;
@@ -62,7 +62,7 @@ const types = (overrides: Readonly<Record<string, string>>): string =>
 
 const WORD = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `body` is WordprocessingML. `more` has parts beside it, by name. Relation r9 is https://example.org/there. */
+/** Writes a Word document. `body`: its text as WordprocessingML. `more`: other parts by name. Relation r9 is https://example.org/there. */
 export function docx(body: string, more: Parts = {}): Buffer {
   const known = Object.keys(more).map((name) => name.replace("word/", ""));
   return zip({
@@ -115,7 +115,7 @@ export function pptx(slides: readonly { title: string; text: string; notes?: str
 
 const SHEET = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="${OFFICE}"`;
 
-/** `cells` has rows of `<c>` elements as SpreadsheetML. Cell style 1 is a date, 2 a date in a custom format, 0 none. */
+/** Writes a workbook. `sheets`: rows of `<c>` elements (SpreadsheetML) by sheet. Cell style 1 is a date, 2 a date in a custom format. */
 export function xlsx(sheets: Readonly<Record<string, readonly string[]>>, strings: readonly string[] = []): Buffer {
   const names = Object.keys(sheets);
   return zip({

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { exitOf } from "./palace.ts";
 
 export type Offline = AsyncDisposable & {
-  /** Command in front of a command that runs in the namespace. */
+  /** Words to put before a command so that it runs in the namespace. */
   within: readonly string[];
   /** Routes of the namespace, as `ip route` shows them; undefined without a namespace. */
   routes(): string | undefined;

@@ -1,4 +1,4 @@
-/** Makes a palace as MemPalace 3.3.6 made it. Its rows name no id recipe, which the ledger notes at the adoption. */
+/** Makes a palace use the id recipe of MemPalace 3.3.6, as if the ledger had adopted a palace of that version. */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 

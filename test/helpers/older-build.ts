@@ -12,9 +12,9 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OLDER_SCHEMA = 6;
 
 export type OlderBuild = {
-  /** File of the broker, for Node. */
+  /** Path of the broker's program, which Node runs. */
   broker: string;
-  /** Starts an agent's session, as before the upgrade. */
+  /** Starts a shim of the older build, as an agent does before the upgrade. */
   shim(): Promise<StdioMcp>;
 };
 

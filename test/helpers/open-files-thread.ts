@@ -1,6 +1,6 @@
 /**
  * Thread that finds the processes with a palace's files open. It compares device and inode of every process's handles, so another mount, a
- * container's path or a hard link hides none. Started by open-files.ts, which states the rules.
+ * container's path or a hard link hides no open file. Started by open-files.ts, which states the rules.
  */
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -15,7 +15,7 @@ export type Seen = {
   together: string[];
 };
 
-/** Pause after each look, as a multiple of the look's length. Looking takes at most a twentieth of a processor. */
+/** Pause after each look, as a multiple of the look's length. So the looks take at most a twentieth of a processor. */
 const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
@@ -28,23 +28,23 @@ const PLUMBING = new Set([
 const WRITES = 0o3;
 
 type File = { part: Part; path: string };
-/** Process that has a part open. `from` and `to` are the moments of the first and the last look that found it. */
+/** Process that has a part open. `from` and `to`: the first and the last `moment` at which a handle of the process was found. */
 type Holding = { part: Part; process: string; pid: string; from: number; to: number; writes: boolean; path: string };
 
 const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
 const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
 const holdings = new Map<string, Holding>();
-/** Counter of found handles, which orders the moments at which they were found. */
+/** Number of handles found so far. It serves as the time at which a handle was found. */
 let moment = 0;
 
-/** Lists the files to watch. The next look finds later files. */
+/** Lists the files to watch. Called before each look, because files are added meanwhile. */
 function watchedFiles(): Map<string, File> {
   const files = new Map<string, File>();
   const add = (part: Part, path: string): void => {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isFile() === true) files.set(`${stat.dev}:${stat.ino}`, { part, path });
   };
-  // A rollback journal lives for one transaction, and its writer also has its database open.
+  // Leaves out rollback journals: whoever writes a journal also has its database open.
   const isDatabase = (name: string, of: string): boolean => name.startsWith(of) && !name.endsWith("-journal");
   for (const name of list(home)) if (isDatabase(name, "ledger.sqlite3")) add("ledger", join(home, name));
   const palace = join(home, "palace");
@@ -69,7 +69,7 @@ function list(folder: string): string[] {
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
-    // Kernel threads have no handles.
+    // Kernel threads have no open files.
     const handles = list(`/proc/${pid}/fd`);
     if (handles.length === 0 || PLUMBING.has(programOf(pid))) continue;
     for (const fd of handles) {
@@ -101,7 +101,7 @@ function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
-    // The process ended or closed the file.
+    // The process has ended or closed the file since it was listed.
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ function isForWriting(fdinfo: string): boolean {
   return (Number.parseInt(flags, 8) & WRITES) !== 0;
 }
 
-/** A pid may be reused, but not with the same start time. */
+/** Returns a process's pid and start time. A pid may be reused, but not with the same start time. */
 function nameOf(pid: string): string | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat && `${pid}@${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
@@ -153,7 +153,7 @@ function report(key: string, at: number): void {
   }
 }
 
-/** The broker, which has the ledger open, may read the files that its Chroma server writes. */
+/** Returns true for the broker, the process with the ledger: it may read the files that its Chroma server writes. */
 function mayRead({ part, process, writes }: Holding): boolean {
   return server && part === "palace" && !writes && holdings.has(`ledger ${process}`);
 }

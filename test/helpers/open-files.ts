@@ -13,8 +13,8 @@ export type OpenFiles = AsyncDisposable & {
   /** Returns the findings so far. */
   seen(): Promise<Seen>;
   /**
-   * Asserts that no two processes shared a file, and that the watch works: it saw a broker with the ledger open, and a
-   * process with the palace.
+   * Asserts that no two processes shared a file, and that the watch works: it saw a broker with the ledger open, and a process with the
+   * public palace open.
    */
   expectOneAtATime(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export const openFilesMissing =
     ? undefined
     : "to see whose files are open needs Linux and root";
 
-/** With `server` a Chroma server writes the palace, and the broker, which has the ledger, may read it. */
+/** Watches the palace in `home`. With `server` a Chroma server writes the public palace, and the broker may read it. */
 export function watchOpenFiles(home: string, { server = false } = {}): OpenFiles {
   const workerData = { home, server, leaveOut: process.pid };
   const worker = new Worker(new URL("./open-files-thread.ts", import.meta.url), { workerData });

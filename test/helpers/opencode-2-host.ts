@@ -8,7 +8,7 @@ type Callback = (event: never) => Promise<void>;
 type Session = { parentID?: string; messages: (StoredMessage & { text?: string })[] };
 export type Request = SessionHooks["context"];
 
-/** Message of a request. It is an instance of a class, and a copy of it must be one, too. */
+/** Message of a request. As in opencode, each message must be an instance of the class, so a plugin must not replace it by a plain copy. */
 class ModelMessage {
   readonly id: string;
   readonly role: string;

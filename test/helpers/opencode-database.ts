@@ -51,7 +51,7 @@ export type SessionFields = {
 export type OpencodeDatabase = {
   file: string;
   addSession(session: SessionFields): void;
-  /** Returns the message's id. Parts are data in opencode's stored form. */
+  /** Adds a message and returns its id. `parts` have the form in which opencode stores them. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
   remove(session: string): void;
   /** Changes only the last part of a message, as when a tool ends. */

@@ -25,7 +25,7 @@ export function writeDirectly(ledgerFile: string, name: string, calls: readonly 
   }
 }
 
-/** Calls of an agent that make a memory with something of every kind. `drawers` of them are notes. */
+/** Returns an agent's calls that make a memory with something of every kind. `drawers`: number of calls that file a note. */
 export function everyKind(name: string, drawers: number): Call[] {
   const calls: Call[] = [];
   for (let at = 0; at < drawers; at++) {
@@ -90,7 +90,7 @@ const TABLES = {
   standing: `id, ${STANDING_BODY} FROM standing`,
   concepts: "id || ' ' || nth || ' ' || concept AS id, at_ms FROM question_concept",
   carried: "id, value FROM carried_graph",
-  // Imports and undos concern one memory only.
+  // Leaves out imports and undos, because each of them changed only one of the compared memories.
   history: `key, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM
     (SELECT * FROM journal WHERE method NOT IN ('memory.import', 'memory.undo') UNION ALL
      SELECT seq, key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM imported_journal)`,

@@ -1,4 +1,7 @@
-/** Shows the same folder under another name, through a mount namespace of one process, because a link would be resolved. */
+/**
+ * Shows the same folder under another name, through a mount namespace of one process. A symbolic link would not do, because programs
+ * resolve it to the first name.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 

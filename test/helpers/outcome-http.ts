@@ -9,7 +9,7 @@ import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
-/** `at`: a socket's path, or a port of the loopback. */
+/** Door to ask and options of the request. `at`: a socket's path, or a port of the loopback. */
 export type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
 export type Memory = {
   id: string;
@@ -54,7 +54,7 @@ export async function told(ask: Ask, path: string, body?: unknown): Promise<Reco
 
 export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
 
-/** Makes a palace whose broker has both doors, and a token for the door that needs a token. */
+/** Makes a palace whose broker serves the API at its socket and at a port, and adds a token, which the port needs. */
 export async function withDoors(model = true, env: Record<string, string> = {}): Promise<Behind> {
   const port = await quietPort();
   const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}`, ...env } });

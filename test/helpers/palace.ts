@@ -16,7 +16,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** The real model, if the shared folder is beside the checkout. */
+/** Folder of the real model, which exists if the folder `shared` is beside the checkout. */
 const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
 export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
 
@@ -29,16 +29,16 @@ export type TestPalace = AsyncDisposable & {
   config: Config;
   /** Starts a broker as a child of the test, and resolves once it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
-  /** `cwd`: the folder in which the agent works. */
+  /** Starts a shim as an agent does. `cwd`: the folder in which the agent works. */
   shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
-  /** Returns the file of an executable, as the other methods start it. */
+  /** Returns the file of an executable that the other methods start. */
   executable(bin: string): string;
   /** Runs an executable of src/bin to its end. */
   run(
     bin: string,
     args: string[],
-    /** `isOpen`: its stdin stays open after the input. `cwd`: the folder in which it runs. */
+    /** `isOpen`: the executable's stdin stays open after the input. `cwd`: the folder in which the executable runs. */
     options?: { env?: Env; input?: string | Uint8Array; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
@@ -53,18 +53,18 @@ export type TestPalaceOptions = {
   within?: readonly string[];
 };
 
-/** Uses no model unless `env` names one, and never downloads one. */
+/** Makes a test palace. It uses no model unless `env` names one, and never downloads a model. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // The test's own process looks paths up with this environment, too.
+    // Uses the temporary folder of the test's process, which computes the palace's paths with this environment.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
     // Node keeps compiled programs in this folder, which ./scripts/test names.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-    // scripts/mutate.ts asks which lines a test's processes run.
+    // Lets Node note which lines the test's processes run, for scripts/mutate.ts.
     NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
@@ -111,7 +111,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       const output = { stdout: "", stderr: "" };
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
       child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-      // The process may end before it reads its input.
+      // Ignores errors of stdin, because the process may end before it reads its input.
       child.stdin?.on("error", () => {}).write(input ?? "");
       if (!isOpen) child.stdin?.end();
       const [code] = (await once(child, "close")) as [number | null];
@@ -139,7 +139,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) {
-          // Node writes the coverage when the process exits.
+          // Waits for the exit, at which Node writes the coverage.
           if (env["NODE_V8_COVERAGE"] !== undefined) await Promise.race([once(child, "exit"), delay(5_000)]);
           child.kill("SIGKILL");
           await exitOf(child);

@@ -25,7 +25,7 @@ import { join } from "node:path";
 import { type Disk, exchangeDisk } from "../../src/base/folders.ts";
 import { seededRandom } from "./random.ts";
 
-/** Folder for states. It is in memory, because syncing them on a real disk would only cost time. */
+/** Folder in which the states are made. It is in memory, because a real disk would only be slower. */
 const MEMORY = "/dev/shm";
 
 /** Map from name to inode. */
@@ -35,9 +35,9 @@ type Place = { folder: number; name: string };
 type Tree = Map<number, Buffer | Names | string>;
 
 export type PowerCutOptions = {
-  /** Checks one state. `what` describes it in a failure. */
+  /** Checks one state of the folder. `what` describes the state in an error. */
   look: (folder: string, what: string) => void;
-  /** Matches files that SQLite itself syncs before it relies on them. A state has them as written. */
+  /** Matches files that SQLite itself syncs before it relies on them. Every state has these files as they were written. */
   keptBySqlite?: RegExp;
   /** Matches files that never survive a power cut. */
   volatile?: RegExp;
@@ -49,7 +49,7 @@ export type PowerCutOptions = {
 export class PowerCut implements Disposable {
   /** Number of syncs below the folder. */
   syncs = 0;
-  /** Number of states that were looked at. */
+  /** Number of states that were checked. */
   states = 0;
   /** Makes the next sync fail with this error. */
   failure: Error | undefined;
@@ -60,7 +60,7 @@ export class PowerCut implements Disposable {
   /** Open descriptor for each known inode. While it is open, no other file gets the same inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
-  /** States of this moment that were looked at. */
+  /** Descriptions of the states of the current cut that were already checked. */
   readonly #looked = new Set<string>();
   #isLooking = false;
 
@@ -197,7 +197,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // The folder must exist first, and the file with this name must have been moved away.
+        // First moves the folder itself, and the file that had this name before.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);

@@ -71,7 +71,7 @@ export async function fillChroma(
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
 }
 
-/** Copies a palace of `fillChroma`, which is made only once for each version on a machine (`cachedPalace`). */
+/** Copies a palace that `fillChroma` made. Each machine makes this palace only once for each version (`cachedPalace`). */
 export async function cachedChroma(
   version: MempalaceVersion,
   palace: string,
@@ -82,8 +82,8 @@ export async function cachedChroma(
 }
 
 /**
- * Copies a palace to `palace`. It is made once per machine and kept beside the virtual environments. `name` describes everything it is made
- * from except the model. Another name or model makes another palace.
+ * Copies a cached palace to `palace`. `make` makes the palace at the first call on a machine. `name` describes everything from which the
+ * palace is made, except the model: another name or model makes another palace.
  */
 export async function cachedPalace(
   name: string,

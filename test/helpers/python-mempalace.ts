@@ -1,7 +1,7 @@
 /**
- * Runs the real MemPalace from the package index. Each version has one virtual environment in the CI cache, which all
- * tests and checkouts of the machine share; the first user installs it. It uses the tiny model, placed where its Chroma
- * looks for one, so no model is downloaded later (upstream-latest.md 1).
+ * Runs the real MemPalace from the package index. Each version has one virtual environment in the CI cache, which all tests and checkouts
+ * of the machine share; the first test that needs a version installs it. MemPalace uses the tiny model, placed where its Chroma looks for
+ * one, so no model is downloaded later (upstream-latest.md 1).
  */
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

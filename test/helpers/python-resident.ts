@@ -12,11 +12,11 @@ export type Question = {
   argv: readonly string[];
   /** Time limit, s, after which the process is killed. */
   seconds: number;
-  /** Path of a socket at which the caller listens. The process uses it as standard input and output. */
+  /** Path of a socket at which the caller listens. The process uses the socket as standard input and output. */
   socket?: string;
 } & ({ code: string } | { module: string });
 export type Ended = { status: number; stdout: string; stderr: string };
-/** Started process: its pid and its end. */
+/** Started process. `pid` resolves when the process has started, `ended` when it has ended. */
 export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
 type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });
@@ -29,7 +29,7 @@ class Resident {
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #received: Buffer[] = [];
-  /** Number of bytes that the current message still lacks. It is unknown before the message's first line. */
+  /** Number of bytes that are still missing from the current message, as far as known. The message's first line gives its length. */
   #lacking = 0;
 
   constructor(python: string) {
@@ -51,7 +51,7 @@ class Resident {
 
   ask(question: Question): Asked {
     const waiting: Waiting = { pid: Promise.withResolvers(), ended: Promise.withResolvers() };
-    // A caller that only waits for `ended` gets the failure there.
+    // A failure also rejects `ended`, so a caller that ignores `pid` still gets it.
     waiting.pid.promise.catch(() => {});
     this.#waiting.set(++this.#asked, waiting);
     this.#child.stdout.ref();
@@ -62,7 +62,7 @@ class Resident {
   #take(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#lacking -= chunk.length;
-    // Joins the parts of a large answer only once.
+    // Joins the parts of a large answer only when all of them have arrived.
     while (this.#lacking <= 0) {
       const received = Buffer.concat(this.#received);
       this.#received = [received];

@@ -1,6 +1,6 @@
 /**
- * Runs the real Roampal from the package index, kept in the CI cache. Its rules need none of its models. The package, and the packages of
- * its two servers, are installed beside the real MemPalace's Python, which has Chroma.
+ * Runs the real Roampal from the package index, kept in the CI cache. The tested rules of Roampal need none of its models. The package, and
+ * the packages of its two servers, are installed beside the real MemPalace's Python, which has Chroma.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts"
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
-/** Packages of its HTTP server and its MCP server that MemPalace's Python lacks. */
+/** Packages that Roampal's HTTP server and MCP server need and MemPalace's Python lacks. */
 const SERVERS = [
   ...["fastapi==0.165.0", "starlette==1.10.0", "mcp==1.30.0"],
   ...["httpx-sse==0.4.3", "python-multipart==0.0.34", "sse-starlette==3.7.0"],

@@ -60,7 +60,7 @@ export function ledgerRowsIn(file: string): Map<string, ChromaRow> {
   );
 }
 
-/** Asserts that both have the same ids, texts and metadata, and vectors of the same direction. */
+/** Asserts that our rows and MemPalace's have the same ids, texts and metadata, and vectors of the same direction. */
 export function expectSame(ours: Map<string, ChromaRow>, theirs: Map<string, ChromaRow>): void {
   expect([...ours.keys()].sort()).toEqual([...theirs.keys()].sort());
   // Finds differing rows in this loop first, because one expectation for each of thousands of rows would be slow.

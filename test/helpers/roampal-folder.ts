@@ -11,7 +11,7 @@ export type Filed = { id: string; text: string; metadata?: Metadata };
 
 export type RoampalData = Disposable & {
   dir: string;
-  /** `collection` is the name in Chroma. The text is also in the metadata, as in Roampal. */
+  /** Files memories in a collection of Chroma. A memory's text is also in its metadata, as in Roampal. */
   file(collection: string, memories: readonly Filed[]): void;
   remove(collection: string, ids: readonly string[]): void;
 };

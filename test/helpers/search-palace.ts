@@ -26,7 +26,7 @@ type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
   write(method: string, params: Arguments, findings?: unknown): Arguments;
-  /** Files a text in w/r and returns the id. */
+  /** Files a text in the wing `w` and the room `r`, and returns the id. */
   file(content: string, more?: Arguments): string;
   /** `more.mode`: the mode that the command line asks for. `more.project`: names of the project in which the client works. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
@@ -36,7 +36,7 @@ export type SearchPalace = AsyncDisposable & {
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** Without `reranker` or `embedder` the palace has none. `clock` limits the wait for vectors. */
+/** Makes the palace. It has a reranker or an embedder only if one is given. `clock` limits the wait for vectors. */
 export async function createSearchPalace(
   reranker?: Reranker,
   embedder?: Embedder,

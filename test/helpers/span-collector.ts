@@ -1,4 +1,4 @@
-/** A collector that reads OTLP over HTTP with JSON, and keeps the spans in their own shape. */
+/** Collector that reads OTLP over HTTP with JSON, and keeps the spans that it received for the test. */
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";

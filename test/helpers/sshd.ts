@@ -25,7 +25,7 @@ export type TestSshd = AsyncDisposable & {
   /** Configuration and key for the `ssh` command, as a user's own would be. */
   readonly sshConfig: string;
   start(): Promise<void>;
-  /** Kills it and the sessions that it serves with SIGKILL. */
+  /** Kills sshd and the sessions that it serves, with SIGKILL. */
   kill(): Promise<void>;
   /** Uses another host key from the next start on, as after a new installation. */
   renewHostKey(): void;
@@ -119,7 +119,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   };
 }
 
-/** Lists the processes that serve its connections, and their children. */
+/** Lists the children of a process, and their children. For sshd these are the processes that serve its connections. */
 function descendantsOf(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

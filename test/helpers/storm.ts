@@ -19,16 +19,16 @@ export type StormOptions = {
   shims: number;
   rounds: number;
   random: () => number;
-  /** Wing for the drawers, for several storms in one palace. */
+  /** Wing for the drawers. Several storms in one palace need different wings. */
   wing?: string;
-  /** Runs in each round, before its kill. */
+  /** Called in each round, before the broker is killed. */
   onRound?: (round: number) => Promise<void>;
 };
 
-/** `changes` counts acknowledged updates. */
+/** Ids of the drawers that must exist, and of the deleted drawers. `changes`: number of acknowledged updates. */
 export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
-/** Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
+/** Runs the storm. Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
   const { env, rounds, random, onRound, wing = "storm" } = options;
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));

@@ -12,7 +12,7 @@ const INT64 = 7;
 const IR_VERSION = 8;
 const OPSET = 14;
 
-/** Returns `folder`. Another seed makes another model. */
+/** Writes a model into `folder` and returns `folder`. Another seed makes another model. */
 export function writeTinyModel(folder: string, seed = 1): string {
   const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });
@@ -102,7 +102,7 @@ function randomTable(rows: number, seed: number): Float32Array {
   });
 }
 
-// --- the few messages of onnx.proto that a model needs; numbers are the fields' numbers there -----------------------
+// --- the few messages of onnx.proto that a model needs; numbers are its field numbers -----------------------
 
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];

@@ -1,6 +1,6 @@
 /**
  * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. Transcripts that are
- * well-formed for us are well-formed for upstream's Python, too. The fuzz tests damage it afterwards.
+ * well-formed for us are well-formed for upstream's Python, too. The fuzz tests damage the transcripts afterwards.
  */
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "./random.ts";

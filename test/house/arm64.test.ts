@@ -13,7 +13,7 @@ const MACHINE_AT = 18;
 
 const json = (file: string): unknown => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
 
-test("each package of binaries for linux/x64 has one for arm64 at the same version", () => {
+test("each package of binaries for linux/x64 has a counterpart for arm64 of the same version", () => {
   const { packages } = json("package-lock.json") as { packages: Record<string, Locked> };
   const needed = Object.entries(packages).filter(
     ([, { cpu, os, dev }]) => dev !== true && cpu?.includes("x64") === true && os?.includes("linux") === true,

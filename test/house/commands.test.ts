@@ -84,7 +84,7 @@ test("a synonym of a verb that reads or adds is run at once; for other verbs it 
   }
 });
 
-/** Words that people tried who did not know the command line. */
+/** Words that people typed before they knew the command line, by the verb that does what they wanted. */
 test.each(
   Object.entries({
     add: ["remember", "note", "create", "new", "save", "write"],
@@ -109,7 +109,7 @@ test.each(
   expect(led[word]?.split(" ")[1]).toBe(verb);
 });
 
-test("docs/reference/commands.md and the man page are what the table generates", async () => {
+test("docs/reference/commands.md and the man page are what the table of commands generates", async () => {
   for (const [path, content] of Object.entries(await commandPages()))
     expect(readFileSync(join(ROOT, path), "utf8"), `${path}: run node scripts/docs.ts`).toBe(content);
 });

@@ -20,7 +20,7 @@ const files = sourceFiles("src").filter(({ path }) => DOCUMENTED.some((place) =>
 
 type Exported = { name: string; isFunction: boolean; docstring: string };
 
-/** Constants count if they are functions. An export without a docstring has an empty one. */
+/** Returns the exports in a file's text. A constant counts only if it is a function. A missing docstring is returned as empty. */
 function exportsOf(text: string): Exported[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at) => {
@@ -38,7 +38,7 @@ function exportsOf(text: string): Exported[] {
   });
 }
 
-/** First words of a function's docstring, "Returns …" or "True when …"; a type's begins with a noun. */
+/** Returns true if a function's docstring begins with a verb ("Returns …", "True when …"), or a type's docstring with a noun. */
 function isWell({ isFunction, docstring }: Exported): boolean {
   return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
 }

@@ -9,7 +9,7 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const VARIABLES_MAX = 45;
 const names: string[] = variableNames();
-/** Variables with a line of their own in the table. The page names older spellings, which are also read, in one sentence. */
+/** Variables that have their own line in the page's table. Older spellings are also read; the page lists them in one sentence. */
 const documented = Object.entries(VARIABLES)
   .filter(([, { group }]) => group !== "spelling")
   .map(([name]) => name);

@@ -21,7 +21,7 @@ test("the check of JSON.parse finds a cast over several lines or behind a defaul
   expect(casts("JSON.parse(text) as unknown[]")).toEqual([1]);
 });
 
-test("src casts no result of JSON.parse: parse-json.ts and memory/ledger/json-column.ts check it", () => {
+test("src casts no result of JSON.parse, because parse-json.ts and memory/ledger/json-column.ts check each result", () => {
   const found = sourceFiles("src").flatMap(({ path, text }) => casts(text).map((line) => `${path}:${line}`));
   expect(found).toEqual([]);
 });

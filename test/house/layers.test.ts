@@ -23,7 +23,7 @@ import {
 const files = sourceFiles("src");
 const WINGS = [...new Set(Object.keys(ROOMS).map((room) => room.split("/")[0] ?? ""))];
 
-/** Returns the fault of an import, or undefined. */
+/** Returns what is wrong with an import, or undefined if it is allowed. */
 function objection(file: SourceFile, { specifier, typesOnly }: Import): string | undefined {
   const path = file.path.slice("src/".length);
   const from = roomOf(path) ?? "";
@@ -63,7 +63,7 @@ test("the picture in src/README.md has each folder once, above everything that i
   expect(upwards).toEqual([]);
 });
 
-test("this test finds the imports of every file of src that has some", () => {
+test("the search for imports finds one in every file of src that has a line with `import` at its start", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
   expect(seen.length).toBeGreaterThan(200);

@@ -1,7 +1,7 @@
 /**
- * One table of the imports that each room may have. Imports go one way only: no chain of imports leads back to its start. oxlint.config.ts
- * turns the table into lint rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and checks them against
- * the table.
+ * One table of the imports that each room (a part of src) may have. Imports go one way only: no chain of imports leads back to its start.
+ * oxlint.config.ts turns the table into lint rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and
+ * checks them against the table.
  */
 
 /**

@@ -36,7 +36,7 @@ test("src has no debugger statement and never blocks a thread with Atomics.wait"
   expect(findings(sourceFiles("src"), /\bdebugger\b|Atomics\.wait\(/)).toEqual([]);
 });
 
-test("every sync uses base/folders.ts, where a test can simulate a power cut", () => {
+test("every sync to the disk uses base/folders.ts, where a test can simulate a power cut", () => {
   const others = sourceFiles("src").filter(({ path }) => path !== "src/base/folders.ts");
   expect(findings(others, /\bf(?:data)?sync(?:Sync)?\(|\b(?:handle|file|folder)\.(?:data)?sync\(/i)).toEqual([]);
 });

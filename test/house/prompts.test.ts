@@ -5,7 +5,7 @@ import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source
 
 const INJECTION = "src/learning/turn/injection.ts";
 const outcome = sourceFiles("src/learning");
-/** Files that word the texts for an agent's prompt: `injection.ts`, and every file that imports a function from it. */
+/** Files that make the texts for an agent's prompt: `injection.ts`, and every file that imports a function from it. */
 const words = outcome.filter(
   (file) =>
     file.path === INJECTION ||
@@ -82,7 +82,7 @@ test("every value in a prompt passes through quoted or plainId", () => {
   ]);
 });
 
-test("every text of a hook ends inside its fence", () => {
+test("every text that a hook adds to a prompt is returned by `fence`, which marks its end", () => {
   const texts = sourceFiles("src/agents").flatMap(({ path, text }) =>
     [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
   );

@@ -8,7 +8,7 @@ import { reachedFrom, ROOT, sourceFiles } from "./source-files.ts";
 const missing = existsSync(join(ROOT, "dist/bin/palace.js")) ? undefined : "dist is missing: npm run build";
 if (missing !== undefined) console.log(`left out: the files of the package (${missing})`);
 
-/** Hosts load these from the copy in an agent's folder (src/agents/install/agent-files.ts). */
+/** Files that agents load from a copy in their own folder (src/agents/install/agent-files.ts). */
 const COPIED = ["dist/agents/pi/palace.js", "dist/agents/opencode/palace.js"];
 
 type Packed = { size: number; files: { path: string }[] };
@@ -19,7 +19,7 @@ const entries = [...Object.values(bin), ...Object.values(exports)].map((file) =>
 /** Maximum size of the tarball, bytes. Every install downloads it. */
 const SIZE_MAX = 8_000_000;
 
-/** Tarball made now. dist/ is not built again. */
+/** Size and files of a tarball that is made now from the dist/ of the last build. */
 const { size, files } = missing === undefined ? packed() : { size: 0, files: [] };
 const shipped = new Set(files.map(({ path }) => path));
 
@@ -63,7 +63,7 @@ test.skipIf(missing)("a command or an export reaches every built file in the pac
   expect([...reached].filter((path) => !shipped.has(path))).toEqual([]);
 });
 
-test.skipIf(missing)("every thread and process that the source starts by its file is in the package", () => {
+test.skipIf(missing)("the package has the file of every thread and process that the source starts", () => {
   const started = sourceFiles("src").flatMap(({ path, text }) =>
     [...text.matchAll(/threadFile\(import\.meta\.url, "([^"]+)"|new URL\(`\.\/([\w./-]+)\$\{extname/g)].map(
       ([, thread, worker]) => posix.join(posix.dirname(path), `${thread ?? worker}.js`).replace(/^src/, "dist"),

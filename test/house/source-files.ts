@@ -41,7 +41,9 @@ export function resolveImport(from: string, specifier: string): string | undefin
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }
 
-/** Returns each group of nodes that reach one another, sorted. `edges`: the targets of each node. */
+/**
+ * Returns the circles of a graph: each group of nodes that can all be reached from one another, sorted. `edges`: the targets of each node.
+ */
 export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
   const reachable = new Map([...edges.keys()].map((start) => [start, reachedFrom(edges.get(start) ?? [], edges)]));
   const groups = new Map<string, string[]>();
@@ -53,10 +55,10 @@ export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string
   return [...groups.values()];
 }
 
-/** Returns the starts and everything that they lead to. */
+/** Returns the nodes in `starts` and every node that can be reached from them. `edges`: the targets of each node. */
 export function reachedFrom(starts: readonly string[], edges: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set(starts);
-  // A set's iterator also visits values that are added meanwhile.
+  // The loop also visits the nodes that it adds to the set.
   for (const node of reached) for (const next of edges.get(node) ?? []) reached.add(next);
   return reached;
 }

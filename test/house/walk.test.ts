@@ -1,4 +1,4 @@
-/** Holds the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor. */
+/** Checks the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor of the picture there. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -51,7 +51,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     return Object.fromEntries(checks.map((check) => [check.name, check]));
   };
 
-  /** Writes through the very line that `up` prints as the agents' entry. */
+  /** Files and finds a text through a shim, started by the line that `up` prints as the agents' entry. */
   const remember = async (entry: string, content: string): Promise<void> => {
     const shim = await newcomer.shim(entry.split(" "));
     await shim.call("mempalace_add_drawer", { wing: "first", room: "days", content });
@@ -96,7 +96,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     for (const next of ["palace status", "palace mine docs DIR", "palace search WORDS", "palace stop"])
       expect(stdout).toContain(`./scripts/${next}`);
     expect(entryIn(stdout)).toBe(`${newcomer.clone}/scripts/palace shim`);
-    // The build has the time of its start, so a source that is edited during the build is newer.
+    // The build's files get the time at which the build began, so a source that is edited during the build is newer.
     const dateOf = (file: string): number => statSync(join(newcomer.clone, "dist/bin", file)).mtimeMs;
     expect(dateOf(".")).toBeLessThan(dateOf("roampal.js"));
     // Every package came through the proxy: npm's cache was empty, and there is no other way.
@@ -126,7 +126,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
   });
 
   test("every command in the README for this machine works", async () => {
-    // The tutorial has made a file with that name.
+    // The tutorial's commands made a backup with this name, and the README's commands make it again.
     rmSync(join(newcomer.home, "palace.tar"));
     for (const folder of ["project", ".claude", ".config/opencode", ".pi/agent"])
       mkdirSync(join(newcomer.home, folder), { recursive: true });

@@ -38,7 +38,7 @@ function keysOf(type: string): string[] {
 }
 
 test("the list of keys in broker.json is complete", () => {
-  // The compiler checks the keys against the type, and this test against its text.
+  // The compiler checks these keys against the type, and this test checks them against the type's source text.
   const keys = {
     schema: true,
     instanceId: true,
@@ -137,7 +137,7 @@ test("the list of our own methods is complete", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-/** Names and parameters by tool. * marks a required parameter. */
+/** Returns each tool's parameters by the tool's name. * marks a required parameter. */
 function shapesOf(profile: ToolProfile): Record<string, string> {
   const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
@@ -241,7 +241,7 @@ function hinted(hints: Partial<Record<"readOnlyHint" | "destructiveHint" | "idem
     .map(({ name }) => name.replace("mempalace_", ""));
 }
 
-test("newer revisions of MCP annotate each tool as reading, deleting, replacing or repeatable", () => {
+test("for newer revisions of MCP each tool is annotated as reading, deleting, replacing or repeatable", () => {
   const reading = TOOLS.filter(({ kind, role }) => kind === "read" && role === "reader").map(({ name }) => name);
   expect(hinted({ readOnlyHint: true, destructiveHint: false, idempotentHint: true })).toEqual(reading);
   expect(hinted({ readOnlyHint: false, destructiveHint: true, idempotentHint: true })).toEqual([
@@ -255,7 +255,7 @@ test("newer revisions of MCP annotate each tool as reading, deleting, replacing 
   expect(hinted({})).toEqual(TOOLS.map(({ name }) => name));
 });
 
-test("each revision of MCP gets only its own tool fields", () => {
+test("a client of each MCP revision gets only the tool fields of that revision", () => {
   const fieldsOf = (revision: McpVersion): string[] => Object.keys(toolsOf("full", revision)[1] ?? {});
   expect(fieldsOf("2024-11-05")).toEqual(["name", "description", "inputSchema", "annotations"]);
   expect(fieldsOf("2025-03-26")).toEqual(["name", "description", "inputSchema", "annotations"]);

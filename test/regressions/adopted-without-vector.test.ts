@@ -1,6 +1,6 @@
 /**
- * An adopted drawer without a usable vector (no model here, a damaged index) counted as never sent, and therefore as ours and newer. Later
- * changes by others were skipped, and overwritten when the model came.
+ * An adopted drawer without a usable vector (no model here, a damaged index) was treated as a newer drawer of ours that had still to be
+ * sent. So later changes by others were skipped, and overwritten when the model came.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,7 +88,7 @@ it("another program's change to an adopted drawer without a vector stays when th
   expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
-  // The model has come, and the listed drawers have not been sent yet.
+  // The model has come and made the vectors. The drawers in the outbox have not been sent yet.
   embed();
   expect(listed()).toEqual([
     ["a", "changed by others"],
@@ -124,7 +124,7 @@ it("our change or deletion of an adopted drawer wins over another program's chan
   expect(textOf("a")).toBe("changed after us");
 });
 
-it("adoption marks an adopted drawer without a mark if ledger and palace have the same text", () => {
+it("the next adoption marks a drawer as adopted if the mark is missing and ledger and palace have the same text", () => {
   write("a", "as it was");
   expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");

@@ -1,6 +1,7 @@
 /**
- * The files driver set the mark of applied metadata past a record that another process had queued but not applied yet. No Chroma looked at
- * the record again, so the row was only in the queue. MemPalace 3.11, which counts rows, never showed it.
+ * Chroma notes up to which record of its queue it has applied the metadata. The files driver moved this position past a record that another
+ * process had queued but not applied yet. No Chroma looked at the record again, so the row was only in the queue. MemPalace 3.11, which
+ * counts rows, never showed it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

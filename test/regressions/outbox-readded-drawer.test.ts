@@ -1,6 +1,6 @@
 /**
- * A drawer that was deleted and added again before the outbox was empty was listed with its text but without a vector. Without a model to
- * make the vector, this stopped the outbox permanently.
+ * If a drawer was deleted and added again before the deletion was sent, the outbox listed it with its text but without a vector. Without a
+ * model to make the vector, this stopped the outbox permanently.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

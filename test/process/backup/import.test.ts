@@ -109,7 +109,7 @@ test("the next import finishes an import killed at any step, without lost or dou
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    // A kill of the client leaves the broker running. For a kill of the broker the test starts one with the fault.
+    // The fault kills either the client or the broker. To kill the broker, the test starts a broker with the fault.
     if (!isClient) await stack.run("palace", ["stop"]);
     const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};
@@ -126,7 +126,7 @@ test("the next import finishes an import killed at any step, without lost or dou
   expect(drafts()).toEqual([]);
 });
 
-test("import takes the changed version of a drawer, and keeps both versions if both sides changed it", async () => {
+test("import takes the new version of a drawer that one side changed, and keeps both versions if both sides changed it", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const notes = ["same", "edited here", "edited there", "edited on both sides", "deleted here later"].map(
@@ -200,7 +200,7 @@ test("import takes the changed version of a drawer, and keeps both versions if b
   const state = contentsOf(stack.config.paths.ledgerFile);
   expect(state.source).toMatch(/^1 /);
 
-  // An import in the other direction does not add rows that came from here, and keeps both texts.
+  // An import back into the host adds no row that came from the host, and keeps both texts of the drawer that both sides edited.
   const back = await bring(host, stack.config.paths.home);
   expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(
@@ -279,7 +279,7 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   expect(contentsOf(stack.config.paths.ledgerFile, "host").drawer).toMatch(/^0 /);
 });
 
-test("import refuses the palace that it would write to, newer memories, damaged memories and paths without a memory", async () => {
+test("import refuses its own palace, a memory of a newer version, a damaged memory and a path without a memory", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const [hostLedger, stackLedger] = [fill(host, "host", 60), fill(stack, "stack", 10)];

@@ -101,7 +101,7 @@ it("a restore brings back facts, links and events after all files were destroyed
   expect(leftovers(palace)).toEqual([]);
 });
 
-it("a restore moves the old palace aside, and its dry run counts the palace and the backup", async () => {
+it("a restore moves the old palace aside, and its dry run counts the drawers of the palace and of the backup", async () => {
   await using palace = createTestPalace();
   const client = await palace.client();
   const again = { wing: "w", room: "r", content: "before the backup" };
@@ -242,7 +242,7 @@ it("an encrypted backup is restored only with its passphrase, also from a pipe, 
   expect(leftovers(palace)).toEqual([]);
 });
 
-/** Files the missing drawers among the numbers 0 to `upTo`. */
+/** Files each of the drawers 0 to `upTo` that the palace does not have. */
 async function fill(palace: TestPalace, upTo: number): Promise<void> {
   const client = await palace.client();
   for (let number = 0; number < upTo; number++)

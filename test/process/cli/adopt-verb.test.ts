@@ -56,7 +56,7 @@ it("adopt previews a palace, adopts it in its folder and says how agents reach i
     const { code, stdout } = await palace.run("palace", ["adopt", palaceDir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/all 119 rows of the public palace are in this memory/);
-    // The folder's name contains a space.
+    // The path is in quotes, because the folder's name contains a space.
     expect(stdout).toContain(`shim --palace '${palaceDir}'`);
     const found = await palace.run("palace", ["search", "number 77", "--palace", palaceDir, "--json"]);
     expect(found.stdout).toContain("number 77");

@@ -146,7 +146,7 @@ test("history shows a spooled write's arrival and its client's time", async () =
   const [entry] = (await audit(palace)).entries;
   expect(entry).toMatchObject({ claimed_ms: madeAtMs, method: "add_drawer" });
   expect(entry?.at_ms).toBeGreaterThanOrEqual(startedAtMs);
-  // `palace start` delivered the write; the agent, whose client's name is `palace`, wrote it.
+  // The entry names the agent that wrote (its client is named `palace`), not the command `palace start` that delivered the write.
   expect(entry?.agent).toBe("palace");
 });
 

@@ -1,4 +1,7 @@
-/** Tests the command line against real brokers: what it prints where, its exit codes, and that it leaves nothing behind. */
+/**
+ * Tests the command line against real brokers: what it prints to stdout and stderr, its exit codes, and that it leaves no file or process
+ * behind.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -200,7 +203,7 @@ test("doctor reports no fault for a healthy palace, and an error for a vanished 
   // The model is missing here, so doctor names the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // In a container the test palaces are outside every volume, so this check is skipped.
+  // Leaves out the check `volumes`, because in a container it warns of palaces outside every volume, as this one is.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([
@@ -311,7 +314,7 @@ test("the demo finds its notes, lets two agents exchange events, and leaves neit
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  // Three right answers from word search alone, each with its file, its line number and whole lines.
+  // Word search alone finds the three right answers. Each answer has its file, its line number and whole lines.
   const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
   expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
     [

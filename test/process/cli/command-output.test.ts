@@ -38,7 +38,7 @@ test("every executable prints its help and version even if stdin stays open", as
 test("a fresh clone can run MemPalace's command line through the same launcher as `palace`", () => {
   // Reads the launchers without running them, because a launcher would first install the dependencies.
   const [ours, theirs] = ["palace", "mempalace"].map((name) => readFileSync(join(ROOT, "scripts", name), "utf8"));
-  // Compares all lines except the fast path for agents (shim and hooks), because `mempalace` has no such verbs.
+  // Leaves out the lines that start shims and hooks quickly, because `mempalace` has no such verbs.
   const commands = (text = ""): string => text.replaceAll(/^#.*\n|^if .*; fi\n|^if [^]*?^fi\n/gm, "");
   expect(commands(theirs)).toBe(commands(ours).replace("launch palace", "launch mempalace"));
   expect(statSync(join(ROOT, "scripts/mempalace")).mode & 0o111).toBe(0o111);

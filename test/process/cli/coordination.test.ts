@@ -65,7 +65,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-/** Parses a JSON document. In other output it removes the events' bodies and the lines that begin with `mempalace: `. */
+/** Parses the output if it is JSON. Otherwise removes the events' bodies and the lines that begin with `mempalace: `. */
 function told(output: string): unknown {
   const text = output.trim();
   return text.startsWith("{")
@@ -140,7 +140,7 @@ test("`events watch` shows new events, resumes where it stopped and omits the wa
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("is not a valid event type")]);
 });
 
-test("`task launch` starts only the addressed agent, and only in a clean checkout of the task's branch", async () => {
+test("`task launch` starts only the agent to which the task is addressed, and only in a clean checkout of the task's branch", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const [folder, bin] = [join(palace.home, "checkout"), join(palace.home, "bin")];

@@ -137,7 +137,7 @@ test("doctor --fix makes an overdue backup, but not while the backup folder is m
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
   const clock = makeSteppedClock(palace.home);
-  // The broker still believes that its last backup is new. Every other reader sees that the backup is days old.
+  // The broker's clock is five days late, so the broker sees a new backup, and every other process sees an old one.
   clock.step(-5 * DAY_MS);
   await palace.startBroker({ ...env, ...clock.env });
   const made = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".tar")) : []);

@@ -173,7 +173,7 @@ for (const verb of ["install", "uninstall"] as const)
         const why = `${fault}:${step}`;
         for (const [at, text] of left.entries()) expect([[CLAUDE, SETTINGS][at], wired[at]], why).toContain(text);
         if (code === 0) break;
-        // The next run may be either verb.
+        // After a killed run of either verb, `install` and `uninstall` must both work.
         if (step % 2 === 0) {
           install("claude-code", parts, false);
           expect(wiringOf("claude-code", parts), why).toBe("wired");

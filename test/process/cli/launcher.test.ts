@@ -107,7 +107,7 @@ const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContai
 
 test("scripts/palace shim runs the build, or the sources if the build is unusable", async () => {
   const changes: ((clone: string) => void)[] = [
-    // git replaces a file by a new file; it does not write into the old file.
+    // Replaces the file by a new one, as git does.
     (clone) => {
       rmSync(join(clone, "src/bin/palace.ts"));
       writeFileSync(join(clone, "src/bin/palace.ts"), "console.log(`sources ${process.argv[2]}`);");
@@ -127,7 +127,7 @@ test("scripts/palace shim runs the build, or the sources if the build is unusabl
     }
 });
 
-test("the second start of scripts/palace shim becomes Node by exec and starts no other process", async () => {
+test("the second start of scripts/palace shim is replaced by Node (exec) and starts no other process", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));

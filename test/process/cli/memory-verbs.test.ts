@@ -165,7 +165,7 @@ test("forget with the short id of a deleted note erases the text from the journa
   expect(walrus()).toBe(true);
   expect(await done(["forget", id.slice(-24, -14), "--yes"])).toContain("2 before-images cleaned");
   expect(walrus()).toBe(false);
-  // The whole id may be repeated, to look whether the erasure is complete.
+  // A second `forget` with the whole id is accepted, so that a user can check that the erasure is complete.
   await done(["forget", id, "--yes"]);
   for (const given of ["nosuchid", "0123456789"]) {
     const { code, stderr } = await palace.run("palace", ["forget", given, "--yes"]);

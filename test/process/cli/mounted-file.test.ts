@@ -15,7 +15,7 @@ const why =
   process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a file needs root on Linux";
 if (why !== undefined) console.log(`left out: files that are mounted alone (${why})`);
 
-/** Mounts a file with the content at `path`; the file's own folder is another one. */
+/** Writes `content` into another file and mounts this file at `path`. Returns the other file as `source`. */
 function mounted(path: string, content: string): Disposable & { source: string } {
   const source = `${path}.source`;
   mkdirSync(dirname(path), { recursive: true });
@@ -27,7 +27,7 @@ function mounted(path: string, content: string): Disposable & { source: string }
 const others = (path: string): string[] => readdirSync(dirname(path)).filter((name) => /tmp|former/.test(name));
 
 describe.skipIf(why !== undefined)("a settings file that is mounted alone", () => {
-  it.each(AGENTS)("%s is wired and unwired in place", async (agent) => {
+  it.each(AGENTS)("%s is wired and unwired in place, in its mounted settings file", async (agent) => {
     await using palace = createTestPalace();
     const parts = partsIn(palace.home);
     const path = configFile(agent, parts.places);

@@ -1,4 +1,4 @@
-/** Tests an installation without the optional runtime of the models. The answers name the command that adds it. */
+/** Tests an installation without the optional runtime of the models. The messages name the command that adds the runtime. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -65,7 +65,7 @@ test("up, status, search and doctor report no fault without the models' runtime"
       state: "ok",
       detail: expect.stringContaining("palace model get") as string,
     });
-  // The tests run without a network.
+  // Forbids the download, because a test must not need a network.
   const refused = await palace.run("palace", ["model", "get"], { env: { ...env, MEMPALACE_OFFLINE: "1" } });
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("offline") as string });
 });

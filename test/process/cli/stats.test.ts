@@ -98,7 +98,7 @@ test("stats, /metrics and status show the same numbers, and the counters survive
   await palace.startBroker();
   const next = await json<StatsReport>(palace, "stats");
   expect(next.usage).toEqual(usage);
-  // A counter of Prometheus begins with the broker. Counts of older brokers would look like a reset after a kill.
+  // /metrics counts only this broker's searches. If it added older brokers' counts, a count lost in a kill would look like a reset.
   expect(samplesOf(await metricsOf(palace))).toMatchObject({ 'palace_searches_total{answer="good"}': 0 });
   expect((await json<StatsReport>(palace, "stats", "--since", "1d")).usage).toEqual(usage);
   expect((await json<StatsReport>(palace, "stats", "--since", "2099-01-01")).usage.searchesGood).toBe(0);

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createTestPalace, exitOf, type TestPalace } from "../../helpers/palace.ts";
 import { hasTerminal } from "../../helpers/terminal.ts";
 
-/** Runs the verb until `read`, which gets the verb's lines, has returned. Then ends the verb with Ctrl-C and returns how it ended. */
+/** Runs `palace status --watch` until `read` has read the lines that it wants. Then sends Ctrl-C, and returns exit code and signal. */
 async function watched(
   palace: TestPalace,
   options: string[],
@@ -80,7 +80,7 @@ test.skipIf(!hasTerminal).each([
     let isEnding = false;
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       screen += text;
-      // The second drawing begins at the top of the screen again.
+      // Waits for the second drawing, then types Ctrl-C.
       if (isEnding || screen.split("Ctrl-C ends this.").length < 3) return;
       isEnding = true;
       child.stdin.write("\u0003");

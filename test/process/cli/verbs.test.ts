@@ -103,7 +103,7 @@ test("bash completes verbs, subverbs and options with --palace in any position",
   expect(complete("help", "sea")).toEqual(["search"]);
   const { stdout: man } = await palace.run("palace", ["completions", "man"]);
   expect(man).toMatch(/^\.TH PALACE 1 /);
-  // The page is pure ASCII, and no text line begins like a roff request.
+  // The man page is pure ASCII, and no line of its text begins like a roff request.
   expect(man).toMatch(/^[\n\x20-\x7E]+$/);
   const wrong = await palace.run("palace", ["completions", "zhs"]);
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("did you mean zsh?")]);

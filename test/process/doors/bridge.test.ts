@@ -54,7 +54,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(doctor.stdout).toContain("over SSH (gate) to testhost; the broker there says ");
     const stopped = await box.run("palace", ["restart"]);
     expect(stopped.code).not.toBe(0);
-    // No token of this bridge exists, so the hint says what to type on the host.
+    // A bridge may not read the history and has no token that could allow it, so the hint says what to type on the host.
     const audit = await box.run("palace", ["audit"]);
     expect(audit.stderr).toMatch(
       /came over a bridge, and a bridge's role, agent, .*\n.*on the broker's machine: \S*palace audit/,
@@ -113,7 +113,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     const control = /^controlpath (.*)$/m.exec(await ssh("-G", "testhost"))?.[1] ?? "";
     process.kill(master, "SIGSTOP");
     try {
-      // The hanging connection still has the forwarding and cannot release the forwarding.
+      // Hides the hanging connection's control socket from `ssh`. The connection itself still forwards the broker's socket.
       renameSync(control, `${control}.away`);
       const write = ["call", "add_drawer", JSON.stringify(note(1)), "--json"];
       // On a machine under load the first write may be spooled. The next call then delivers it.
@@ -128,7 +128,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
       expect(await isListed()).toBe(true);
       // The bridge's own connection may end while the shared connection still hangs. The bridge then makes another connection of its own.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
-      // There may be two shared connections: `ssh` may have begun another one while the first one's socket did not exist.
+      // `ssh` may have begun a second shared connection while the first connection's socket was hidden.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
       const ended = forwarding();
       await promisify(execFile)("kill", ["-KILL", ...ended.map(String)]).catch(() => {});
@@ -151,7 +151,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
     const near = await host.shim();
     expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent may not stop the host's broker, and the attempt leaves no stop mark after the bridge is removed.
+    // An agent may not stop the host's broker. The refused stop leaves no stop mark on this machine.
     expect((await box.run("palace", ["stop"])).code).not.toBe(0);
     expect(isStopped(box.config.paths)).toBe(false);
     expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");

@@ -63,7 +63,7 @@ async function answered(label: string): Promise<number> {
 test("large reads wait while their peer reads no answers, and other peers' reads go first", async () => {
   const before = residentMiB();
   const hostile = await deaf();
-  // Each answer has 1.8 MB, so all of them would be 144 MB.
+  // Each answer has 1.8 MB, so the 80 answers would be 144 MB.
   const arguments_ = { drawer_ids: ids };
   hostile.write(requests(80, "tools/call", { name: "mempalace_get_drawers", arguments: arguments_ }));
   await expect.poll(() => answered("mempalace_get_drawers")).toBeGreaterThan(0);

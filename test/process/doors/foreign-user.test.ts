@@ -1,4 +1,4 @@
-/** Another user of the machine reached the socket. The kernel tells the broker which user it is, and the broker refuses this user. */
+/** The broker refuses another user of the machine who reaches its socket. The kernel tells the broker which user connects. */
 import { execFile } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { dirname } from "node:path";

@@ -91,7 +91,7 @@ describe("hostile input on a stream", () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
-    // The answer comes when the palace is open, because opening takes memory too.
+    // Waits until the palace is open (then the answer comes), because opening takes memory that must not count.
     expect(await shim.call("mempalace_list_wings", {})).toBeDefined();
     const before = residentMiB(broker.pid ?? 0);
     for (let round = 0; round < 3; round++) {

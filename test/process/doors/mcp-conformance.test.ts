@@ -12,7 +12,7 @@ import { openConformanceDoor, openTokenProxy } from "../../fixtures/conformance-
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
-/** Scenarios whose every check succeeds. */
+/** Scenarios in which every check must succeed. */
 const PASSES = [
   "server-initialize",
   "ping",
@@ -93,7 +93,7 @@ describe("the conformance suite, run against its own tools behind our door", () 
   test.each(Object.entries(NOT_OFFERED))("the scenario %s does not apply: %s", (scenario) => {
     const failed = (results.get(scenario) ?? []).filter(({ status }) => status === "FAILURE");
     expect(failed.length, "it passes now: move it to PASSES").toBeGreaterThan(0);
-    // The suite got a proper error answer, so nothing broke.
+    // The check failed because our answer was a proper error, not because something broke.
     for (const { errorMessage } of failed)
       expect(errorMessage).toMatch(/-32601|does not support|Unknown tool|No progress notifications/);
   });
@@ -117,7 +117,7 @@ describe("the conformance suite, against a real broker", () => {
   });
 });
 
-/** Maps a scenario to its checks. The exit code only says whether a check failed, so the tests judge the checks themselves. */
+/** Runs the suite and returns each scenario's checks. The suite's exit code does not say which check failed. */
 async function runSuite(url: string, options: string[]): Promise<Results> {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   try {

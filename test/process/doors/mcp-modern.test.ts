@@ -183,7 +183,7 @@ test("a client's name in its requests becomes the author of its writes", async (
 });
 
 describe("another MCP server as the broker's child", () => {
-  test.each(["stream", "HTTP"] as const)("an older child serves a client of 2026-07-28 over %s", async (name) => {
+  test.each(["stream", "HTTP"] as const)("an older MCP server serves a client of 2026-07-28 over %s", async (name) => {
     await using palace = createSmallPalace();
     await palace.startBroker();
     await palace.report();

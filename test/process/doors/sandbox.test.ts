@@ -39,7 +39,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
         expect(read.stdout).toMatch(new RegExp(`a sandbox does not let this process open sockets \\(${name} at unix:`));
         const written = await palace.run("palace", ["call", "add_drawer", drawer, "--json"], { env });
         expect(JSON.parse(written.stdout), written.stderr).toMatchObject({ success: true, spooled: true });
-        // No process has tried to start a broker.
+        // No process has tried to start a broker, which would have made the log.
         expect(existsSync(palace.config.paths.logFile)).toBe(false);
         await expectFiledLater(palace, 1);
       });
@@ -95,7 +95,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
 });
 
 describe.skipIf(reason)("Claude Code's own sandbox (sandbox-runtime)", () => {
-  // Processes in the sandbox have their own /dev, so a home in /dev/shm is another folder there.
+  // The home is in /var/tmp, because processes in the sandbox have their own /dev and would not see a home in /dev/shm.
   let home: string;
   beforeEach(() => {
     home = mkdtempSync("/var/tmp/palace-boxed-");

@@ -14,7 +14,7 @@ async function drawersOf(palace: TestPalace, wing: string): Promise<Map<string, 
   const { rooms } = (await client.callTool("mempalace_list_rooms", { wing })) as { rooms: Record<string, number> };
   client.close();
   const drawers = new Map(sources.map((source) => [source.sourceFile, source.drawers]));
-  // The filing records and the drawers must agree.
+  // The filing records and the rooms must count the same number of drawers.
   expect(Object.values(rooms).reduce((sum, count) => sum + count, 0)).toBe(
     [...drawers.values()].reduce((sum, count) => sum + count, 0),
   );
@@ -28,7 +28,7 @@ async function acknowledged(palace: TestPalace): Promise<number> {
   return queue.acknowledged;
 }
 
-/** Returns every file below a folder with the values that a write would change. */
+/** Returns every file below a folder with its inode, times and size, which a write would change. */
 function snapshot(folder: string): string[] {
   return (readdirSync(folder, { recursive: true, encoding: "utf8" }) as string[]).sort().map((name) => {
     const { ino, mtimeNs, ctimeNs, size } = statSync(join(folder, name), { bigint: true });
@@ -140,7 +140,7 @@ test("a document stays with the folder from which it was filed first, also when 
     /changed since: palace mine docs .*docs --wing docs$/,
   );
   expect(await feed(palace, [join(root, "docs")])).toMatchObject({ filed: 1, unchanged: 1 });
-  // A document whose drawers were removed is filed from this folder.
+  // After the drawers of a document were removed, a mine of the parent folder files this document.
   const client = await palace.client();
   await client.call("source.remove", { wing: "docs", sourceFile: stagedIn(palace, "docs/more.md") });
   client.close();

@@ -38,7 +38,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Runs upstream's own miner on given texts, because its converters belong to another program and are optional. */
+/** Runs upstream's own miner on given texts, because upstream's converters belong to another program and are optional. */
 const MINE = `
 import json, sys
 from mempalace import format_miner
@@ -97,7 +97,7 @@ for (const version of MEMPALACE_VERSIONS) {
         ]);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Upstream files a special row for a file without text. We record such a file in our own notes.
+        // Leaves out the special rows that upstream files for files without text. We record such files in our own notes.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]

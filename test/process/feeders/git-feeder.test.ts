@@ -131,7 +131,7 @@ test("a killed run of `mine git` leaves whole commits, and the next run files th
   const stopped = async (signal: NodeJS.Signals): Promise<number | null> => {
     const args = [palace.executable("palace"), "mine", "git", root, "--progress"];
     const child = spawn(process.execPath, args, { env: palace.env, stdio: ["pipe", "ignore", "pipe"] });
-    // The first commits are filed.
+    // The first output shows that some commits are filed.
     await once(child.stderr, "data");
     child.kill(signal);
     const [code] = (await once(child, "close")) as [number | null];

@@ -26,7 +26,7 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Approximate number of drawers of eight files with 400 lines each. */
+/** Maximum number of mined drawers for which an agent's write may wait: about eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
 /** Lists a broker's miner processes, as the kernel knows them. */
@@ -170,7 +170,7 @@ function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   // The broker applies a write before the miner's calls that arrive after it, except for one call whose turn it already was.
   expect(overtaken).toHaveLength(before.length);
   expect(overtaken.filter((count) => count > 1)).toEqual([]);
-  // Few drawers have arrived by then: half of the writes wait for at most a few of the two hundred files.
+  // At least half of the writes wait for the drawers of only a few of the two hundred files.
   const waitedFor = rows.map((row, at) => minedIn(palace, row) - (before[at] ?? 0)).toSorted((a, b) => a - b);
   expect(waitedFor).toHaveLength(before.length);
   expect(waitedFor[Math.floor(waitedFor.length / 2)]).toBeLessThan(MINED_AHEAD_MAX);

@@ -36,7 +36,7 @@ function exchanges(from: number, count: number): string {
   ).join("");
 }
 
-/** `grow` changes the source before the run with the given number. */
+/** Miner to test. `make` makes its sources, `grow` changes them before the run with the given number, `argv` is its command. */
 type Miner = {
   name: string;
   make: (root: string) => void;
@@ -133,7 +133,7 @@ test.each(MINERS)(
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // Notes and filing records say that the work is done.
+    // The next run has nothing to file, because the notes and filing records count every source as done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

@@ -161,7 +161,7 @@ test("an unchanged database is not read again, and only the new part of a contin
   const grown = await feed(palace, ["--wing", "talks"]);
   expect(grown).toMatchObject({ filed: 1, unchanged: 5 });
   expect(grown.drawers).toBeLessThanOrEqual(2);
-  // Only the part has changed. The session's own time is unchanged.
+  // Changes only a part of a message. The session's own time stays the same.
   database.endTool(message, { status: "completed", input: { command: "sleep 1" }, output: "slept well" });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 1, unchanged: 5 });
   expect(rowsOf(palace).filter(({ text }) => text.includes("→ slept well"))).toHaveLength(1);
@@ -213,7 +213,7 @@ test("mempalace-session reads the database while opencode writes it, and never c
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
-  // After a normal run of opencode all data is still in the write-ahead log.
+  // The database file is empty: after a normal run of opencode all data is still in the write-ahead log.
   expect(statSync(database.file).size).toBe(4096);
   const before = readFileSync(database.file);
   let isDone = false;
@@ -295,7 +295,7 @@ function put(path: string, lines: readonly object[]): void {
   writeFileSync(path, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
 }
 
-test("Claude Code: meta lines, commands, side chains and summaries are left out, and a message over several lines counts once", async () => {
+test("for Claude Code, meta lines, commands, side chains and summaries are left out, and a message over several lines counts once", async () => {
   await using palace = createTestPalace();
   const line = (type: string, content: unknown, more: object = {}): object => ({
     ...{
@@ -330,7 +330,7 @@ test("Claude Code: meta lines, commands, side chains and summaries are left out,
   expect(await feed(palace, ["--from", "claude-code"])).toMatchObject({ filed: 0, unchanged: 1 });
 });
 
-test("pi: the conversation is the path from the root of the session's tree to its last entry", async () => {
+test("for pi, the conversation is the path from the root of the session's tree to its last entry", async () => {
   await using palace = createTestPalace();
   const entry = (id: string, parentId: string | null, message: object): object => ({
     ...{ type: "message", id, parentId, timestamp: "2026-06-07T08:09:10.000Z", message },

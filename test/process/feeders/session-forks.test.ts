@@ -121,7 +121,7 @@ test("the common beginning of Claude Code sessions is filed once, also when the 
   const shared = ["ferns", "mosses", "lichens"];
   write("second", ...shared);
   await run();
-  // The name of this session sorts first, although the session is newer.
+  // This session is newer, but its name comes first in the alphabet.
   write("first", ...shared, "horsetails");
   write("third", ...shared, "horsetails", "bracken");
   utimesSync(join(root, "third.jsonl"), Date.now() / 1000 + 60, Date.now() / 1000 + 60);
@@ -138,7 +138,7 @@ test("the common beginning of Claude Code sessions is filed once, also when the 
   expect(["ferns", "whisk"].map((word) => times(palace, word))).toEqual([1, 1]);
 });
 
-test("a fork in pi is filed without the original session's messages, until that session leaves their branch", async () => {
+test("a fork in pi is filed without the original session's messages, until the original session continues from an earlier message", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
@@ -213,7 +213,7 @@ test("a transcript is filed without the exchanges that it shares with another tr
   expect(await run()).toMatchObject({ filed: 0 });
   write("a", "ferns", "mosses", "lichens", "bracken");
   write("b", "ferns", "mosses", "lichens", "horsetails", "quillworts");
-  // Equal words with another time are filed.
+  // The word `ferns` with another time is another message, so it is filed again.
   write("d", "sundews", "ferns");
   expect(await run()).toMatchObject({ filed: 3 });
   expect(counts("ferns", "lichens", "horsetails", "bracken", "quillworts")).toEqual([2, 1, 1, 1, 1]);

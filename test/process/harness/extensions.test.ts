@@ -67,7 +67,7 @@ class PlainPi implements Pi {
   async call(name: string, args: object): Promise<string> {
     return (await this.tools.get(name)?.execute("1", args))?.content[0]?.text ?? "";
   }
-  /** Sends prompts until the wake-up text comes with a prompt, and returns the wake-up text. */
+  /** Sends prompts until the extension adds the wake-up text to one, and returns the text. */
   async wakeUp(): Promise<string> {
     let text = "";
     await vi.waitFor(
@@ -149,7 +149,7 @@ describe.skipIf(missing)("the pi extension", () => {
     writeFileSync(join(palace.config.paths.home, "settings.json"), JSON.stringify(limits));
     useEnv(palace, {
       MEMPALACE_MCP_COMMAND: JSON.stringify([process.execPath, server]),
-      // The other settings are in the settings file. A variable of the environment wins over the file.
+      // The settings file has another value of this setting. The variable wins over the file.
       MEMPALACE_MCP_TIMEOUT_MS: "100",
       MEMPALACE_HOOK_COMMAND: join(palace.home, "none"),
     });

@@ -26,7 +26,7 @@ function file(palace: TestPalace, session: string, fault?: string): ReturnType<T
   return palace.run("palace", args, { env: fault === undefined ? {} : { MEMPALACE_FAULT: fault } });
 }
 
-/** Makes the files older. An empty file of a process that was just killed looks like a process that is about to write its pid. */
+/** Makes the files look old, because a new empty file could belong to a process that is about to write its pid. */
 function makeOld(folder: string): void {
   const longAgo = Date.now() / 1000 - 60;
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), longAgo, longAgo);

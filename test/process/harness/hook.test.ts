@@ -124,7 +124,7 @@ describe("hooks at the beginning of a session", () => {
     expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
   });
 
-  test("drawers beside a prompt and notes at the beginning come first from the agent's project, in any spelling of its wing", async () => {
+  test("drawers beside a prompt and notes at a session's beginning come first from the agent's project, in any spelling of its wing", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
     await palace.startBroker();
     const client = await palace.client();
@@ -236,7 +236,7 @@ describe("a hook never fails an agent", () => {
     }
   });
 
-  test("a broker that accepts a connection and never answers does not fail the agent: the hook waits for turn-max-ms", async () => {
+  test("if a broker accepts a connection and never answers, the hook waits only for turn-max-ms and does not fail the agent", async () => {
     await using palace = createTestPalace();
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await new Promise((resolve) => silent.once("listening", resolve));
@@ -335,7 +335,7 @@ test("opencode's diary gets one entry for every fifteen messages of the user, no
   database.close();
 });
 
-test("a lost count does not write an entry of opencode's diary twice", async () => {
+test("an entry of opencode's diary is written once even if the hook's count of messages is lost", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const database = createOpencodeDatabase(join(palace.home, ".local/share/opencode/opencode.db"));

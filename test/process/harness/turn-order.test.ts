@@ -1,6 +1,6 @@
 /**
- * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook whose
- * end of a turn is slow.
+ * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook that
+ * is slow at the end of a turn.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -102,7 +102,7 @@ test.each([
   expect(await talk.prompt("thanks")).toContain('The user asked: "and for dates?"');
 });
 
-test("pi: a prompt gets no texts and begins no turn while the exchange before it takes too long to store", async () => {
+test("in pi, a prompt gets no texts and begins no turn while the exchange before it takes too long to store", async () => {
   await using palace = await palaceWithLateEnds(1_000, 3_000);
   const talk = talkInPi();
   await talk.prompt("which library?");

@@ -102,12 +102,12 @@ describe("the broker's life", () => {
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
     first.kill("SIGTERM");
     await once(first, "exit");
-    // The broker has to wait for this connection when it opens the ledger.
+    // This connection locks the ledger, so the broker that opens it has to wait.
     const holder = new Database(palace.config.paths.ledgerFile);
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");
     try {
-      // The shim starts the broker, so that only the answer uses up the time that SQLite waits.
+      // The shim starts the broker only now, because SQLite waits for the lock for a limited time.
       await using shim = await palace.shim();
       const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "early", version: "1" } };
       expect(await shim.request("initialize", hello)).toMatchObject({ serverInfo: { name: "mempalace" } });
@@ -138,13 +138,13 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
-    // Marks from the future, of a start and of a service: the clock was later set back by an hour.
+    // Marks of a start and of a service with times in the future, as if the clock had been set back by an hour.
     mkdirSync(stateDir, { recursive: true });
     for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
       writeFileSync(mark, "");
       utimesSync(mark, Date.now() / 1000 + 3_600, Date.now() / 1000 + 3_600);
     }
-    // The squatter accepts connections without a handshake, so it does not count as a broker.
+    // The server at the old socket accepts connections without a handshake, so it does not count as a broker.
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
     dead.close();

@@ -57,7 +57,7 @@ test("a stop while clients start brokers causes neither an endless series of sta
     await delay(random() * 600);
     expect((await palace.run("palace", ["stop"])).code).toBe(0);
     await delay(random() * 300);
-    // A broker that was just starting may still be ending. None stays.
+    // A client may just have started another broker. That broker must also end.
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile), { timeout: 5_000, message: "started in spite of it" })
       .toBeUndefined();

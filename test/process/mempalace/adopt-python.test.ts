@@ -125,7 +125,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("the adoption o
       expect(await exitOf(broker), point).toEqual([null, "SIGKILL"]);
       const database = new Database(ledgerFile, { readonly: true });
       const left = database.prepare("SELECT count(*) FROM drawer").pluck().get() as number;
-      // The broker adopts whole batches only: each adopted drawer has its vector, its words, its wing and its room.
+      // The broker adopts 200 rows in one transaction, so each adopted drawer has its vector, its words, its wing and its room.
       expect(left % 200).toBe(0);
       expect(database.prepare("SELECT count(*) FROM vector").pluck().get()).toBe(left);
       expect(database.prepare("SELECT coalesce(sum(drawers), 0) FROM place").pluck().get()).toBe(left);

@@ -80,7 +80,7 @@ const CASES: readonly Source[] = [
   ),
   source("nothing here", { sourceFile: "/p/notes-file.md" }, {}),
   ...["", " ", "x", "\n\n\n", '"', '""', "\u0000", "🙂".repeat(5_100)].map((text) => source(text)),
-  // Text at the end of the window that is searched, counted in code points.
+  // Text across the end of the part that the builder looks at. The part is counted in code points, and an emoji is one.
   source(`${"🙂".repeat(4_990)} fixed the thing beyond`),
   source(`${"a ".repeat(2_490)}\n# A heading across the end of it`),
   // Quotes at both limits of length, quotes over several lines, unpaired and curly quotes, and the lines of a quote that is longer than a
@@ -105,7 +105,7 @@ const CASES: readonly Source[] = [
   source(
     "FooBArx FooBArx FooB FooB AaBBB AaBBB AaBBBc AaBBBc AaBcDDDe AaBcDDDe AaBBcc AaBBcc AaBbCC AaBbCC AaBBBB1 AaBBBB1",
   ),
-  // Names of products, and strings that are longer than a name.
+  // Names of products, then strings that are too long for a name.
   source(
     "Claude Code is Claude Code; claude  code, CLAUDE CODE 2 and Claude-Code. Claude Claude, claude opus 4.5 Claude Opus",
   ),
@@ -119,12 +119,12 @@ const CASES: readonly Source[] = [
   ),
   source(`Zed zed ZED zedé Éva éva EVA new service NEW SERVICE (x) xſſ kelvin KELVIN 🙂 Sſ SS ωmega izmir`),
   source(`${"Abcdefghijklmnopqrst ".repeat(2)}${"Abcdefghijklmnopqrstu ".repeat(2)}`),
-  // Twelve topics in more than one closet. A line longer than a closet gets its own closet.
+  // Many topics and long drawer ids, so that a source gets several closets. A line longer than a closet gets its own closet.
   source(heading(30), { wing: "w".repeat(60), room: "r".repeat(60) }),
   source(heading(12), { drawers: [{ id: "d".repeat(700), metadata: LINES }] }),
   source(heading(5), { drawers: [{ id: "d".repeat(1_600), metadata: LINES }] }),
   source(`${heading(4)} "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"`, { drawers: [{ id: "ü".repeat(1_300), metadata: {} }] }),
-  // The lines of the source file from which the drawer comes.
+  // Metadata that say from which lines of the file a drawer comes: whole, in part, with zeros.
   source("plain", {}, { line_start: 1, line_end: 2, filed_at: FILED_AT }),
   source("plain", {}, { line_start: 1, line_end: 2 }),
   source("plain", {}, { line_start: 0, line_end: 0, content_date: "", filed_at: "2026-02-03" }),
@@ -178,7 +178,8 @@ function drawn(seed: number): Source {
 }
 
 /**
- * Language settings: one language, English before or after another one, one language twice, in capitals, without its own patterns, unknown.
+ * Language settings: one language, English before or after another one, one language twice, one in capitals, one without its own patterns,
+ * unknown languages.
  */
 const LANGUAGES = ["de", "ru,en", "en,fr", "hi", "id,en", "PT-BR, be ,it", "es,en,es", "ja", "ko,ru", "xx,tlh"];
 

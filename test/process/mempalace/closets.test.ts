@@ -1,6 +1,6 @@
 /**
- * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and its search uses them.
- * Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
+ * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and MemPalace's search uses
+ * them. Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -171,7 +171,7 @@ for (const version of MEMPALACE_VERSIONS) {
       write(root, { ...DOCS, "mempalace.yaml": "wing: proj\nrooms:\n  - name: notes\n    description: notes\n" });
       const mined = await runMempalace(version, ["--palace", palaceDir, "mine", root], { home: palace.home });
       expect(mined.code, mined.output).toBe(0);
-      // Closets as upstream writes them: by a language model, for a day of a diary, and a compressed drawer.
+      // Adds closets that upstream writes with a language model and for a day of a diary, and a compressed drawer.
       await python(version, palace.home, FOREIGN, [palaceDir]);
       const theirs = await dumpChroma(version, palace.home, palaceDir, CLOSETS);
       expect(theirs.size).toBeGreaterThanOrEqual(6);

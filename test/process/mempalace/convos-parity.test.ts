@@ -21,7 +21,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const times = {
     filedAt: typeof filedAt,
     modified: typeof modified,
-    // MemPalace gives every exchange of a file the time of its newest message.
+    // MemPalace gives every exchange of a file the time of the file's newest message.
     authored: authored === filedAt ? "when it was filed" : "when it was said",
     mtime: Number(mtime).toFixed(5),
   };
@@ -32,7 +32,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {
-    // We read days of Slack differently: with names, without markup, and without the last line that upstream adds.
+    // We read the day files of a Slack export differently: with names, without markup, and without the last line that upstream adds.
     if (name.endsWith("slack.json")) continue;
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);

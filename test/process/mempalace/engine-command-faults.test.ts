@@ -10,7 +10,7 @@ import { createTestPalace, ROOT } from "../../helpers/palace.ts";
 
 const starts = (calls: string[]): string[] => calls.filter((line) => line.startsWith("start"));
 
-test("kill -9 of the child: the interrupted write gets a typed error and is not repeated, a read is repeated, waiting calls continue", async () => {
+test("after kill -9 of the child the interrupted write gets a typed error and is not repeated, a read is repeated, and waiting calls continue", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid: first } = await palace.report();
@@ -66,7 +66,7 @@ test("a child that hangs is killed and replaced after the time-out, and its late
   raw.close();
 });
 
-test("a child that dies at each start is started a few times with growing pauses; calls fail with its output, and the broker stays", async () => {
+test("a child that dies at each start is started a few times with growing pauses; calls fail with the child's output, and the broker stays", async () => {
   await using palace = createSmallPalace({ mode: "crash-at-start" });
   const broker = await palace.startBroker();
   const client = await palace.client();
@@ -77,7 +77,7 @@ test("a child that dies at each start is started a few times with growing pauses
   const failed = await palace.report();
   expect(failed).toMatchObject({ state: "failed", server: null });
   expect(failed.failures).toBeGreaterThanOrEqual(3);
-  // From now on each call fails at once, and calls start no further child.
+  // Each further call fails at once and starts no child. The broker itself may try one more start.
   const before = starts(palace.calls()).length;
   for (let index = 0; index < 50; index++)
     await expect(client.callTool("look", {})).rejects.toMatchObject({ code: "ENGINE_UNAVAILABLE" });

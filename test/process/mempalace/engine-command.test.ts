@@ -93,7 +93,7 @@ test("peers take turns: a hundred waiting requests of one peer do not delay anot
   await greedy.next((message) => message.id === 3);
   modest.send({ id: 1, ...callOf("look", { text: "m" }) });
   await modest.next((message) => message.id === 1);
-  // At most the earlier answered calls, the running calls, and one turn of the greedy peer come first.
+  // Few calls of the greedy peer come first: the calls answered before, the running calls, and the calls of one turn.
   const order = palace.calls().filter((line) => /^(add|look) /.test(line));
   const at = order.findIndex((line) => line.startsWith("look m"));
   expect(at).toBeLessThan(12);
@@ -202,7 +202,7 @@ test("status, doctor and the readiness page name the child engine; commands that
   expect(readdirSync(palace.config.paths.home)).not.toContain("ledger.sqlite3");
 });
 
-test("stop also ends the child; the next broker keeps the child engine without the setting until it is set to builtin", async () => {
+test("stop also ends the child; later brokers use the child engine even without the setting, until the setting is `builtin`", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const first = (await palace.report()).pid ?? 0;

@@ -93,7 +93,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
-  // Our code restarts an engine in the same way for both versions, and both versions bring the same Chroma.
+  // One version is enough for the kills: we restart both versions in the same way, and both bring the same Chroma.
   const isNewest = version === MEMPALACE_VERSIONS.at(-1);
   if (!isNewest) return;
 

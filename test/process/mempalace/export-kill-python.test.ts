@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     const folder = join(palace.home, "killed");
     mkdirSync(folder);
     const dir = join(folder, "exported");
-    // Each export finds the files that the export before it left, and gets further.
+    // Each export starts with the files that the killed export before it left, and is killed at a later step.
     for (const fault of STEPS) {
       await palace.run("palace", ["stop"]);
       const killed = once(await palace.startBroker({ MEMPALACE_FAULT: fault }), "exit");

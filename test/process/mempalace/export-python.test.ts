@@ -27,7 +27,7 @@ if (missing !== undefined) console.log(`left out: export (${missing})`);
 /** More drawers than the threshold at which Chroma writes its index to disk. */
 const INDEXED = 1_100;
 const MINED = "project";
-/** Two file times that Chroma's server reads as the neighbouring double. This happens to nine times in a hundred. */
+/** Two file times that Chroma's server reads with the last bit changed, as it reads nine of a hundred times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 /** Mines a document for each of TIMES_S. */
@@ -67,7 +67,8 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     await writing;
     expect([code, stderr]).toEqual([0, ""]);
     report = JSON.parse(stdout) as Record<string, unknown>;
-    // Dumps a copy, because Chroma changes the folder. Both versions bring the same Chroma, so one of them dumps it.
+    // Dumps a copy, because Chroma changes the folder. Both versions bring the same Chroma, so it is enough to dump the export with one
+    // version.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const copy = join(palace.home, "dumped");
     cpSync(dir, copy, { recursive: true });

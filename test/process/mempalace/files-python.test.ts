@@ -37,7 +37,7 @@ for (const version of MEMPALACE_VERSIONS) {
 
       {
         await using theirs = await openMempalace(version, { home: palace.home, palace: palaceDir });
-        // This is the first call, before any process opened the index.
+        // MemPalace must count all rows even at its first call, before any process has opened the index.
         expect(await theirs.call("status")).toMatchObject({ total_drawers: rows.size });
         expect(await theirs.call("list_wings")).toMatchObject({ wings: { ours: rows.size - 1 } });
         expect(JSON.stringify(await theirs.call("list_rooms", { wing: "ours" }))).toContain("moved");
@@ -102,7 +102,7 @@ const NEW = "3.11.0";
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Both versions bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Uses one version, because both bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

@@ -67,7 +67,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
         const { timeline } = await python.call("kg_timeline");
         expect((await ours("kg_timeline"))["timeline"]).toEqual(timeline);
 
-        // While our broker runs, our next answer has MemPalace's writes.
+        // MemPalace writes while our broker runs. Our next answer has these writes.
         await python.call("kg_add", { subject: "Acme", predicate: "makes", object: "anvils", source_file: "/a/b" });
         await python.call("kg_invalidate", {
           subject: "Acme",
@@ -79,7 +79,7 @@ describe.each(MEMPALACE_VERSIONS)("the knowledge graph and MemPalace %s", (versi
           "Acme based_in Linz - 2025-07-01",
           "Acme makes anvils - -",
         ]);
-        // Both sides end the same fact. The first end date stays on both sides.
+        // We end a fact, then MemPalace ends it with a later date. Both sides keep the first date.
         await ours("kg_invalidate", { subject: "Acme", predicate: "makes", object: "anvils", ended: "2025-08-01" });
         await synced(palace);
         await python.call("kg_invalidate", {

@@ -1,5 +1,5 @@
 /**
- * Tests `mempalace`, upstream's command line through the broker. On an equal palace the specified texts equal the texts of the real 3.11.
+ * Tests `mempalace`, upstream's command line through the broker. On an equal palace the compared texts equal the texts of the real 3.11.
  * The exit codes are upstream's three exit codes. A verb that we do not have names the command to type instead.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -147,7 +147,7 @@ test("a summary is deleted with its drawer, and masks secrets", async () => {
   };
   expect(summaries().size).toBe(stored);
   expect([...summaries().values()].join("\n")).not.toContain(secret.slice(0, 20));
-  // Drawers without a source. Only the deletion of these drawers can remove their summaries.
+  // These drawers have no source, so only their own deletion can remove their summaries.
   const [deleted = "", changed = ""] = [ids[3], ids[6]];
   expect([summaries().has(deleted), summaries().has(changed)]).toEqual([true, true]);
   await shim.call("mempalace_delete_drawer", { drawer_id: deleted });

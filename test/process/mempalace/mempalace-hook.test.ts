@@ -139,7 +139,7 @@ test(
     mkdirSync(dirname(slot), { recursive: true });
     writeFileSync(slot, "");
     utimesSync(slot, new Date(0), new Date(0));
-    // Old sessions left a file with a count and a slot file each. The hook removes both. A running mine's slot file and other files stay.
+    // The hook removes an old session's count file and an ended mine's slot file. A running mine's slot file and other files stay.
     const old = [
       ["long-ago_last_save", "1"],
       ["mine_pids/mine_0123456789abcdef.pid", `${PID_NEVER} 1`],

@@ -86,7 +86,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
       ]) {
         const [dir = "", ...flags] = args;
         const chats = fill(home);
-        // 3.3.6 opens a pipe and waits for ever.
+        // Removes the pipe for 3.3.6, which would open the pipe and wait for ever.
         if (version === "3.3.6") rmSync(join(chats, "pipe.txt"));
         const theirs = await runMempalace(version, ["split", join(home, dir), ...flags], { home });
         const theirFiles = contents(chats);
@@ -117,7 +117,7 @@ test("a run of split finishes an earlier run that was killed at any point", asyn
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
-  // One session is written, the next session is half written, and the original of another run exists under both of its names.
+  // As after kills: one session is written, the next is half written, and the original has both its old and its new name.
   writeFileSync(join(chats, `${first}.txt`), session("the very first question"));
   writeFileSync(join(chats, ".split-4194300.tmp"), "Claude Co");
   linkSync(join(chats, "two.txt"), join(chats, "two.mega_backup"));
@@ -128,7 +128,7 @@ test("a run of split finishes an earlier run that was killed at any point", asyn
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("split keeps files that already have a part's name: another text, an older original, a link", async () => {
+test("split keeps a file that already has a part's name, whether it is another text, an older original or a link", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;

@@ -1,6 +1,6 @@
 /**
- * Tests the rows of palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or the output says why not, with the same
- * exit code. The output is compared where both programs accept the same call.
+ * Tests every row of the table in palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or the output says why not, with
+ * the same exit code. The output is compared where both programs accept the same call.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -116,7 +116,7 @@ it.skipIf(missing !== undefined)(
 const HOME = "@";
 
 test.each<[string[], number, string]>([
-  // Flags of another mode are accepted, as in upstream.
+  // A flag that another mode of `mine` needs is accepted, as upstream accepts it.
   [
     ["mine", HOME, "--extract", "general", "--include-subagents", "--dry-run"],
     0,

@@ -16,7 +16,7 @@ import {
   runMempalace,
 } from "../../helpers/python-mempalace.ts";
 
-/** Time of the files: before upstream's mine, and before the date of its drawers. */
+/** Modification time of the files, seconds. It is before upstream's mine and before the date that the drawers get. */
 const WRITTEN_S = Date.parse("2024-03-01T12:00:00Z") / 1000;
 const FILED_AT = "2024-03-05T10:00:00.123456";
 
@@ -106,7 +106,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(theirs.size).toBeGreaterThan(0);
         const [name = "", ...options] = mining.ours;
         const count = Object.keys(mining.files).length;
-        // The mine starts the broker, so the mine has to wait for the adoption.
+        // No broker has run yet. The mine starts one and waits until it has adopted the palace.
         const first = await mine(palace, [name, root, ...options]);
         expect(first).toMatchObject({ files: count, filed: 0, unchanged: count, drawers: 0 });
         expect(ourRows(palace)).toEqual(theirs);

@@ -41,7 +41,7 @@ test(
     await expect.poll(() => idsOf(palace), { timeout: 60_000 }).toHaveLength(2);
     await sent(palace);
 
-    // MemPalace 3.12 does this at its first write of a hallway.
+    // Makes the database and renames the JSON file, as MemPalace 3.12 does at its first write of a hallway.
     const made = new Database(database);
     made.exec("CREATE TABLE hallways (id TEXT PRIMARY KEY, record TEXT)");
     made.close();
@@ -64,7 +64,7 @@ test(
     await sent(palace);
     expect([existsSync(hallwaysFile), readFileSync(database).equals(bytes)]).toEqual([false, true]);
 
-    // A user goes back to an older MemPalace.
+    // Removes the database, as a user does who goes back to an older MemPalace.
     rmSync(database);
     await expect.poll(() => existsSync(hallwaysFile), { timeout: 60_000 }).toBe(true);
     await sent(palace);

@@ -35,7 +35,7 @@ async function dump({ home }: TestPalace, folder: string): Promise<Record<string
   return JSON.parse(await python(version, home, DUMP, [folder])) as Record<string, string>;
 }
 
-/** Makes a palace of such rows and adopts it. `rows` is JSON as Python writes it. */
+/** Makes a palace of the given rows and adopts it. `rows`: JSON as Python writes it. */
 async function adopted(rows: string): Promise<TestPalace> {
   const palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
   mempalaceEnv(palace.home);

@@ -52,7 +52,7 @@ const REGISTRY = {
   odd: 7,
 };
 
-/** Makes a project with one file for each fact that decides about a file: its name, its folder, ignore rules, its text. */
+/** Makes a project with a file for each reason to mine a file or leave it out: its name, its folder, ignore rules, its text. */
 function writeProject(root: string, seed: number, settings: string | undefined, things: readonly string[]): void {
   const chooser = chooserOf(seed);
   const named = (): string => Array.from({ length: chooser.below(25) }, () => chooser.pick(things)).join(" ");

@@ -1,4 +1,4 @@
-/** The real Chroma answers each question of a test from the disk. No question uses state that an earlier question opened. */
+/** Tests the resident Python that runs the scripts of tests with the real Chroma. No script sees state that an earlier script opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { mempalaceMissing, python, runMempalace } from "../../helpers/python-mem
 const VERSION = "3.11.0";
 
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to Python", () => {
-  it("a question to Python is answered from disk, by a separate process, and its error fails the test", async () => {
+  it("each Python script of a test runs in a new process, sees the palace as it is on disk, and its failure fails the test", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     const ask = (code: string, ...args: string[]): Promise<string> => python(VERSION, home, code, args);
     try {
@@ -43,7 +43,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
     }
   });
 
-  it("a question to Python runs beside another question, in a process without MemPalace's modules, other threads or input", async () => {
+  it("two Python scripts of a test run at the same time, each in a process without MemPalace's modules, other threads or input", async () => {
     const home = mkdtempSync(join(tmpdir(), "palace-"));
     // Each process waits until the other process has started.
     const meet = `
@@ -60,7 +60,7 @@ print([name for name in sys.modules if "mempalace" in name], len(os.listdir("/pr
     }
   });
 
-  it("a question to Python may be a command of MemPalace, which gets its own home and environment and returns its exit code", async () => {
+  it("a command of MemPalace runs with its own home and environment, and its exit code is returned", async () => {
     const homes = ["a", "b"].map((name) => mkdtempSync(join(tmpdir(), `palace-${name}-`)));
     try {
       for (const home of homes) {

@@ -143,14 +143,14 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
       const before = await dumpCopy("3.11.0", palace);
       expect(before.size).toBeGreaterThan(DRAWERS_MIN);
 
-      // Adoption, with two kills on the way.
+      // The broker adopts the palace and is killed twice while it does.
       for (const point of ["after-row:700", "before-commit:3"]) await startKilled(palace, `take-over.${point}`);
       await palace.startBroker();
       expect((await inStep(palace)).adoption).toMatchObject({ state: "verified", rows: before.size });
       expectSame(ledgerRows(palace), before);
       await palace.run("palace", ["stop"]);
 
-      // Writes, with two kills inside a transaction. Agents only notice a delay.
+      // Agents write, and the broker is killed twice inside a transaction. The agents only notice a delay.
       for (const [half, point] of ["after-queue:150", "before-commit:2"].entries()) {
         const broker = await palace.startBroker({ MEMPALACE_FAULT: `files.${point}` });
         const died = once(broker, "exit");
@@ -181,7 +181,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
         const copy = copies[at] ?? "";
         cpSync(palaceDir, copy, { recursive: true });
         await using theirs = await openMempalace(version, { home: palace.home, palace: copy });
-        // This is the first call, before any process opened the index.
+        // MemPalace must count all rows even at its first call, before any process has opened the index.
         expect(await theirs.call("status"), version).toMatchObject({ total_drawers: rows.size });
       }
       const copy = copies.at(-1) ?? "";

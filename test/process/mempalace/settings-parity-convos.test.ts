@@ -32,9 +32,9 @@ for (const extract of ["exchange", "general"])
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         try {
           const root = join(home, "talks");
-          // With 25 characters per drawer there are many drawers, so a part of the files is enough.
+          // Drawers of 25 characters are so many that some of the files are enough.
           const isTiny = settings.chunk_size === 25;
-          // We read days of Slack differently: see convos-parity.test.ts.
+          // Leaves out the day files of a Slack export, which we read differently (convos-parity.test.ts).
           const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));
           for (const { name, text } of isTiny ? files.slice(0, TINY_FILES) : files) put(root, name, text);
           const chooser = chooserOf(SEED);

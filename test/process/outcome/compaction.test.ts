@@ -94,7 +94,7 @@ test("after a compaction the last four exchanges of the conversation are shown o
   const next = await begin("and now?");
   expect(next.context).not.toContain("RECENT");
   expect([...next.scoring.matchAll(/^• \[(\w+)\]/gm)].map(([, one]) => one).sort()).toEqual(idsIn(context).sort());
-  // `isFresh` says that the agent's context lost the shown memories, but not the conversation.
+  // With `isFresh` the agent lost the shown memories from its context, but not the conversation, so no exchanges are shown.
   expect((await begin("and now?", { isFresh: true })).context).not.toContain("RECENT");
   client.close();
 });

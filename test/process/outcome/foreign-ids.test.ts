@@ -28,7 +28,10 @@ async function json(palace: TestPalace, ...args: string[]): Promise<Answer> {
   return JSON.parse(stdout) as Answer;
 }
 
-/** Makes a turn that shows both memories, and a turn that asks about them. Returns the id under which the hostile memory is shown. */
+/**
+ * Makes a turn that shows the plain and the hostile memory, and a turn that asks about both. Returns the id under which the hostile memory
+ * is shown.
+ */
 async function shownId(client: Client, conversation: string): Promise<string> {
   const first = await client.call("turn.begin", { conversation, prompt: "how do I deploy the lantern service?" });
   await client.call("turn.end", { conversation, user: "how do I deploy it?", assistant: "To the harbour cluster." });

@@ -76,7 +76,7 @@ const bring = async (palace: TestPalace, dir: string, ...more: string[]): Promis
   (await says(palace, "outcome", "import", dir, ...more))["graphs"] as Answer;
 
 let exports = 0;
-/** Returns the graphs of a new export, by file. */
+/** Exports into a new folder and returns the graphs by the name of their file. */
 async function back(palace: TestPalace): Promise<Answer> {
   const dir = join(palace.home, `back-${(exports += 1)}`);
   await says(palace, "outcome", "export", dir);
@@ -168,7 +168,7 @@ test("an import that is killed between two parts of a graph is complete after a 
   const count = 2 * CARRIED_ENTRIES_MAX + 7;
   const routing_patterns = Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, { total: at }]));
   fill(data, { [KNOWLEDGE_FILE]: { routing_patterns } });
-  // Only the importing process has the fault, so the broker starts before it.
+  // Starts the broker first, so that the fault kills only the importing process.
   await palace.startBroker();
   const fault = { env: { MEMPALACE_FAULT: "import.after-part:3" } };
   const killed = await palace.run("palace", ["outcome", "import", data.dir], fault);
@@ -258,7 +258,7 @@ test("forget removes entries that name a forgotten memory or contain its text, a
     },
   });
 
-  // The memory was in another collection when the entry was made.
+  // `forget` also removes entries with the id that the memory had in its former collection.
   expect(await says(palace, "forget", "patterns_0000000b", "--yes")).toMatchObject({ carried: 2 });
   expect(filesHolding(join(palace.home, ".mempalace"), "it was the paper")).toEqual([]);
   expect(Object.keys((await back(palace))[KNOWLEDGE_FILE] as Answer)).not.toContain("failure_patterns");

@@ -1,4 +1,4 @@
-/** Tests Roampal's HTTP API on a real broker: the loop of a conversation, each route, and every status (outcome-memory.md 4). */
+/** Tests Roampal's HTTP API on a real broker: a whole conversation, each path, and every status (outcome-memory.md 4). */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -66,7 +66,7 @@ test.each(["socket", "door"] as const)("the API serves a whole conversation, thr
   const stats = await told(ask, "/api/stats");
   expect(stats).toMatchObject({ initialized: true, data_path: palace.config.paths.home });
   expect(stats["collections"]).toMatchObject({ working: { count: 2 }, memory_bank: { count: 1 } });
-  // A turn is judged once, and its end reports that.
+  // A repeated score does not count. The end of the turn reports that the turn was scored.
   await told(ask, "/api/record-outcome", scores);
   expect((await told(ask, "/api/search", { id: shown.id }))["results"]).toMatchObject([{ uses: 1 }]);
   const end = { conversation_id, user_message: "thanks!", assistant_response: "You are welcome." };
@@ -276,7 +276,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks also send an end with `lifecycle_only` for every turn. It counts no use.
+  // Roampal's hooks also send an end with `lifecycle_only` for every turn. Such an end counts no use.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });

@@ -40,7 +40,7 @@ test("an import skips memories deleted here, whatever undo did before, and bring
   const sinceMs = Date.now();
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
 
-  // The page undoes under another name than the command.
+  // An undo in the page has another author than an undo by the command.
   const person = await palace.client();
   await person.call("memory.undo", { agent: "palace outcome import", sinceMs, untilMs: Date.now() });
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });

@@ -127,7 +127,7 @@ test("an exchange that the agent scored is not sent to the judge model", async (
   const score = { outcome: "worked", memory_scores: { [shown]: "partial" }, conversation: SESSION };
   await client.call("outcome.score", score);
   await answer("thanks");
-  // The next turn is judged. If the turn before were sent at all, it would have been sent by then.
+  // Waits until the next turn was sent to the judge: the scored turn would have been sent before it.
   await say("and why?");
   await answer("and why?");
   await vi.waitFor(() => expect(endpoint.asked).toHaveLength(1), 30_000);
@@ -157,7 +157,7 @@ test.each([
   },
 );
 
-test("a score without a conversation, or after its turn, counts alone, and the judge model's judgment is dropped", async () => {
+test("if a score has no conversation, or arrives after its turn, only the score counts, and the judge model's judgment is dropped", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -165,7 +165,7 @@ test("a score without a conversation, or after its turn, counts alone, and the j
   });
   await using scene = await talk(judging(endpoint));
   const { palace, client, say, answer, exchange, shown } = scene;
-  // Another session of the same agent was shown the same memory, so its scores fit no single conversation.
+  // Another session of the same agent was shown the same memory, so a score of it does not say which conversation is meant.
   await client.call("turn.begin", { conversation: "pi/2", prompt: "why is the deployment flaky?" });
   await client.call("turn.end", { conversation: "pi/2", user: "why is the deployment flaky?", assistant: "Wait." });
   await client.call("turn.begin", { conversation: "pi/2", prompt: "thanks" });

@@ -94,7 +94,7 @@ test("the next broker stores spooled turns once, in order and with their times",
   const next = await clientOf(palace);
   const { scoring } = await next.call("turn.begin", { conversation: CONVERSATION, prompt: "thanks" });
   expect(scoring).toContain('• The user asked: "second?"\n• You answered: "so, too"');
-  // The end of a turn arrived for a conversation without a beginning. The first turn that begins decides the conversation's agent.
+  // The broker knew this conversation only from a turn's end that was delivered late. The agent that begins the next turn owns it.
   const pi = await clientOf(palace, "pi");
   await pi.call("turn.begin", { conversation: "pi/p-1", prompt: "why?" });
   await pi.call("turn.end", { conversation: "pi/p-1", user: "why?", assistant: "tests", signals: ["tests-failed"] });
@@ -133,7 +133,7 @@ test("a late turn becomes a memory and does not affect the current turn", async 
 
 test("a turn is stored once although its broker is killed or paused before it answers", async () => {
   await using palace = createTestPalace();
-  // Only the test starts this broker.
+  // With this address the hook starts no broker.
   const env = { MEMPALACE_BROKER: `unix:${palace.config.paths.socketPath}` };
   const killed = await palace.startBroker({ MEMPALACE_FAULT: "acknowledge.before-reply" });
   // The time limit is long, so a slow machine still reaches the broker.
@@ -171,7 +171,7 @@ test("with outcomes off a turn is not spooled", async () => {
   expect(waiting(palace)).toHaveLength(1);
 });
 
-test("the hook without a usable spool keeps offering the turn to the broker", async () => {
+test("the hook without a usable spool keeps trying to deliver the turn to the broker", async () => {
   await using palace = createTestPalace();
   const held = await palace.startBroker();
   const { spoolRoot } = palace.config.paths;
@@ -220,7 +220,7 @@ test("if the broker missed the beginning of a later turn, the scoring of that tu
   expect(scoring).not.toContain("pear tree");
 });
 
-test("forget removes a refused, set-aside turn by its words and with its memory", async () => {
+test("forget removes a refused turn from the spool by the turn's words, or together with its memory", async () => {
   await using palace = createTestPalace();
   const spool = new Spool(palace.config.paths.spoolDir);
   const setAside = (user: string): void => {

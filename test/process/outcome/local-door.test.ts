@@ -28,7 +28,7 @@ test("if the owner allows it, the owner's programs need no token, but web pages 
   expect(await statusOf("/api/stats", { origin: "https://evil.example" })).toBe(403);
   expect(await statusOf("/api/stats", { host: "evil.example" })).toBe(421);
   expect(await statusOf("/api/stats", { "sec-fetch-site": "cross-site" })).toBe(401);
-  // Our own programs use the socket.
+  // Without a token only Roampal's API is served, because our own programs use the socket.
   expect((await post({ at }, "/mcp", {})).status).toBe(401);
   expect(await statusOf("/metrics", {})).toBe(401);
   if (process.getuid?.() === 0) {
@@ -57,9 +57,9 @@ test("without the owner's permission Roampal's hooks get empty answers with the 
   expect((await post(page, "/api/hooks/get-context", hook)).status).toBe(429);
 });
 
-test("a refusal arrives whole if the body follows the head and the connection closes after the answer", async () => {
+test("a client that sends the body after the head gets the whole refusal before the connection closes", async () => {
   await using palace = await withDoors(false);
-  // Python's urllib also sends head and body separately.
+  // Sends head and body separately, as Python's urllib does.
   const path = "/api/hooks/get-context";
   const body = Buffer.alloc(1024 * 1024, 0x20);
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
@@ -86,7 +86,7 @@ test("a program that kills the process at the port does not end the broker, whic
     async () => expect(await told({ at: palace.port }, "/api/health")).toMatchObject({ instance_id: before }),
     { timeout: 20_000, interval: 50 },
   );
-  // The process ends with the broker, however the broker ends.
+  // The process at the port ends even if the broker is killed.
   process.kill(Number(broker), "SIGKILL");
   await vi.waitFor(() => expect(listenersAt(palace.port)).toEqual([]), { timeout: 20_000, interval: 20 });
 });
@@ -104,7 +104,7 @@ test("bytes pass unchanged through the process at the port", async () => {
 test("a client reads why its request is too large, and not only that the connection was reset", async () => {
   await using palace = await withDoors(false, LOCAL);
   const large = Buffer.alloc(24 * 1024 * 1024, 0x20);
-  // With this many tries, an answer that is only sometimes lost is lost at least once.
+  // Tries many times, because a fault could lose the answer only sometimes.
   for (let round = 0; round < 10; round++) {
     const both = [1, 2].map(() => send({ at: palace.port }, "/api/memory-bank/add", large));
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([413, 413]);

@@ -159,7 +159,7 @@ test("each score counts once through repeats and kills, and undo reverts it like
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
 });
 
-test("`palace call` runs the outcome tools too, and a refusal has its exit code", async () => {
+test("`palace call` runs the outcome tools too, and ends with the exit code of the error if a tool refuses", async () => {
   await using palace = createTestPalace();
   const call = (...args: string[]) => palace.run("palace", ["call", ...args]);
   expect(await call("record_response", '{"key_takeaway":"Said from a shell"}')).toMatchObject({
@@ -194,7 +194,7 @@ test("a memory of the day is deleted after a day, by a write that undo can rever
   const undone = await palace.run("palace", ["undo", "--client", "palace ageing", "--since", "1h", "--yes"]);
   expect(undone.code, undone.stderr).toBe(0);
   expect(idsIn(await left())).toHaveLength(2);
-  // Memories that a person restored stay.
+  // Memories that a person restored are not deleted again.
   await palace.run("palace", ["restart"]);
   await delay(4_000);
   expect(idsIn(await left())).toHaveLength(2);

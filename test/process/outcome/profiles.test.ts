@@ -34,7 +34,7 @@ test("the profile comes from the request, its folder or Roampal's settings, and 
     expect(await ask({ "x-roampal-profile": name })).toMatchObject({ status: 404 });
   for (const path of [["work"], ["work", "app", "öl"], ["link"]])
     expect(await inFolder(...path)).toMatchObject({ status: 200 });
-  // The closest bound folder wins, and a name wins over a folder.
+  // Of several folders with a profile the closest decides. A profile named in the request decides over any folder.
   expect(await inFolder("work", "free")).toMatchObject({ status: 200 });
   expect(await inFolder("elsewhere")).toMatchObject({ status: 200 });
   const named = { "x-roampal-profile": "default", "x-roampal-cwd": encodeURIComponent(work) };
@@ -97,7 +97,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   const [mine, theirs] = [made.get("default")!, made.get("work")!];
   expect(new Set([...made.values()].flatMap((one) => Object.values(one))).size, "no id is given twice").toBe(12);
 
-  // The broker asks only about the turn of the profile `work`, so it accepts only scores of that profile.
+  // Both profiles have a conversation `c1`. The broker asks about the turn of `work`, so a score from `default` does not count for it.
   const asked = await told(as("work"), "/api/hooks/get-context", { conversation_id: "c1", query: "It works now" });
   expect(asked).toMatchObject({
     scoring_required: true,
@@ -123,7 +123,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
       await told(as(name), "/api/record-outcome", { outcome: "worked", ...summary, conversation_id: "c9" }),
     ).toMatchObject({ success: true });
 
-  // Searches find only a profile's own memories. Routing learned in one profile does not apply in another.
+  // Searches find only a profile's own memories, and a score in one profile counts no use in another.
   for (const name of names) {
     const found = await search(name, { query: QUESTION, limit: 50 });
     expect(found.length).toBeGreaterThan(0);

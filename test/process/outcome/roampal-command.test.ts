@@ -6,7 +6,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { addToken, doorOf, opened } from "../../helpers/outcome-http.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("`roampal start` opens the port of Roampal's API, and later brokers open the port too until it is turned off", async () => {
+test("`roampal start` opens the port of Roampal's API, and later brokers open the port too until the port is turned off", async () => {
   await using palace = createTestPalace();
   const port = await freePort();
   const start = ["start", "--port", `${port}`];

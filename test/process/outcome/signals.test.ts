@@ -70,7 +70,7 @@ test.each([
     }
     const { stdout } = await palace.run("palace", ["outcome", "why", shown]);
     expect(stdout).toContain(`${outcome} by ${signal}, weight ${weight}`);
-    // The turn has ended. A repeated answer makes no second exchange, and its signals are dropped.
+    // An answer that is sent again after the turn has ended makes no second exchange, and its signals do not count.
     expect(await answer(client, [signal])).toBe(exchange);
     for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toHaveLength(1);
     const other = await answer(client, [signal], "something else?");
@@ -121,7 +121,7 @@ test("`reverted` after an interrupted exchange counts for no memory and no earli
   for (const id of [shown, exchange]) expect(saidOf(await why(client, id))).toEqual([]);
 });
 
-test("asking the same question again counts once as a failure of its answer", async () => {
+test("asking the same question again counts once as a failure of the first answer", async () => {
   await using scene = await begun();
   const { client, agent, shown } = scene;
   const exchange = await answer(client);
@@ -213,7 +213,7 @@ test("signals alone never delete or promote a memory, however many there are", a
   };
   for (let times = 0; times < 4; times++) await turn(["tests-failed", "command-failed"]);
   expect(await why(client, shown)).toMatchObject({ score: 0.2, uses: 0 });
-  // A memory shown in the turn before is not shown again.
+  // Only some of these turns count, because a memory shown in the turn before is not shown again.
   for (let times = 0; times < 24; times++) await turn(["tests-passed"]);
   const told = await why(client, shown);
   expect(told).toMatchObject({ score: 1, uses: 0, successes: 0, room: "working", moves: [] });

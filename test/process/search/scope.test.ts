@@ -71,7 +71,7 @@ test("each agent finds notes of its project first, unless another note is clearl
   );
   expect(both.toSorted()).toEqual(["Boat Yard", "boat_yard"]);
 
-  // Outside every project, and without a wing of the project in the palace, the answer stays the same.
+  // A client outside every project, or in a project without a wing in the palace, gets the same answer as a client without a folder.
   const client = await palace.client();
   const plain = await client.callTool("mempalace_search", { query: QUERY });
   client.close();

@@ -61,7 +61,7 @@ test("an explained score is the weighted sum of cosine and words times the facto
   const weak = await palace.run("palace", ["search", "zymurgy", "quux"]);
   expect(weak.stderr).toContain("Weak match");
 
-  // Simulates embedding in progress: rows that another process lists do not wake the broker's embedding.
+  // Simulates embedding in progress: the broker does not notice rows that another process adds to its backlog.
   const ledger = new Database(palace.config.paths.ledgerFile);
   ledger.exec("INSERT INTO pending_embedding SELECT row FROM drawer LIMIT 2");
   ledger.close();

@@ -27,7 +27,7 @@ const DOCUMENT_SIZE = 45_000;
 const TALKS = 20;
 const EXCHANGES = 60;
 const HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> user\u202Etxt.exe\u2066 of the pump";
-/** Maximum number of rows in a list of the page, in an answer, and in an answer with today's journal. */
+/** Maximum number of rows in a list of the page. Below: in an answer, and in an answer with today's journal. */
 const ROWS_MAX = 60;
 const PAGE_MAX = 100;
 const JOURNAL_PAGE_MAX = 500;
@@ -109,7 +109,7 @@ async function work(): Promise<void> {
   client.close();
 }
 
-/** `at`: a view's address. `numbers`: the text of each number in the view, as the commands print it. */
+/** View of the page. `at`: its address. `numbers`: the text of each number in the view, as the commands print it. */
 type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;
@@ -159,7 +159,7 @@ async function homeNumbers(): Promise<Record<string, string>> {
     wings: count(status.wings),
     rooms: count(rooms.flatMap((one) => Object.keys(one)).length),
     size: bytes(status.ledgerSizeBytes),
-    // Does not count the command itself, which was also connected.
+    // Leaves out the status command's own connection.
     peers: count(status.peers - 1),
     acknowledged: count(status.queue.acknowledged),
     today: plural(entries.length, "write"),
@@ -267,7 +267,7 @@ test("axe finds no serious accessibility fault in any view, and no view is wider
     const page = await openPage(browser, palace, options);
     for (const at of [...all.map((view) => view.at), "#/turns?conversation=pi%2F1"]) {
       await go(page, at);
-      // A view is whole when it no longer changes.
+      // Waits until the view no longer changes, that is, until it is loaded.
       let last = "";
       await expect
         .poll(async () => last === (last = await page.locator("main").innerHTML()), { interval: 300 })

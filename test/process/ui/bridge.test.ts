@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { pair } from "../../helpers/bridge-pair.ts";
 import { openBrowser } from "../../helpers/browser.ts";
 
-/** Returns true if a server gives a message stream to whoever asks. */
+/** Returns true if the server upgrades a connection without a token to a message stream. */
 async function upgradesAt(url: URL): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   get(url, { headers: { connection: "upgrade", upgrade: "mcp" } }, () => resolve(false))

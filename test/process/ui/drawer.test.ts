@@ -32,7 +32,7 @@ async function filled(...more: string[]): Promise<TestPalace & { ids: string[] }
 const press = (page: SeenPage, name: string): Promise<void> =>
   page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
 
-test("the page's search shows the same hits in the same order as `palace search`, with marked words and the reason", async () => {
+test("the page's search shows the same hits in the same order as `palace search`, with marked words and an explanation of the score", async () => {
   await using palace = await filled("Nothing here is about ships.", "The shop is closed on Sundays.");
   const page = await openPage(browser, palace);
   await page.getByRole("link", { name: "Search" }).click();
@@ -52,7 +52,7 @@ test("the page's search shows the same hits in the same order as `palace search`
   expect(page.complaints).toEqual([]);
 });
 
-test("a hit in the page shows its file, and links to the statement that replaces the hit", async () => {
+test("a hit in the page shows its file, and links to the newer note if one replaces it", async () => {
   await using palace = await filled("We deploy the shop on Tuesdays now.");
   const client = await palace.client();
   const filed = {

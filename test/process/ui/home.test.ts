@@ -202,7 +202,7 @@ test("eight tabs of one browser all show the memory and its changes", async () =
     tabs.push(tab);
   }
   for (const tab of tabs) await expect.poll(() => number(tab, "drawers")).toBe(14);
-  // Another tab reads the news for all when the first tab is closed.
+  // When the first tab is closed, another tab receives the changes for all tabs.
   await first.close();
   await palace.run("palace", ["add", "a note for all tabs"]);
   for (const tab of tabs.slice(1)) await expect.poll(() => number(tab, "drawers")).toBe(15);

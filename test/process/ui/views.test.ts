@@ -74,7 +74,7 @@ test("the page shows the facts that the tools return, and its slider shows the f
   expect(page.complaints).toEqual([]);
 });
 
-test("an entity of 10,000 facts is drawn with at most 25 entities, from pages of a hundred", async () => {
+test("an entity of 10,000 facts is drawn with at most 25 entities, and its facts are loaded in pages of a hundred", async () => {
   await using palace = await started();
   const client = await palace.client();
   const add = (at: number) =>

@@ -1,6 +1,6 @@
 /**
- * We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test checks its source, so a later version
- * that reads the log fails here. Our journal records who wrote what.
+ * We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test looks through MemPalace's source, and
+ * fails for a later version that reads the log. Our journal records who wrote what.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ import {
 
 const [LOG = ""] = MISSING_FILES.map(({ file }) => file);
 
-/** Returns every line of the package that names the file or the variable with its path. */
+/** Returns every line of MemPalace's package that names the log's file or the variable with the log's path. */
 function mentions(version: MempalaceVersion): string[] {
   const lib = join(dirname(mempalaceBin(version, "python")), "..", "lib");
   const [python = ""] = readdirSync(lib).filter((name) => name.startsWith("python"));

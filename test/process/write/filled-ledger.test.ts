@@ -52,7 +52,7 @@ test("a ledger that the benchmarks fill has the same rows as a ledger that a bro
     await client.call("source.replace", params as Methods["source.replace"]["params"]);
   }
   const written = palace.config.paths.ledgerFile;
-  // The words of a whole source are indexed when the broker is idle.
+  // Waits until the broker has indexed the words of each whole source, which it does when it is idle.
   await expect.poll(() => rowsOf(written, "sourceWords")).toHaveLength(DOCUMENTS);
   client.close();
   for (const table of Object.keys(TABLES) as (keyof typeof TABLES)[])

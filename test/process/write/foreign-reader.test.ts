@@ -9,7 +9,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
 const INDEXED = 1_150;
-/** Minimum number of rows that lose their index entry. Two of the first thousand records had none: a deletion and the deleted record. */
+/** Minimum number of rows that lose their index entry: the first thousand records except a deletion and the row that it deleted. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 

@@ -81,8 +81,8 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. Each driver and each version has
-    // one scene. The test below with many writers has the third pair, 3.11.0 beside a Chroma.
+    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. So each driver and each version
+    // is tested here once. The test below with many writers has 3.11.0 beside a Chroma.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());

@@ -110,7 +110,7 @@ for (const driver of ["none", "files"] as const) {
       broker.kill("SIGTERM");
       await ended;
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
-      // The next broker opens the palace as the last broker left it.
+      // Starts another broker, which must not bring the text back.
       await palace.startBroker(env);
       await settled(palace);
       expect(filesHolding(palace.home, SECRET)).toEqual([]);
@@ -138,7 +138,7 @@ describe("palace forget", () => {
     await settled(palace);
     const done = await forget(palace, id, NOBODYS, "--yes");
     expect(JSON.parse(done.stdout)).toMatchObject({ drawers: 1, missing: [NOBODYS], pending: 0 });
-    // The drawer of the source stays whole, because its word has one more letter than the forgotten word.
+    // The source's drawer with the word `SECRET` and one more letter stays: forgetting is by id, not by text.
     expect(filesHolding(palace.home, `first ${SECRET}`)).toEqual([]);
     expect(filesHolding(palace.home, "second state of it")).toEqual([]);
     expect(filesHolding(palace.home, `${SECRET}b`).length).toBeGreaterThan(0);

@@ -187,7 +187,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;
-    // The folder also contains the stop mark.
+    // The mounted folder also contains the stop mark, so `stop` is run again below.
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
     try {
       await palace.run("palace", ["stop"]);

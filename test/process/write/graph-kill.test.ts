@@ -8,7 +8,7 @@ import { clearStopped } from "../../../src/base/state-files.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Fault that kills the broker when it passes the step for the Nth time, so that some facts are written before. */
+/** Faults. `STEP:N` kills the broker when it passes the step for the Nth time, so that it has written some facts before. */
 const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],

@@ -25,7 +25,7 @@ it.skipIf(missing !== undefined)(
       String((await theirs.call("add_drawer", { wing: "theirs", room: "r", content }))["drawer_id"]);
     const [gone, changed] = [await file("will be deleted"), await file("will be changed"), await file("stays")];
 
-    // Even the first answer has the drawers: it must not call the palace empty.
+    // The first answer must have MemPalace's drawers, and must not call the palace empty.
     await palace.startBroker();
     await using shim = await palace.shim();
     expect(await shim.call("mempalace_status", {})).toMatchObject({ total_drawers: 3 });
@@ -44,7 +44,7 @@ it.skipIf(missing !== undefined)(
     const texts = (): string[] => [...ledgerRows(palace).values()].map(({ text }) => text).sort();
     await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["later", "ours", "stays", "was changed"]);
 
-    // This drawer was deleted between our last comparison and the end of MemPalace.
+    // MemPalace deletes a drawer and ends, before we compare the palace again.
     expect(await theirs.call("delete_drawer", { drawer_id: later })).toMatchObject({ success: true });
     await theirs[Symbol.asyncDispose]();
     await expect.poll(texts, { timeout: SEEN_MAX_MS }).toEqual(["ours", "stays", "was changed"]);

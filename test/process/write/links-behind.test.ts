@@ -60,7 +60,7 @@ test("the next run makes the links that a killed mine did not make", { timeout: 
       },
     } as Caller;
     expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
-    // Restores the notes that are on the disk at the moment of the kill.
+    // Puts back the notes that a killed run would have left on the disk.
     rmSync(notes, { recursive: true });
     if (!isLost) cpSync(kept, notes, { recursive: true });
 

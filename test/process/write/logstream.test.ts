@@ -130,7 +130,7 @@ test("an event wait survives a restart of the broker, and does not delay the bro
   other.close();
 });
 
-/** Steps of the first use of the log, and of a later write. */
+/** Steps at which the broker is killed, of the first use of the log (1) and of a later write (2). */
 const STEPS = [
   ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
     (step) => `${step}:1`,
@@ -147,7 +147,7 @@ test.each(STEPS)(
     const put = { content: PATCH, from_agent: "b", stream: "project/p", correlation_id: "c" };
     const isLater = step.endsWith(":2");
     if (isLater) await call(client, "event_append", REQUEST, "k0");
-    // The client finds no broker, or the next one, and repeats the call with its key.
+    // This call may fail, or reach the next broker. Then the client repeats the call with its key.
     const dying = call(client, "patch_submit", put, "k1").catch(() => undefined);
     if (broker.exitCode === null && broker.signalCode === null) await once(broker, "exit");
     expect(broker.signalCode).toBe("SIGKILL");

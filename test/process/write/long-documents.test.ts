@@ -23,7 +23,7 @@ const NAME = "big.txt";
 
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
-/** Returns a text that is mostly blank. It has as many parts as any text of this length, but only a tenth of the drawers. */
+/** Returns a text that is mostly blank. It is sent in as many parts as any text of this length, but has only a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
 /** Text with three bytes per character. It has few parts, so that a kill at each part is quick. */
@@ -173,7 +173,7 @@ test.each(BLOWS)(
   },
 );
 
-test("the miner is killed after each part: the old document stays, and the next run files the new document", async () => {
+test("if the miner is killed after any part, the old document stays, and the next run files the new document", async () => {
   const long = sparse("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();
@@ -226,7 +226,7 @@ test("while a document arrives in parts, only the old document is found and coun
   expect(await found("giraffe")).toBe(0);
   expect(await client.call("palace.status", {})).toMatchObject({ drawers });
   client.close();
-  // A whole document that arrives between the parts replaces them.
+  // A later mine files a shorter document in one message. The parts sent before are removed.
   put(rootOf(palace), lines("the okapi", 4_000), 1);
   expect(await mine(palace)).toMatchObject({ code: 0 });
   expect(partsOf(palace)).toBe(0);

@@ -59,7 +59,7 @@ function drawersOf(palace: TestPalace, wing: string): string[] {
   return ids;
 }
 
-/** Returns the ids of the drawers' collection in the palace's own rows. */
+/** Returns the ids of all drawers in the palace's own database. */
 function palaceIds(palace: TestPalace): Set<string> {
   const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
   const ids = database

@@ -18,7 +18,7 @@ import { writeTinyModel } from "../../helpers/tiny-model.ts";
 const missing = openFilesMissing ?? otherMountMissing;
 if (missing !== undefined) console.log(`left out: who has a palace's files open (${missing})`);
 
-/** Opens a file with `flags` in another process, and resolves when it is open. */
+/** Script that opens a file with the given flags, prints `open` and keeps the file open. */
 const HOLD = `require("node:fs").openSync(process.argv[1], process.argv[2]); console.log("open"); setInterval(() => {}, 1000)`;
 
 let elsewhere: string;

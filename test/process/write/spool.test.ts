@@ -99,7 +99,7 @@ test("the answer to a spooled drawer has the drawer's later id; if no id recipe 
   expect(diary.message).toContain("the broker makes the ids then");
   await palace.run("palace", ["start"]);
   await expect.poll(() => files(palace), { timeout: 20_000 }).toEqual([]);
-  // If its shim does not reach the new broker within a second, the agent gets an error and asks again.
+  // Asks again after an error, because the shim may need more than a second to reach the new broker.
   for (const [index, { drawer }] of kept.entries())
     await expect
       .poll(() => later.call("mempalace_get_drawer", { drawer_id: ids[index] }).catch(() => undefined), {
@@ -279,7 +279,7 @@ test("a paused broker (SIGSTOP) makes no agent wait for long, and does nothing t
 
 test("each write exists once although agents are killed while they spool writes, and brokers while they get spooled writes", async () => {
   await using palace = createTestPalace();
-  // A spooled drawer gets an id only after an answer has shown here how the palace makes ids.
+  // A spooled drawer gets an id only if an earlier answer on this machine showed the palace's id recipe.
   const first = await palace.shim();
   await first.call("mempalace_add_drawer", note(0, "first"));
   await expect.poll(() => readdirSync(palace.config.paths.stateDir).join()).toContain("id-recipe-");
@@ -340,7 +340,7 @@ test("each write exists once although agents are killed while they spool writes,
   expect(moved.size).toBeGreaterThan(4);
   expect([...moved].filter(([text, room]) => roomOf.get(text) !== room)).toEqual([]);
   ledger.close();
-  // The writes are in each agent's order.
+  // The writes of each agent are in the order in which the agent made them.
   for (let round = 0; round < 4; round++) {
     const own = found.filter((one) => one.startsWith(`round${round} `)).map((one) => Number(one.split(" ").at(-1)));
     expect(own).toEqual(own.toSorted((a, b) => a - b));

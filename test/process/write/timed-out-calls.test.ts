@@ -28,7 +28,7 @@ test("a call that timed out is not sent to the next broker, so a repeated call i
   client.close();
 });
 
-test("a call that timed out and is repeated with its key is done once, although the broker reads both", async () => {
+test("a call that timed out and is repeated with its key is done once, although the broker reads both calls", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   const client = await palace.client();

@@ -16,7 +16,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 
 const MAKER = "3.3.6";
 const READER = "3.11.0";
-/** Index of a thousand rows, with more rows behind it in the queue. */
+/** Number of drawers. A thousand rows are in the index, the others are only in the queue. */
 const DRAWERS = 1_250;
 const OLDER_BY = 100;
 const TIMEOUT_MS = 600_000;
@@ -30,7 +30,7 @@ const empty = (file: string): void => truncateSync(file, 0);
  */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
-// The file of the labels is missing here, because files-kill-python.test.ts damages it.
+// This list leaves out the file of the labels, because files-kill-python.test.ts damages it.
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],

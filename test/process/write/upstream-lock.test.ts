@@ -60,7 +60,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const mine = await runMempalace(version, ["--palace", palaceDir, "mine", project], { home: palace.home });
       expect(mine).toMatchObject({ code: 1, output: expect.stringMatching(NAMES_US) as string });
 
-      // The broker has adopted the drawer that MemPalace wrote before it started.
+      // The broker has adopted the drawer that MemPalace wrote before the broker started.
       await expect
         .poll(() => status(palace), { timeout: 30_000 })
         .toMatchObject({ drawers: 1, strays: { state: "clear" }, adoption: { state: "verified", rows: 1, taken: 1 } });
@@ -71,7 +71,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
     });
 
-    it("the broker waits for a MemPalace that already writes: our writes are acknowledged, and the public palace is left alone", async () => {
+    it("while a MemPalace that was there first writes, the broker acknowledges our writes and does not write the public palace", async () => {
       await using palace = createTestPalace();
       const { palaceDir } = palace.config.paths;
       await using chroma = await startPythonChroma(version, palace.home, palaceDir);

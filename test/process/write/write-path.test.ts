@@ -43,7 +43,7 @@ describe("a broker killed at any step", () => {
           acknowledged.add(await fileDrawer(palace, shim, note));
         }),
       );
-      // One group commit may contain all twelve writes. Later writes make sure that the broker passes the step a third time.
+      // One transaction may contain all twelve writes. More writes make sure that the broker passes the step often enough to be killed.
       const pushing = (async () => {
         for (let index = 0; broker.exitCode === null && broker.signalCode === null && index < 50; index++) {
           const note = { wing: "kill", room: "step", content: `${point} push ${index}` };

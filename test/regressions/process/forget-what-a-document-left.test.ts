@@ -20,7 +20,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("forget of a drawer also removes its short document from the journal", async () => {
+test("forget of a drawer also removes the text of its short document from the journal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

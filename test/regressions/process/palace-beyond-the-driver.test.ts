@@ -26,7 +26,7 @@ it(
         await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: `drawer number ${index}` });
     }
     await inStep(palace);
-    // The broker also compares our own palace once.
+    // Waits until the broker has compared our own palace, which it also does once.
     await expect.poll(async () => (await status(palace)).adoption.state, { timeout: TOLD_MAX_MS }).toBe("verified");
     const rows = ledgerRows(palace);
     await palace.run("palace", ["stop"]);
