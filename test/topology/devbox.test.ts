@@ -237,7 +237,7 @@ describe.skipIf(reason)("palace devbox", () => {
     });
     const { stdout } = await execa("docker", ["inspect", "--format", "{{.State.Running}}", `${project}-broker-1`]);
     expect(stdout).toBe("false");
-    // The build of `up` makes this clone's image again, so the derived image has lost the name.
+    // `up` builds this clone's image again and gives it the name that the image made by `derive` had.
     await good(["up"], { PALACE_REVISION: "two-again" });
     await expectUp("two-again");
     expect(await kept()).toBe(before);

@@ -19,7 +19,7 @@ const sbom = makeSbom(process.env) as Sbom;
 const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
   packages: Record<string, Locked>;
 };
-/** Packages that the build copies into our files, or that these need. */
+/** Packages that the build copies into our files, and packages that the copied ones need. */
 const CONTAINED = /^node_modules\/(?:@opentelemetry\/[\w-]+|preact)$/;
 const locked = Object.entries(packages)
   .filter(([path, { dev }]) => path !== "" && (dev !== true || CONTAINED.test(path)))
