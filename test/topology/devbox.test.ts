@@ -344,7 +344,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining("may have run since") });
     await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
     await killAt("broker");
-    // A run that was killed is continued without --from.
+    // The move that was killed continues without --from.
     await good(["up"], renamed);
     expect(await kept(renamed)).toBe(before);
     expect((await run(clone, ["up", "--from", project], renamed)).code).toBe(2);

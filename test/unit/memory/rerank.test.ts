@@ -25,7 +25,7 @@ async function search(
   return { order, scores: answer.results.map(({ score }) => score), answer };
 }
 
-test("the first hits get the model's order; the scores stay at their places in the answer, and the other hits keep theirs", async () => {
+test("the first hits get the model's order; the list of scores and the order of the other hits stay the same", async () => {
   const before = await search(undefined);
   const after = await search(byNumber);
   expect(after.order).toEqual([

@@ -43,7 +43,7 @@ function add(writer: LedgerWriter, contents: readonly string[], more: object = {
   );
 }
 
-/** Creates a ledger of version 16 with 452 drawers. The last two have words with other forms. */
+/** Creates a ledger of version 16 with 452 drawers. The last two have words with other spellings. */
 function makeOld(): void {
   const old = new LedgerWriter(file, applyWrite);
   add(
