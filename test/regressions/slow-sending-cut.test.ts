@@ -1,5 +1,6 @@
 /**
- * Sending a document took a day, because the machine slept between two parts. The document lost its first parts and was filed without them.
+ * A client sent a document in parts and needed more than a day, because its machine slept. The broker deleted the first parts, because they
+ * were a day old, and filed the document without them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
 /**
- * A search whose first hits were copies looked for more hits, lost its vectors meanwhile, and dropped the good answer that it already had.
+ * A search whose first hits were copies of one text looked for more hits. If the model failed meanwhile, the search also dropped its first
+ * hits.
  */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
@@ -9,7 +10,7 @@ const TIDES = Array.from({ length: 26 }, (_, at) => `tide${"abcdefghijklmnopqrst
 const COPIES = 130;
 const identity = { id: "test", dimensions: 384 };
 const close = (): Promise<void> => Promise.resolve();
-/** Clock whose waits never end, so a busy machine makes no difference. */
+/** Clock whose waits never end, so that the search does not time out on a busy machine. */
 const STILL: Clock = { now: () => 0, after: () => ({ clear: () => {} }) };
 /** Clock whose waits end at once. */
 const OVER: Clock = {

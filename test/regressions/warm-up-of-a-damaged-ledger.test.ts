@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";
 import { createLog } from "../../src/base/log.ts";
 
-test("if the check whether the broker is busy fails, the warm-up is skipped and no rejection is unhandled", async () => {
+test("the warm-up is skipped, without an unhandled rejection, if its check for a busy broker fails", async () => {
   const searches: string[] = [];
   const unhandled: unknown[] = [];
   const listen = (error: unknown): number => unhandled.push(error);

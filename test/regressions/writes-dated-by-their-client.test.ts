@@ -24,7 +24,7 @@ test("an undo of the last hour reverts a write dated twenty days back and shows 
     const call = { key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
     writer.commit([{ ...call, atMs: now - 20 * DAY_MS, arrivedAtMs: now }]);
     const [drawer] = reader.listDrawers({}, 1, 0).drawers;
-    // A write that was really spooled for so long has the true date.
+    // The drawer gets the date that the client claims.
     expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
     const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now }, LEARNING_TRACES);
     expect(plan).toMatchObject({

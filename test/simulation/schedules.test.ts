@@ -9,7 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test, vi } from "vitest";
-// Loads the modules before the schedules, because a later import would take real time.
+// Loads the modules before the schedules, because a later import would take time that the simulated clock does not know.
 import "../../src/wire/client/send-spooled.ts";
 import "../../src/wire/client/answer-offline.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 1_200_000 });
 
 const COUNT = Number(process.env["SIMULATION_COUNT"] ?? 1_500);
 const ONLY = process.env["SIMULATION_SEED"];
-/** Number of schedules that share one ledger. Making a ledger takes longer than running many of them. */
+/** Number of schedules that share one ledger, because making a ledger takes longer than running many schedules. */
 const PER_LEDGER = 250;
 const AGENTS = 3;
 const WRITES = 6;
@@ -35,8 +35,8 @@ const WRITES = 6;
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
 /**
- * Writes of one schedule: `kept` are the acknowledged ones, `maybe` are all that were sent. The key of a write is its text, and the key of
- * a move names the room.
+ * Keys of one schedule's writes. `kept`: acknowledged writes. `maybe`: all writes that were sent. The key of a write is its text, and the
+ * key of a move names the room.
  */
 type Told = {
   kept: Set<string>;
@@ -201,7 +201,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   return { kept, maybe, order, moved, events: scheduler.events, faults };
 }
 
-/** Returns a call of an agent. A drawer may be filed or moved twice without a trace, but a diary would have its entry twice. */
+/** Returns a call of an agent. Only a diary shows that a call was done twice, because the entry is then in the diary twice. */
 function callOf(agent: string, index: number, content: string, target: string | undefined): object {
   if (target !== undefined)
     return { name: "mempalace_update_drawer", arguments: { drawer_id: target, room: roomOf(content) } };

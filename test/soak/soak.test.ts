@@ -130,7 +130,7 @@ class Churn {
     await delay(WAVE_REST_MS);
   }
 
-  /** Writes, reads, deletes and leaves properly. */
+  /** Starts a shim that writes, searches, deletes and ends properly. */
   async #guest(round: number, number: number): Promise<void> {
     const shim = await this.#palace.shim();
     for (let index = 0; index < 12; index++) {
@@ -169,7 +169,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Hangs up in the middle of a head or of a message, or after asking for a path that does not exist. */
+  /** Hangs up in the middle of an HTTP head or of a message, or after a request for a path that does not exist. */
   async #rude(): Promise<void> {
     const socket = connect({ path: this.#palace.config.paths.socketPath });
     const closed = new Promise((resolve) => socket.once("close", resolve));

@@ -156,7 +156,7 @@ describe.skipIf(reason)("the compose stack without Chroma's server", () => {
     );
   });
 
-  test("a user of Docker counts as the owner on the host, and an agent has the role agent", async () => {
+  test("on the host, a user of Docker has the rights of the memory's owner, and an agent has the role agent", async () => {
     const engine = Object.fromEntries(["DOCKER_HOST", "DOCKER_CONFIG"].map((name) => [name, process.env[name]]));
     await using host = createTestPalace({ env: engine });
     const container = `${stack.project}-broker-1`;

@@ -309,6 +309,6 @@ async function writeProject(folder: string): Promise<void> {
       3,
     ),
   );
-  // The container's user has another uid and must read it.
+  // The container's user has another uid and must be able to read the folder.
   await chmod(folder, 0o755);
 }

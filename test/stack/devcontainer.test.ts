@@ -22,8 +22,8 @@ if (reason !== undefined) console.warn(`devcontainers left out: ${reason}`);
 const FEATURE = join(ROOT, ".devcontainer/palace");
 
 /**
- * Time limit. It is longer than three tries of 30 s with the pauses between them and a last check, but shorter than npm's own wait for one
- * answer.
+ * Time limit of install.sh, ms. It is longer than npm's three tries of 30 s with their pauses and a last check, but shorter than the time
+ * that npm by default waits for one answer.
  */
 const STALLED_MAX_MS = 280_000;
 
@@ -56,10 +56,10 @@ describe.skipIf(reason)("a devcontainer", () => {
   const containers = (): string[] =>
     docker("ps", "--all", "--quiet", "--filter", `label=${label}`).split("\n").filter(Boolean);
 
-  /** Runs a Feature's install.sh without an archive, and resolves to its stderr. */
+  /** Runs a copy of the Feature's install.sh that has no package beside it. Resolves to the exit code and stderr. */
   const install = async (env: Record<string, string>): Promise<string> => {
     const options = { env: { PATH: process.env["PATH"] ?? "", ...env }, extendEnv: false, reject: false } as const;
-    // Unlike execa's, this time limit also ends npm.
+    // Uses the program `timeout`, because a time limit of execa would not end npm.
     const command = [`${STALLED_MAX_MS / 1000}`, "sh", join(folder, "copy/install.sh")];
     const { exitCode, stderr } = await execa("timeout", command, { ...options, stdin: "ignore" });
     return `${exitCode}\n${stderr}`;
@@ -82,7 +82,7 @@ describe.skipIf(reason)("a devcontainer", () => {
       cwd: ROOT,
       stdio: "pipe",
     });
-    // EXTRA_CA_CERTS names the file that image builds get.
+    // Behind a proxy that inspects TLS, the build needs the certificates of this machine.
     const certificates = process.env["EXTRA_CA_CERTS"] ?? process.env["NODE_EXTRA_CA_CERTS"];
     if (certificates !== undefined) copyFileSync(certificates, join(config, "palace/ca.crt"));
     writeFileSync(join(config, "Dockerfile"), DOCKERFILE);

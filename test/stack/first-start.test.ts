@@ -32,7 +32,7 @@ type Scene = AsyncDisposable & {
   inBox: DockerStack["exec"] extends (a: string, b: number, ...c: string[]) => infer R
     ? (...command: string[]) => R
     : never;
-  /** Waits until the container's log has a match. */
+  /** Waits until the container's log matches the pattern, and resolves to the match. */
   says: (what: RegExp) => Promise<RegExpExecArray>;
 };
 

@@ -56,7 +56,7 @@ describe.skipIf(reason)("the compose stack", () => {
     ((await shim.call("mempalace_list_drawers", { wing, limit: 1 })) as { total: number }).total;
 
   const ACTIONS: Record<string, (turn: number) => Promise<unknown>> = {
-    // A restart does not wait until the broker answers, and on a busy machine the broker needs longer than a miner waits for it.
+    // `compose restart` does not wait until the broker answers, but `up` does. Without `up` a miner could give up on a busy machine.
     "a restart": async () => {
       await stack.compose("restart");
       await up();
@@ -94,7 +94,7 @@ describe.skipIf(reason)("the compose stack", () => {
       await expect.poll(() => written, { timeout: RUN_MAX_MS }).toBeGreaterThan(FIRST_WRITES);
       return {
         end: async () => {
-          // If the action kept the container, closing the shim ends the writes.
+          // The writers still run if the action did not restart the container. Closing the shim ends them.
           await shim.close();
           await ended;
         },

@@ -1,6 +1,6 @@
 /**
- * Tests the compose stack with another uid than the image's: the workspace belongs to its owner, and the memory is kept. The same stack
- * shows that people can work in the devbox: its home, its tools, the certificates it trusts and the ports it publishes.
+ * Tests the compose stack with another uid than the image's. New files in the workspace belong to this uid, and the memory is kept. The
+ * same stack shows that people can work in the devbox: its home, its tools, the certificates it trusts and the ports it publishes.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -48,7 +48,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
       new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
     );
     expect(statSync(join(workspace, `by-${uid}`)).uid).toBe(uid);
-    // ssh logs in under this user's own name by default.
+    // The uid has a name, so ssh logs in to other machines under this name by default.
     expect(await box("ssh -G example.org | grep '^user '")).toBe(`user ${name}`);
     expect(await box("palace doctor >&2 && palace search kettles --json")).toContain("kettles on shelf");
   };

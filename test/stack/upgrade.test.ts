@@ -115,7 +115,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await expectFirst();
   });
 
-  test("after an upgrade during a mine and a second mine, a compose stack of an older version has each file once", async () => {
+  test("a compose stack of an older version that is upgraded during a mine has each file once after another mine", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

@@ -237,7 +237,7 @@ describe.skipIf(reason)("palace devbox", () => {
     });
     const { stdout } = await execa("docker", ["inspect", "--format", "{{.State.Running}}", `${project}-broker-1`]);
     expect(stdout).toBe("false");
-    // The build of `up` makes this clone's image again, so the derived image has lost the name.
+    // `up` builds this clone's image again and gives it the name that the image made by `derive` had.
     await good(["up"], { PALACE_REVISION: "two-again" });
     await expectUp("two-again");
     expect(await kept()).toBe(before);
@@ -344,7 +344,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(used).toMatchObject({ code: 2, stderr: expect.stringContaining("may have run since") });
     await good(["down", "--volumes", "--yes", `${project}-2`, "--no-backup"], renamed);
     await killAt("broker");
-    // A run that was killed is continued without --from.
+    // The move that was killed continues without --from.
     await good(["up"], renamed);
     expect(await kept(renamed)).toBe(before);
     expect((await run(clone, ["up", "--from", project], renamed)).code).toBe(2);

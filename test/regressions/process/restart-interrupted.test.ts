@@ -1,4 +1,4 @@
-/** A `palace restart` that was interrupted while the broker ended left the mark of a stop by hand, so agents started no broker any more. */
+/** A `palace restart` that was interrupted while the broker ended left the mark of `palace stop`, so agents no longer started a broker. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";

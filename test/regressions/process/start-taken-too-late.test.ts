@@ -1,6 +1,6 @@
 /**
- * A client that looked for a broker just before one was up, and took the start mark just after the mark was released, started a second
- * broker. The second broker ended because of the lock, but with twenty clients at once there were two processes for a moment.
+ * A client must take the start mark (a file) before it starts a broker. A client that looked for a broker just before one was up, and took
+ * the mark just after another client released it, started a second broker. The palace's lock ended that broker a moment later.
  */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

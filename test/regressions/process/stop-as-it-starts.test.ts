@@ -20,7 +20,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       const args = [palace.executable("mempalace-broker"), "--foreground"];
       const broker = spawn(process.execPath, args, { env: palace.env, stdio: "ignore" });
       const ended = once(broker, "exit");
-      // Runs nothing else meanwhile, because a timer would come too late.
+      // Looks for the file without a pause, because the signal would come too late after a timer.
       const deadline = performance.now() + START_MAX_MS;
       while (!existsSync(brokerFile) && performance.now() < deadline) continue;
       broker.kill(signal);

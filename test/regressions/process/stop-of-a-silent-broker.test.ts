@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Time, ms. It is longer than a client waits when it only looks for a broker. */
+/** Time for which the broker is stopped, ms. A client that only looks for a broker waits a shorter time. */
 const BUSY_MS = 4_000;
 
 test("`stop` ends a slow broker and does not report a silent broker as ended", { timeout: 90_000 }, async () => {

@@ -39,7 +39,7 @@ test.each(DOORS)(
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
         await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
       const all = await client.callTool("mempalace_sync", {});
-      // `bare` belongs to no project as long as `sync` does not read the rules above it.
+      // `bare` has no .gitignore, and `sync` must not look for one above it. The two files of `bare` are therefore in no project.
       expect(all).toMatchObject({ scanned: 13, kept: 1, missing: 1, unresolved: 9, out_of_scope: 2, gitignored: 0 });
       for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
         const scoped = await client.callTool("mempalace_sync", { project_dir: folder });

@@ -80,7 +80,7 @@ export async function openComposeWorld(): Promise<World> {
 export async function openAloneWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "palace-grid-"));
   const model = writeTinyModel(join(folder, "model"));
-  // The container's user has another uid and must read it.
+  // The container's user has another uid and must be able to read the folder.
   chmodSync(folder, 0o755);
   const box = await openBox({
     name: "alone",

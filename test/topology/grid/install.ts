@@ -31,7 +31,7 @@ function packPackage(): Buffer {
   }
 }
 
-/** Installs into `folder`. The commands are in its folder `bin`, which goes first on PATH. */
+/** Installs into `folder`. The commands are in `folder/bin`, which the caller puts first on PATH. */
 export function installPackage(folder: string): Install {
   const place = join(folder, "lib/node_modules/palace-devbox");
   const bin = join(folder, "bin");

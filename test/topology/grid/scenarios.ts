@@ -26,8 +26,8 @@ const PAUSE_MS = 20_000;
 const SETTLE_MAX_MS = 90_000;
 const WAIT_MAX_MS = 180_000;
 /**
- * Writes a broker.json of another boot, with the pid of a running process and file times an hour ahead. The socket and the lock file exist
- * anyway.
+ * Writes a broker.json of another boot, with the pid of a running process and file times an hour ahead. The killed broker has also left its
+ * socket and its lock file.
  */
 const MAKE_STALE = `
 const home = process.env.MEMPALACE_PATH, file = home + "/broker.json";

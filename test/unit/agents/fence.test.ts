@@ -1,4 +1,4 @@
-/** Tests of the fence around stored text: any text stays inside, its size is bounded, and the same text gives the same bytes. */
+/** Tests of the fence (marks around stored text in a prompt): any text stays inside, in limited size and each time in the same bytes. */
 import { describe, expect, test } from "vitest";
 import { fence } from "../../../src/agents/fence.ts";
 import { seededRandom } from "../../helpers/random.ts";

@@ -47,7 +47,7 @@ test("a session that is handed over while it is filed is filed again, also if th
   expect(await runs(1, [1])).toEqual({ count: 2, said: [] });
 });
 
-test("the last run that fails is reported, and ends the work", async () => {
+test("if the last run fails, its error is reported and the session is not filed again", async () => {
   const { count, said } = await runs(1, [1, 2]);
   expect([count, said]).toEqual([2, [expect.stringContaining("run 2 failed")]]);
 });

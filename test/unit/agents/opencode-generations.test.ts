@@ -83,7 +83,7 @@ test("opencode 2: each request of a session has the same wake-up text, and the m
   const [wakeUp] = calls("wake-up").filter(({ args }) => args.includes(`opencode/${id}`));
   expect(wakeUp?.args).toEqual(expect.arrayContaining(["--cwd", "/projects/ferns"]));
   expect(calls("turn")[0]?.input).toMatchObject({ prompt: "how?", cwd: "/projects/ferns" });
-  // Shell output is stored as a user message. The question for scores stays at its place.
+  // opencode stores shell output as a user message. The question for scores stays in the earlier message.
   host.store(id, { type: "shell", text: "$ ls" });
   expect(textsOf(await host.request(id))).toEqual(["SCORE\nKNOWN\n\nhow?", "$ ls"]);
   expect((await host.request(id, "title")).system).toHaveLength(1);
@@ -165,7 +165,7 @@ test("opencode 2: the plugin survives a missing palace command and a refused hoo
 /** Context that opencode 1.18.33 passes to `setup`, without `session`, `event` and `app`. */
 const FIRST_CONTEXT = { options: {}, agent: {}, aisdk: {}, catalog: {}, command: {}, plugin: { add: () => {} } };
 
-test("opencode 1.18.33 accepts the plugin's default export, and only the function `server` acts", async () => {
+test("opencode 1.18.33 accepts the plugin's default export, and only its function `server` has an effect", async () => {
   // The loader for 1.x requires a record with `server`, a string `id` for a file, and no `tui`.
   expect(plugin).toMatchObject({ id: expect.stringMatching(/\S/), server: expect.any(Function) });
   expect(plugin).not.toHaveProperty("tui");
@@ -178,7 +178,7 @@ test("opencode 1.18.33 accepts the plugin's default export, and only the functio
     await called("wake-up", isSetupFirst ? 1 : 2);
     await hooks.dispose();
   }
-  // A later 1.x may pass more fields.
+  // A later 1.x may pass more fields to `setup`. `setup` still does nothing.
   const { session, ...rest } = new SecondHost("/projects/ferns").context();
   const hook = vi.fn(() => Promise.resolve());
   await plugin.setup({ ...rest, app: { version: "1.19.0" }, session: { ...session, hook } });

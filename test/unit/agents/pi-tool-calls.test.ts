@@ -1,4 +1,4 @@
-/** Tests of signals from the tools that pi called in a turn. */
+/** Tests which signals (hints that an answer worked or failed) are derived from the tools that pi called in a turn. */
 import { expect, test } from "vitest";
 import type { PiRunMessage } from "../../../src/agents/pi/host.ts";
 import { stepsIn } from "../../../src/agents/pi/tool-calls.ts";

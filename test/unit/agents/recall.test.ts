@@ -1,4 +1,4 @@
-/** Tests recall beside a prompt in a palace without a model: small talk shows nothing, and a short question shows its answer. */
+/** Tests which notes are shown beside a prompt in a palace without a model: none for small talk, and the answer for a short question. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

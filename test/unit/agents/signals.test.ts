@@ -1,4 +1,4 @@
-/** Tests of signals from the tools of a turn. */
+/** Tests which signals (hints that an answer worked or failed) are derived from the tools of a turn. */
 import { expect, test } from "vitest";
 import { signalsOf as read, type Step, stepOf } from "../../../src/agents/signal/signals.ts";
 

@@ -60,7 +60,7 @@ test(
         const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
           Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick(ATOMS)).join(""),
         );
-        // Git 2.39 matches two asterisks beside other characters unpredictably. Its manual says that they count as one.
+        // Skips `**` beside other characters: git 2.39 matches it unpredictably, although its manual says that it counts as `*`.
         if (lines.some((line) => /[^/!]\*\*|\*\*[^/]/.test(line.replaceAll(/\*{3,}/g, "**")))) continue;
         mkdirSync(join(folder, `r${round}`));
         writeFileSync(join(folder, `r${round}/.gitignore`), lines.join("\n"));

@@ -8,7 +8,7 @@ import { startThread } from "../../../src/base/thread.ts";
 const folder = mkdtempSync(join(tmpdir(), "palace-thread-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns a thread that opens but never answers. Its code may end it. */
+/** Returns the file of a thread that starts but answers no call. `more`: code that the thread runs for each call. */
 function entry(name: string, more: string): URL {
   const file = join(folder, name);
   const opened = `parentPort.postMessage({ id: 0 }); parentPort.on("message", () => { ${more} });`;

@@ -73,7 +73,7 @@ test("at its start a broker deletes an unscored memory that is 25 hours old, and
   expect(reader.newestDrawers(undefined, 9)).toMatchObject([{ text: "Key takeaway: The new port is 4712" }]);
 });
 
-test("two hundred memories that a person restored stay, and a broker still deletes the expired memories behind them", async () => {
+test("two hundred memories that a person restored stay, and a broker still deletes memories that expired later", async () => {
   for (let at = 0; at < AGED_MAX; at++) record(`Restored memory ${at}`, 25 * HOUR_MS);
   await ageUntil(0);
   write("memory.undo", { agent: "palace ageing", sinceMs: 0, untilMs: Date.now() }, { key: "undo" });

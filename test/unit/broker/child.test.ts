@@ -60,7 +60,7 @@ test("the broker rolls back a killed writer's transaction so that a reader can o
   const folder = mkdtempSync(join(tmpdir(), "palace-journal-"));
   const file = join(folder, "chroma.sqlite3");
   try {
-    // A small cache writes pages to the file long before the commit.
+    // With a small cache SQLite writes pages to the file long before the commit, so a kill leaves half a transaction.
     const script = `
       const db = new (require(process.argv[1]))(process.argv[2]);
       db.exec("PRAGMA cache_size = 5; CREATE TABLE t (x); INSERT INTO t VALUES ('kept'); BEGIN");

@@ -37,7 +37,7 @@ test("an ending broker waits for a job that ends in time", async () => {
   expect(await jobs.list()).toMatchObject([{ state: "done" }]);
 });
 
-/** Writes into a pipe as soon as a thread waits for it. */
+/** Writes into a pipe as soon as a thread waits to read from it. */
 async function release(pipe = ""): Promise<void> {
   const fd = await vi.waitFor(() => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK), { timeout: 30_000 });
   writeSync(fd, "bytes");

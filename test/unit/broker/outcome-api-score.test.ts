@@ -1,4 +1,4 @@
-/** Tests Roampal's route for scores on a real ledger. The answer says if an agent contradicts itself within a turn. */
+/** Tests Roampal's HTTP endpoint for scores on a real ledger. The answer says if an agent contradicts itself within a turn. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ import { SILENT_LOG } from "../../../src/base/log.ts";
 let server: Server;
 afterEach(() => void server.close());
 
-/** Returns the report for a server that answers like this. */
+/** Returns the report for a server that answers with this status, these headers and this body. */
 async function reported(status: number, headers: Record<string, string>, body: unknown): Promise<unknown> {
   server = createServer((_request, response) => response.writeHead(status, headers).end(JSON.stringify(body)));
   await once(server.listen(0, OUTCOME_HOST), "listening");

@@ -1,4 +1,4 @@
-/** The page sends a refused write again, and the journal names the agent that wrote it. */
+/** The page of `palace ui` sends a refused write again, and the journal names the agent that made the write. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -109,7 +109,7 @@ test("a repeated score leaves the question of a newer search in place", async ()
   expect(await questions(id)).toBe(2);
 });
 
-test("questions that a refused score gives back stay erased after `clear`, and do not replace newer ones", () => {
+test("the questions of a refused score are noted again, but not over newer questions, and not after `clear`", () => {
   const searches = new Searches();
   const own = searches.of("ada");
   const taken = (): string => JSON.stringify(searches.of("ada").take("d1")?.concepts);

@@ -110,7 +110,7 @@ test("the unit has the broker's variables that are set, but no secret and no oth
   expect(unit("systemd").content.match(/^Environment=/gm)).toHaveLength(1);
 });
 
-test("a broker on another machine and an unknown system are refused with the next command", () => {
+test("start --at-login refuses a broker on another machine and an unknown system, and names the next command", () => {
   const config = loadConfig({ HOME: home, MEMPALACE_BROKER: "http://elsewhere:7780" });
   expect(() => planStart(config)).toThrow(/does not run on this machine.*http:\/\/elsewhere:7780/);
   expect(planStop(loadConfig({ HOME: home }), "freebsd")).toBeUndefined();

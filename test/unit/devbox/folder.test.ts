@@ -1,6 +1,6 @@
 /**
- * Tests the stack's folder. A clone of the repository is its own folder. A package gets a folder beside our state: the settings in this
- * folder survive an update, and no build contains keys.
+ * Tests which folder the stack is built from. In a clone of the repository it is the clone. An installed package gets a folder beside our
+ * state. The settings in this folder survive an update, and no build contains the user's keys.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ test("each build copies the whole package and keeps the user's settings", () => 
     writeFileSync(join(root, name), content);
   };
   const listed = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
-  // The image needs no man pages.
+  // The package lists its man pages, but the image does not need them.
   const files = listed.files.filter((name) => !/^(!|docs\/)/.test(name));
   for (const name of files.filter((one) => one !== "dist")) put(name);
   expect(() => stackFolder(root, folder, true)).toThrow("this install has no package.json");

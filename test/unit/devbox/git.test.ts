@@ -47,7 +47,7 @@ test("up does not mount a folder that git did not make for this workspace", () =
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // A folder with only a back link is not a repository. A different common folder is not followed.
+  // Now the folder's `gitdir` names the workspace. First its repository has no HEAD, and then its `commondir` names another folder.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();

@@ -146,7 +146,7 @@ test("a slow disk holds a program's output back, and the output does not fill th
     write(piece: Buffer, _, done) {
       most = Math.max(most, stdout.writableLength);
       written += piece.length;
-      // The disk takes its time for the first piece only.
+      // The disk is slow only for the first piece.
       if (written === piece.length) setTimeout(done, 1_500);
       else setImmediate(done);
     },

@@ -100,7 +100,7 @@ test("the same text in two profiles makes two memories", async () => {
 test("a profile learns no lessons from another profile", () => {
   const [ours, theirs] = [takeaway(undefined, "Unlock the hangar"), takeaway("work", "Unlock the work hangar")];
   for (let turn = 0; turn < 3; turn++) praised(undefined, ours, "c1");
-  // This is more outcomes than are read for one concept.
+  // Stores more outcomes than a search reads for one concept.
   for (let turn = 0; turn < 45; turn++) praised("work", theirs, "c1");
   const lessons = (profile: Profile): Set<string> => new Set(lessonsOf(readerOf(reader, profile), ASKED).solved.keys());
   expect(lessons(undefined)).toContain(ours);

@@ -158,7 +158,7 @@ test("a cross-encoder's score changes the rank only of a memory with few outcome
   expect(reread({ standing: { uses: 0 }, fact: USUAL, before }, fitOf(0))).toBeCloseTo(0.5 * (1 + 0.3 * 0.49), 9);
 });
 
-test("an id names its collection and keeps its digits in every collection", () => {
+test("a memory's id names its collection, and keeps its digits when the memory moves to another collection", () => {
   const ids = [
     "memory_bank_12ab34cd",
     "book_12ab34cd_chunk_0",
@@ -191,7 +191,7 @@ test("a question with known concepts searches only the collections that answered
   });
 });
 
-test("a route learns from outcomes, and its best collection is the collection with the highest rate of success", () => {
+test("a concept's outcomes are counted by collection, and its best collection is the one with the highest rate of success", () => {
   let now = afterRouted(undefined, "history", "failed");
   expect(now).toMatchObject({ best: "history", rate: 0.5 });
   now = afterRouted(now, "patterns", "worked");

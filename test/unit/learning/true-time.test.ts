@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** Notes the time, as a broker does. `row`: the newest existing row. */
+  /** Notes the time, as a broker does. `row`: number of the newest row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }

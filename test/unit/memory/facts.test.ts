@@ -196,7 +196,7 @@ describe("kg_query", () => {
         { id: "bob_smith", name: "Bob Smith" },
       ],
     });
-    // An entity has exactly this name and is used, although it has no facts at that time.
+    // The entity with exactly this name is chosen, although it has no facts at that time.
     graph.write("kg_add", { subject: "Smith", predicate: "is", object: "a name" });
     expect(query({ entity: "Smith", as_of: "" })).toMatchObject({ entity: "Smith", count: 1 });
     graph.write("kg_add", { subject: "Carol", predicate: "likes", object: "tea", valid_from: "2025-01-01" });

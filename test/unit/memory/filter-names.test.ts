@@ -50,7 +50,7 @@ test("the hint for an ambiguous or unknown name lists the nearest names", () => 
   expect(findWing("foo", ["bar"]).hint).toBe("no wing `foo`, and no wing like it");
   const many = Array.from({ length: 9 }, (_, at) => `room ${at}`);
   expect(findRoom("room", many, "w").hint).toMatch(/^no room `room` in wing `w`; .*`room 4` and 4 more$/);
-  // A room's name has no diary prefix.
+  // Only a wing may have the prefix `wing_`, so `alice` is not another spelling of the room `wing_alice`.
   expect(findRoom("alice", ["wing_alice"])).not.toHaveProperty("name");
 });
 

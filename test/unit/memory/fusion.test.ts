@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fuse } from "../../../src/memory/search/fusion.ts";
 
-/** Returns the scores of a drawer with this score for its own words and this static cosine. */
+/** Returns a drawer's lexical scores. `drawer`: score of its own words. `meaning`: its static cosine. */
 const words = (drawer: number, meaning = 0, identifiers = 0) => ({
   ...{ drawer, pairs: 0, source: 0, coverage: 0 },
   ...{ meaning, identifiers, names: 0, file: 0 },

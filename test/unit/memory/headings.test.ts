@@ -1,4 +1,4 @@
-/** Headings of Markdown texts, and the headings above the parts of a document. */
+/** Tests which lines of a Markdown text are headings, and which headings are above a part of a document. */
 import { expect, test } from "vitest";
 import { headingsAbove, headingsOf, isMarkdown } from "../../../src/memory/text/headings.ts";
 import { chunkDocument } from "../../../src/memory/source/chunk.ts";

@@ -38,7 +38,7 @@ test("a question that names a file finds the file first, then the notes that men
     }
 });
 
-test("a drawer is found by parts of its file's name, cut at signs and inner capitals, and by its folders, wing and room", async () => {
+test("a drawer is found by parts of its file name, cut at punctuation and inner capitals, and by its folders, wing and room", async () => {
   await using palace = await createSearchPalace();
   document(palace, "/p/billing/retryBackoffPolicy.ts", STEPS);
   document(palace, "/p/other/first.ts", NOISE[0] as string);

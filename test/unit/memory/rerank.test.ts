@@ -25,7 +25,7 @@ async function search(
   return { order, scores: answer.results.map(({ score }) => score), answer };
 }
 
-test("the first hits get the model's order and keep the list of scores; the other hits stay behind them", async () => {
+test("the first hits get the model's order; the list of scores and the order of the other hits stay the same", async () => {
   const before = await search(undefined);
   const after = await search(byNumber);
   expect(after.order).toEqual([

@@ -1,4 +1,4 @@
-/** The room graph: neighbouring rooms, shared rooms, and statistics. */
+/** Tests the graph of rooms: neighbouring rooms, rooms that several wings have, and statistics. */
 import { describe, expect, it } from "vitest";
 import { findTunnels, graphStats, traverse } from "../../../src/memory/graph/rooms.ts";
 import type { RoomCount } from "../../../src/memory/port/graph.ts";

@@ -30,7 +30,7 @@ test.each([
   expect(isReplaced(older, newer)).toBe(false);
 });
 
-test("a statement of another wing or of a document replaces nothing", () => {
+test("a statement in another wing or in a document does not replace an earlier statement", () => {
   const [older, newer] = ["We deploy on Fridays.", "We deploy on Tuesdays now."];
   expect(isReplaced(older, newer, {}, "other")).toBe(false);
   expect(isReplaced(older, newer, { source_file: "/docs/deploy.md" })).toBe(false);

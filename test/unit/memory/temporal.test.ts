@@ -54,7 +54,7 @@ describe("a fact with a start and an end", () => {
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T11:59:59Z", true],
     ["2025-01-01", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00Z", false],
     [null, null, "1999-01-01", true],
-    // Rows of MemPalace 3.3.4 and older, which accepted any text.
+    // Rows of MemPalace 3.3.4 and older, which accepted any text as a time.
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T23:00:00Z", true],
     ["2025-06-01T01:00:00+02:00", null, "2025-05-31T22:59:59Z", false],
     ["2025-05-31T20:00:00-0500", null, "2025-06-01T00:59:59Z", false],

@@ -38,7 +38,7 @@ test("a held outbox finishes the current batch and sends no other batch before r
   await outbox.stop();
 });
 
-test("a hold waits until all drawers of another palace are listed, because unlisted drawers would look older than its rows", async () => {
+test("a hold waits until all drawers are listed for a new palace, because an unlisted drawer would look outdated", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const retarget = source.retarget.bind(source);

@@ -92,7 +92,7 @@ test("the outbox sends writes and removals in order in batches of one kind", asy
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // The change of the target listed the drawers again, after the removals. The clock is fast here, so an idle palace is opened from time to
+  // `retarget` listed the drawers again, behind the removals. The clock is fast here, so the outbox also opens the idle palace from time to
   // time.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([

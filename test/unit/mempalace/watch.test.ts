@@ -150,7 +150,7 @@ describe("the reader of a palace's Chroma file", () => {
 });
 
 describe("the reconciler", () => {
-  /** Chroma as the driver sees it, on top of the file. */
+  /** Driver that writes to the palace file as Chroma does. */
   class FileDriver extends MemoryDriver {
     override readonly collectionId = palace.collectionId as never;
     override async upsert(records: readonly PalaceRecord[]): Promise<void> {

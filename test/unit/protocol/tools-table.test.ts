@@ -24,7 +24,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** Pairs of kind and keeper with a table of functions. A pair without a table does not compile here. */
+/** Tools whose kind and keeper have a table of functions. A tool without such a table causes a type error below. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;
@@ -66,7 +66,7 @@ const peer = (role: Role): Peer => ({ id: 1, agent: "a", door: "tcp", role, uid:
 const codeOf = (response: RpcResponse): unknown =>
   "error" in response ? (response.error.data as { code?: unknown } | undefined)?.code : "answered";
 
-test("every tool has a kind, and a part of the broker that has functions serves the tool", () => {
+test("every tool has a kind and a keeper for which the broker has a table of functions", () => {
   expect(everyToolIsAnswered).toBe(true);
   expect(TOOLS.length).toBeGreaterThan(40);
 });
@@ -85,7 +85,7 @@ test.each(ROWS)("only the roles in the table can call %s", async (_name, tool) =
   );
 });
 
-test.each(ROWS)("%s waits for the sender's earlier writes only if it reads or is prepared", async (_name, tool) => {
+test.each(ROWS)("%s waits for the sender's earlier writes only if it first reads stored data", async (_name, tool) => {
   const opening = Promise.withResolvers<OpenPalace>();
   let asked = 0;
   const ask = dispatchTo(() => ((asked += 1), opening.promise));

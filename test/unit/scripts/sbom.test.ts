@@ -19,7 +19,7 @@ const sbom = makeSbom(process.env) as Sbom;
 const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
   packages: Record<string, Locked>;
 };
-/** Packages that the build copies into our files, or that these need. */
+/** Packages that the build copies into our files, and packages that the copied ones need. */
 const CONTAINED = /^node_modules\/(?:@opentelemetry\/[\w-]+|preact)$/;
 const locked = Object.entries(packages)
   .filter(([path, { dev }]) => path !== "" && (dev !== true || CONTAINED.test(path)))
@@ -41,7 +41,7 @@ test("the bill of materials lists exactly the production packages and the bundle
   }
 });
 
-test("the bill of materials is CycloneDX: each reference leads to a component, and ours depends on the manifest's packages", () => {
+test("the bill of materials is CycloneDX: each reference leads to a component, and ours needs the packages of the manifest", () => {
   const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     name: string;
     version: string;

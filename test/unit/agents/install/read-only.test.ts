@@ -45,7 +45,7 @@ test("a dry run prints the lines for a generated file, and a file with these lin
   const wanted = changes.find(({ path }) => path.endsWith("settings.json"))?.next?.toString() ?? "";
   expect(wanted).toContain("palace hook claude-code");
   expect(readFileSync(join(home, ".claude/settings.json"), "utf8")).toBe(SETTINGS);
-  // The next generation of the file has the lines. They count even if they are formatted differently.
+  // Simulates that home-manager wrote a file with our lines. They count even if they are formatted differently.
   generate(JSON.stringify(JSON.parse(wanted)));
   expect(wiringOf("claude-code", parts)).toBe("drifted");
   install("claude-code", parts, false);

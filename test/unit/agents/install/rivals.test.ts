@@ -1,4 +1,4 @@
-/** Tests each row of the tables of rivals on real files: the finding, the rival's place, and the command that removes the rival. */
+/** Tests on real files that every kind of rival is found: a setting or program that replaces, repeats or disables our wiring. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests that each translated pattern finds the same matches as a pattern in which the word boundaries on both sides are written out. */
+/** Tests that the JavaScript form of each Python pattern finds the same matches as a form in which each word boundary is written out. */
 import { expect, it } from "vitest";
 import { MARKERS } from "../../../../src/feeders/convo-miner/memory-markers.ts";
 import { END, pythonPattern, START } from "../../../../src/feeders/convo-miner/python-pattern.ts";

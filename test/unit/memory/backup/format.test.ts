@@ -108,7 +108,7 @@ test("a flipped bit of an encrypted backup is found, and a wrong passphrase is r
   expect((await verify(sealed, "secret")).isEncrypted).toBe(true);
   await expect(verify(sealed, "other")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
   await expect(verify(sealed)).rejects.toMatchObject({ code: "CONFIG_USAGE" });
-  // One byte each of the magic, the recipient, the header's MAC, the nonce, a chunk and the last tag.
+  // Changes one byte each of the magic, the recipient, the header's MAC, the nonce, a chunk and the last tag.
   const mac = sealed.indexOf("\n---");
   for (const byte of [3, 30, 60, mac + 10, mac + 55, sealed.length >> 1, sealed.length - 1]) {
     const changed = Buffer.from(sealed);

@@ -1,4 +1,4 @@
-/** Another memory is refused at once if a pipe replaces one of its files, because copying a pipe would never end. */
+/** Import refuses another memory at once if a pipe is in place of one of its files, because copying a pipe would never end. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

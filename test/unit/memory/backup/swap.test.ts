@@ -143,7 +143,7 @@ test("without the staged ledger the restore fails and creates no empty ledger", 
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("a restore lists every tunnel and hallway again, so that no older file deletes them", () => {
+test("after a restore, an older public file without a tunnel or hallway does not delete it", () => {
   rmSync(join(staged.folder, LEDGER));
   const ledger = openForWriting(join(staged.folder, LEDGER));
   for (const kind of ["tunnel", "hallway"])

@@ -1,6 +1,6 @@
 /**
- * Other forms of words have their own index, which follows every change of a drawer. Drawers of an older ledger get their rows in this
- * index when the broker is idle. Searches find these drawers all the time, and a kill loses none of them.
+ * The other spellings of words (for example, `strasse`) are in a separate index, which follows every change of a drawer.
+ * Drawers of an older ledger enter this index when the broker is idle. Searches find these drawers meanwhile, and a kill loses none of them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ function add(writer: LedgerWriter, contents: readonly string[], more: object = {
   );
 }
 
-/** Creates a ledger of version 16 with 452 drawers. The last two have words with other forms. */
+/** Creates a ledger of version 16 with 452 drawers. The last two have words with other spellings. */
 function makeOld(): void {
   const old = new LedgerWriter(file, applyWrite);
   add(
@@ -173,7 +173,7 @@ test("a rewritten ledger has no word of a deleted drawer in any spelling; `palac
     while (writer.maintain(RETENTION, MOMENT));
     expect(rows()).toEqual(before);
 
-    // FTS5 stores a word's ending unchanged. No text has this spelling.
+    // The file has this ending only if it has the other spelling `grossenwahn` of the drawer's word, because no text is spelled so.
     const isHeld = (): boolean => {
       expect(writer.eraser.cutLog()).toBe(true);
       return readFileSync(file).includes(Buffer.from("ssenwahn"));

@@ -1,6 +1,6 @@
 /**
- * Pages of whole drawers show the same as a pass over all drawers, with any filter. Opening a ledger of schema version 8 adds the index
- * for these pages and changes nothing else.
+ * With any filter, pages of a list with each split drawer as one entry show the same as a pass over all drawers. Opening a ledger of
+ * schema version 8 adds the index for these pages and changes nothing else.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -115,7 +115,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("with any filter, pages and totals equal the pages and totals of all joined drawers, in a ledger that just got its index", () => {
+test("with any filter, a list with each split drawer as one entry has the pages and the total of a plain pass over all drawers", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);

@@ -1,4 +1,4 @@
-/** Tests which sources of an adopted palace count as filed: MemPalace's rules, row by row, on the ledger's real tables. */
+/** Tests on a real ledger which sources of an adopted palace count as filed. Each test is about one of MemPalace's rules. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

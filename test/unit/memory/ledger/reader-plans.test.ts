@@ -166,7 +166,7 @@ function plansOf(read: () => unknown): string[] {
   return plans;
 }
 
-/** Returns whether a plan scans all drawers or sorts whole drawers. */
+/** Returns true if a plan scans all drawers, or sorts rows of drawers with their texts. */
 function isDear(plan: string): boolean {
   const [, steps = ""] = plan.split(/: (?=[^:]*$)/);
   // Sorting the slices of one drawer is allowed, because they are few.
@@ -246,7 +246,7 @@ test("a page reads only the drawers that it shows, however far down it is", () =
   expect(whole[0]).toContain("SEARCH drawer USING INTEGER PRIMARY KEY");
 });
 
-test("a page of whole drawers scans only indexes", () => {
+test("a list with each split drawer as one entry scans only covering indexes, never the drawer table", () => {
   const filters: DrawerFilter[] = [{}, { wing: "w1" }, { room: "r1" }, { wing: "w1", room: "r1" }];
   for (const filter of filters) {
     const plans = plansOf(() => [reader.listLogical(filter, 5, 40), reader.listNewest(filter, 5, 40)]);

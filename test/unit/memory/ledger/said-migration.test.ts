@@ -75,7 +75,7 @@ test.each([
 
     const reader = new SqliteLedgerReader(file);
     const { total, drawers } = reader.listDrawers({ since: "2026-01-11", before: "2026-01-12" }, 100, 0);
-    // A day has 24 hours, and each tenth drawer has no time: the rows 241 to 264 without 241, 251 and 261.
+    // There is one drawer for each hour. The window has the rows 241 to 264, but each tenth drawer has no time: 241, 251 and 261.
     expect(total).toBe(21);
     expect(drawers.map(({ row }) => row)).toEqual(
       Array.from({ length: 24 }, (_, hour) => 241 + hour).filter((row) => row % 10 !== 1),
@@ -135,7 +135,7 @@ test("a migrated ledger of version 19 has the number of drawers of each day, and
   const days = reader.growth();
   reader.close();
   expect(days.reduce((sum, { drawers }) => sum + drawers, 0)).toBe(DRAWERS - 1);
-  // Each tenth drawer has no time, and a day has 24 hours: the rows 0 to 23 without 0, 10, 20, 5 and 6.
+  // There is one drawer for each hour. On the first day d0, d10 and d20 have no time, d5 got another time and d6 was deleted.
   expect(days.slice(0, 2)).toEqual([
     { day: "", drawers: DRAWERS / 10 },
     { day: "2026-01-01", drawers: 19 },

@@ -34,7 +34,7 @@ test("a paraphrase is found at once after filing, without a model", async () => 
   expect((await palace.texts("extra key for the front door"))[0]).toContain("second opener");
 });
 
-test("a changed, moved or deleted drawer is searched in its present state", async () => {
+test("a search finds a changed or moved drawer in its present state, and does not find a deleted drawer", async () => {
   await using palace = await createSearchPalace();
   for (const text of OTHERS) palace.file(text);
   const id = palace.file(KEY);
@@ -147,7 +147,7 @@ test("a ledger of version 17 keeps its vectors, and a later change of a vector i
 });
 
 test("a large ledger, whose static vectors have their own thread, finds the same drawers with the same scores", async () => {
-  // A drawer's row decides, so a ledger whose first row is high counts as large.
+  // The highest row number decides if a ledger counts as large. `rowsBefore` gives a small ledger high row numbers.
   const found = async (rowsBefore: number): Promise<unknown[]> => {
     const ledgerFile = join(folder, `${rowsBefore}.sqlite3`);
     const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: staticTable().codeOf, formsOf });

@@ -1,4 +1,4 @@
-/** Finds the model that made a palace's vectors, from a sample of its rows. */
+/** Tests how the broker finds out, from a sample of a palace's rows, which model made the vectors. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -135,7 +135,7 @@ describe("the reader of Chroma's vector index on disk", () => {
     expect(torn("link_lists.bin", patched(0, 1))).toMatch(/link_lists.bin is cut off/);
     expect(torn("header.bin", patched(56, 5))).toMatch(/contradicts itself/);
     expect(torn("header.bin", patched(52, 0xff, 0xff, 0xff, 0xff))).toMatch(/contradicts itself/);
-    // The first slot has one link: first to the last element, then beyond it.
+    // The first slot has one link: in the first case to the last element, in the second case beyond the last element.
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 4))).toBe("whole");
     expect(torn("data_level0.bin", patched(0, 1, 0, 0, 0, 5))).toMatch(/data_level0.bin has a link that leads nowhere/);
     expect(torn("data_level0.bin", patched(0, 33))).toMatch(/data_level0.bin has a link that leads nowhere/);

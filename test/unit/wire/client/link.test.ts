@@ -135,7 +135,7 @@ test("a request that waited long at a broker is also sent to the next broker", a
   const { link, answers } = open(clock);
   link.send(1, request(1));
   await expect.poll(() => asked).toEqual([1]);
-  // A wait for an event may take five minutes.
+  // Lets five minutes pass, because a call that waits for an event may take so long.
   aheadMs = 300_000;
   for (const socket of sockets) socket.destroy();
   await expect.poll(() => answers).toMatchObject([{ id: 1, result: "from the next" }]);

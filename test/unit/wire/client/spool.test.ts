@@ -224,7 +224,7 @@ test.each([
   expect(spool.refused()).toMatchObject([{ why: expect.stringMatching(why) as string }]);
 });
 
-test.each(["Error: the memory bank is full", ""])("a result with isError is put aside (%j)", async (text) => {
+test.each(["Error: the memory bank is full", ""])("a write with an isError result is set aside (%j)", async (text) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text }], isError: true };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");

@@ -35,7 +35,7 @@ test("each text gets the logit of its pair with the question, in the given order
     { length: 21 },
     (_, at) => `${"qq ".repeat(at % 4)}${"zz ".repeat(at % 3)}${"xx ".repeat(at)}`,
   );
-  // The question's words have another token type, which this model ignores.
+  // The test's model ignores the token type, by which a real model tells the question from the text.
   const logits = await rerank("aa aa", texts, LONG_MS);
   expect(logits).toEqual(texts.map((_, at) => 2 * (at % 4) - (at % 3)));
   expect(await rerank("aa", [], LONG_MS)).toEqual([]);

@@ -34,7 +34,7 @@ test("NFC, NFD and full-width letters give the same words", () => {
   expect(formsIn("ＭＡＸ").flat()).toContain("max");
 });
 
-test("plain English words get no other forms and need no extra work", () => {
+test("plain English words get no other spellings and need no extra work", () => {
   const text = "The café’s naïve “façade” – 1,234.56 € © 2024™ • → it’s a_b’s … ✓";
   expect(isSpecial(text)).toBe(false);
   expect(formsOf(text)).toBe("");

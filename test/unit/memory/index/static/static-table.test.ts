@@ -37,7 +37,7 @@ test("tokens, vectors and cosines equal the table's golden values", () => {
   expect(cosine(GOLDEN.key, GOLDEN.asked)).toBeCloseTo(GOLDEN.cosine, 3);
 });
 
-test("a text without tokens has no vector, and its static code is near to no other", () => {
+test("a text without tokens has no vector, and a static code of zeros", () => {
   expect(table.vectorOf(" \n ")).toBeUndefined();
   expect(table.codeOf("")).toEqual({ code: new Int8Array(STATIC_DIMENSIONS), scale: 0 });
 });
