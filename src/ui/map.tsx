@@ -37,8 +37,8 @@ export function PlaceMap({ tiles, to, label }: Props) {
 }
 
 /**
- * Lays out areas as nearly square as possible, the largest first, in percent of the map. A strip gets further areas as long as its least
- * square area gets no worse.
+ * Lays out rectangles in percent of the map, the first size first, each as nearly square as possible (a squarified treemap). Fills the map
+ * strip by strip. The next rectangle joins a strip unless the strip's longest and thinnest rectangle would become thinner.
  */
 export function squarified(sizes: readonly number[]): Box[] {
   const free = { x: 0, y: 0, width: 100 * ASPECT, height: 100 };

@@ -29,7 +29,7 @@ type ToolVerbParts<T extends ParseArgsOptionsConfig> = Pick<VerbParts<T>, "usage
   options: T;
   tool: ToolName;
   required?: readonly (keyof T & string)[];
-  /** Returns further arguments for the tool. The value undefined leaves out an option that the tool does not have. */
+  /** Returns arguments that are added to the options. The value undefined removes an option that is not an argument of the tool. */
   asked?: (values: Call<T>["values"], args: readonly string[]) => Answer | Promise<Answer>;
   /** Prints the tool's answer and returns the exit code. */
   show: (answer: Answer, call: Call<T>) => number;

@@ -17,7 +17,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns the counted outcomes of each known concept of the question. `answered`: outcomes of memories that were shown for questions. */
+/** Returns a route for each concept of the question that has outcomes. `answered`: outcomes of memories shown for earlier questions. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);
@@ -28,7 +28,7 @@ export function routesOf({ concepts }: Pick<Question, "concepts">, answered: rea
   return [...routes.values()];
 }
 
-/** Chooses the collections. `routes`: counted outcomes of the question's known concepts. */
+/** Chooses the collections. `routes`: routes of the question's concepts that have outcomes. */
 export function route(routes: readonly Route[]): Routing {
   const scores = new Map<Collection, number>();
   for (const { tallies } of routes)

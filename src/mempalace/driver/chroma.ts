@@ -206,8 +206,8 @@ class ChromaDriver implements PalaceDriver {
 }
 
 /**
- * Makes the client's view of one collection for one request, because a client gets its abort signal when it is created. That takes little
- * time, because the client gets the server's limits and does not ask for them.
+ * Returns one collection through a new client, which is made for one request, because Chroma's client takes its abort signal only when it
+ * is created. We pass it the server's limits, so that it does not request them.
  */
 async function collectionOf(
   place: ChromaPlace,

@@ -13,7 +13,7 @@ import { allQuiet } from "../settled.ts";
 
 const KEPT = join(CI_CACHE, "quality");
 
-/** Returns the folder for that name and content. If the folder is missing, `make` fills it. */
+/** Returns a cached folder, named by `name` and the hash of `content` (from what it is made). If the folder is missing, `make` fills it. */
 export async function keptFolder(
   name: string,
   content: string,

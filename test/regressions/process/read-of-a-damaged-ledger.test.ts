@@ -1,6 +1,5 @@
 /**
- * A read that met a damaged page of the ledger was answered "Internal tool error", without a code and without a hint. Found by the attack
- * on a ledger with a damaged middle.
+ * When a read reached a damaged page of the ledger, the broker answered "Internal tool error" without a code and without a hint.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { once } from "node:events";

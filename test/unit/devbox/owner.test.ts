@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const note = (...folders: string[]) => ({ folders, workspace: "", engine: "" });
 const claims = { root: here, project: "p", containers: [] as string[], note: undefined, hasVolumes: true };
 
-test("a stack that plain compose started, without our note, belongs to any folder", () => {
+test("a stack without a note of its owner belongs to this folder if it has no containers, or if `docker compose` in this folder made them", () => {
   expect(otherOwner(claims)).toBeUndefined();
   expect(otherOwner({ ...claims, containers: [here] })).toBeUndefined();
 });

@@ -196,9 +196,10 @@ describe("kg_query", () => {
         { id: "bob_smith", name: "Bob Smith" },
       ],
     });
-    // The entity with exactly this name is chosen, although it has no facts at that time.
+    // An exact name is chosen before names that contain it.
     graph.write("kg_add", { subject: "Smith", predicate: "is", object: "a name" });
     expect(query({ entity: "Smith", as_of: "" })).toMatchObject({ entity: "Smith", count: 1 });
+    // Carol is chosen by her exact name, although she has no facts in 2024.
     graph.write("kg_add", { subject: "Carol", predicate: "likes", object: "tea", valid_from: "2025-01-01" });
     graph.write("kg_add", { subject: "Carol Jones", predicate: "likes", object: "tea" });
     expect(query({ entity: "Carol", as_of: "2024-01-01" })).toMatchObject({

@@ -25,7 +25,7 @@ export type StaticTable = {
 
 let opened: StaticTable | undefined;
 
-/** Returns the table of this package (4 MB). A thread reads it once. */
+/** Returns the table of this package (4 MB). Each thread reads it from disk at its first call, and keeps it. */
 export function staticTable(): StaticTable {
   return (opened ??= open());
 }

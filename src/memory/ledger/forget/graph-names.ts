@@ -9,7 +9,7 @@ import { selectValues } from "../select.ts";
 export type GraphNames = {
   /** True for the id of a forgotten entity or fact. */
   isId: (text: string) => boolean;
-  /** True if the text names the entity in a row of that method. In rows of other tools a room or wing may have the same name. */
+  /** True if the text names the entity in a journal row of this method. In rows of other methods it may be the name of a room or wing. */
   isNameIn: (method: string, text: string) => boolean;
   /** True if the text contains the forgotten words, in any case. Call it only with texts of rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;

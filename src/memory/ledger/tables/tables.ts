@@ -278,7 +278,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return this.imported.answerTo(key, fingerprint, isHere);
   }
 
-  /** Counts a change to a table other than the drawers', so that the write counts as a change. */
+  /** Adds one to the number of rows that the current write has changed. Call it after a change to a table that is not counted otherwise. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;
