@@ -177,7 +177,7 @@ async function execute(
 }
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
-  // Imports lazily, because the image has only this file.
+  // Imports here and not above, because the image's build has no `src` folder and does not call `run`.
   const { PalaceError } = await import("../src/base/errors.ts");
   try {
     const options = {

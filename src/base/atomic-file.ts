@@ -17,7 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { badValue } from "./errors.ts";
 import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
@@ -81,14 +81,15 @@ export function targetOf(path: string): string {
   for (let links = 0; links < LINKS_MAX; links += 1) {
     if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
     // A relative link begins at the real folder of the link.
-    target = resolve(realpathSync(dirname(target)), readlinkSync(target));
+    const link = readlinkSync(target);
+    target = isAbsolute(link) ? link : `${realpathSync.native(dirname(target))}/${link}`;
   }
   throw badValue(`${path} is a link that leads to itself`, `ls -l ${path}`);
 }
 
 /**
  * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
- * stays and its target gets the content. Keeps the file's mode and owner if none are given. Writes in place a file that is mounted alone,
+ * stays and its target gets the content. Keeps the file's mode and owner if no mode is given. Writes in place a file that is mounted alone,
  * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; file system errors.
  */
 export function writeUserFile(
@@ -99,16 +100,26 @@ export function writeUserFile(
   beforeRename?: () => void,
 ): void {
   const target = targetOf(path);
-  const found = statSync(target, { throwIfNoEntry: false });
-  if (found?.isFile() === false) throw badValue(`${path} is not a file`, `ls -l ${path}`);
-  const kept = found && { mode: found.mode & 0o777, owner: process.geteuid?.() === 0 ? found : undefined };
+  if (statSync(target, { throwIfNoEntry: false })?.isFile() === false)
+    throw badValue(`${path} is not a file`, `ls -l ${path}`);
+  const kept = mode === undefined ? ownership(target) : { mode, owner };
   try {
-    writeFileAtomic(target, content, mode ?? kept?.mode, owner ?? kept?.owner, beforeRename);
+    writeFileAtomic(target, content, kept.mode, kept.owner, beforeRename);
   } catch (error) {
     // The rename over a mount point gives EBUSY, as for a file that a container mounts without its folder.
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
     writeInPlace(target, content);
   }
+}
+
+/** Returns the file's mode and, if we may set it, its owner. A new file is private to its user. */
+export function ownership(file: string): { mode: number; owner: Owner | undefined } {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return { mode: 0o600, owner: undefined };
+  const uid = process.getuid?.() ?? stat.uid;
+  const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(stat.gid);
+  const gid = mayGive ? stat.gid : (process.getgid?.() ?? stat.gid);
+  return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
 /**

@@ -8,7 +8,7 @@ import { unread } from "./home-tree.ts";
 export type Counts = Readonly<{
   /** Version of the ledger's tables. */
   schema: number;
-  /** `seq`: number of the last write. `mark`: key and fingerprint of the write `upTo`. */
+  /** `seq`: number of the last write. `mark`: key and fingerprint of the write that `countCommand` was asked about. */
   seq: number;
   mark: string;
   drawers: number;

@@ -91,7 +91,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
   return found;
 }
 
-/** Returns true if the file is still at its path, because a new file may reuse a deleted file's inode. */
+/** Returns true if the path still leads to this inode. A new file may have the inode of a deleted file. */
 function isStill({ path }: File, { dev, ino }: Stats): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === dev && now.ino === ino;

@@ -41,7 +41,7 @@ export type PowerCutOptions = {
   keptBySqlite?: RegExp;
   /** Matches files that never survive a power cut. */
   volatile?: RegExp;
-  /** Number of states with a random part of the unsynced changes, for each moment. */
+  /** Number of states per simulated power cut that have a random part of the unsynced changes. Default: 3. */
   parts?: number;
   seed?: number;
 };

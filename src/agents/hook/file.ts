@@ -8,6 +8,7 @@ import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writ
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { removeLeftovers, writeFileAtomic } from "../../base/atomic-file.ts";
+import { PalaceError } from "../../base/errors.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { removeOld } from "../../base/old-files.ts";
 import { readRecord } from "../../base/parse-json.ts";
@@ -19,7 +20,10 @@ import { hear, sessionName, type Talk } from "./talk.ts";
 
 /** Age after which a mark is a leftover of a palace that is not used any more. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
-/** Maximum number of times that a session is tried again after a kill. A session whose filing needs too much memory fails each time. */
+/**
+ * Maximum number of times that a session is tried again after a kill or a passing error. A session whose filing needs too much memory fails
+ * each time.
+ */
 const TRIES_MAX = 3;
 /** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
 const DUE = ".due";
@@ -45,9 +49,10 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
     writeFileAtomic(join(folder, `${name}${DUE}`), JSON.stringify(mark));
     faultPoint("filing.marked");
     await fileMarked(scene, join(folder, name), mark);
-    for (const [path, left] of leftMarks(folder, mark)) await fileMarked(scene, path, left);
+    for (const [path, left] of leftMarks(folder, mark))
+      if (path !== join(folder, name)) await fileMarked(scene, path, left);
   } catch (error) {
-    log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
+    log(`${from} ${session} is not filed: ${String(error)}`);
   }
 }
 
@@ -62,7 +67,7 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
     });
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    log(`${from} ${session} is not filed; the next run tries again: ${String(error)}`);
+    log(`${from} ${session} is not filed: ${String(error)}`);
   }
 }
 
@@ -101,10 +106,10 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
       while (isMarked()) {
         // A mark that appears during the work has the first name again, so that the removal below does not remove it.
         if (existsSync(due)) renameSync(due, doing);
-        else if (!mayTryAgain(doing)) break;
+        else countTry(doing);
         faultPoint("filing.begun");
         await work().catch((error: unknown) => {
-          if (error instanceof Interrupted) throw error;
+          if (error instanceof Interrupted || isPassing(error)) throw error;
           rmSync(doing, { force: true });
           if (!existsSync(due)) throw error;
         });
@@ -117,13 +122,18 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
   }
 }
 
-/** Counts another try in the mark of a killed process. Removes the mark and returns false after TRIES_MAX tries. */
-function mayTryAgain(doing: string): boolean {
+/** Returns true for an error that is not about the session, for example if no broker answers. A later try may then succeed. */
+function isPassing(error: unknown): boolean {
+  return error instanceof PalaceError && !/^(?:FEEDER|CONFIG)_/.test(error.code);
+}
+
+/** Counts another try in a mark that another process left. Removes the mark and throws after TRIES_MAX tries. */
+function countTry(doing: string): void {
   const mark = readRecord(doing);
   const tries = Number(mark["tries"] ?? 0) + 1;
-  if (tries > TRIES_MAX) rmSync(doing, { force: true });
-  else writeFileAtomic(doing, JSON.stringify({ ...mark, tries }));
-  return tries <= TRIES_MAX;
+  if (tries <= TRIES_MAX) return writeFileAtomic(doing, JSON.stringify({ ...mark, tries }));
+  rmSync(doing, { force: true });
+  throw new Error(`${TRIES_MAX} more tries failed`);
 }
 
 /**

@@ -3,12 +3,11 @@
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Owner, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
+import { ownership, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
 import { unwritable } from "../../base/state-files.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";
 
-const NEW_FILE_MODE = 0o600;
 const BACKUP = ".palace-backup";
 const WRITE_BITS = 0o222;
 
@@ -76,8 +75,7 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
   let veto: unknown;
   try {
     mkdirSync(dirname(target), { recursive: true });
-    const { mode, owner } = ownership(target);
-    writeUserFile(target, content, mode, owner, () => {
+    writeUserFile(target, content, undefined, undefined, () => {
       try {
         beforeRename();
       } catch (error) {
@@ -89,16 +87,6 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
     if (cause === veto) throw cause;
     throw unwritable(dirname(target), cause);
   }
-}
-
-/** Keeps the file's mode and, if we may set it, its owner; a new file is private to its user. */
-function ownership(target: string): { mode: number; owner: Owner | undefined } {
-  const stat = statSync(target, { throwIfNoEntry: false });
-  if (stat === undefined) return { mode: NEW_FILE_MODE, owner: undefined };
-  const uid = process.getuid?.() ?? stat.uid;
-  const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(stat.gid);
-  const gid = mayGive ? stat.gid : (process.getgid?.() ?? stat.gid);
-  return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
 /** Copies the content beside the file, once for each content. Returns the copy's path; undefined if the copy already exists. */

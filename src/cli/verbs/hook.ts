@@ -96,7 +96,9 @@ function sceneOf(what: string, values: Values, env: Env): Scene {
           import("../feeding/feeding.ts"),
         ]);
         const args = [...handedOn().palace, "--from", from, "--session", session, "--quiet"];
-        if ((await sessions.execute(args, env)) === EXIT_INTERRUPTED) throw new Interrupted("interrupted by a signal");
+        const code = await sessions.execute(args, env);
+        if (code === EXIT_INTERRUPTED) throw new Interrupted("interrupted by a signal");
+        if (code !== 0) throw new Error(`palace mine sessions ended with exit code ${code}`);
       },
       saidInOpencode: async (...asked) => {
         const { saidInOpencode } = await import("../../feeders/session-miner/open.ts");

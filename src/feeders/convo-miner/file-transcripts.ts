@@ -23,7 +23,7 @@ export type TranscriptsDeps = FeedDeps & {
   files: readonly TranscriptFile[];
   /** Returns the local path of one of the palace's sources; undefined for a source of another kind. */
   nameOf: (sourceFile: string) => string | undefined;
-  /** The folder with the original files, which MemPalace may have mined; undefined if the files are copies. */
+  /** Folder whose files are filed directly. MemPalace may have mined them. Undefined if the files are our copies of sessions. */
   folder?: string;
 };
 

@@ -5,7 +5,7 @@
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { targetOf, writeFileAtomic } from "../../base/atomic-file.ts";
+import { targetOf, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
 import { isRecord } from "../../base/parse-json.ts";
 
 export type Confirmed = { people: string[]; projects: string[]; topics: string[] };
@@ -46,7 +46,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
   delete existing["topics_by_wing"];
   if (Object.keys(topics).length > 0) existing["topics_by_wing"] = topics;
-  writeFileAtomic(path, JSON.stringify(existing, null, 2));
+  writeUserFile(path, JSON.stringify(existing, null, 2));
   return keptAs === undefined ? {} : { keptAs };
 }
 

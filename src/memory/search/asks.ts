@@ -105,7 +105,7 @@ const BESIDE_TALK = new Set(
 const QUESTION_WORD = /\b(?:what|where|which|who|whom|whose|when|why)\b/i;
 const QUOTE = /["“”«»]/;
 
-/** Returns true for small talk: only words of these lists and stop words, at least one of TALK; no question or quotation. */
+/** Returns true for small talk: every word is in one of these lists, and one is in TALK. A question or a quotation is not small talk. */
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
   const said =

@@ -64,7 +64,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns the exchanges of the candidates by their first row, with the scores of their best drawers. */
+/** Returns a map from the first row of each exchange among the candidates to the exchange, with the score of its best drawer. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {

@@ -117,7 +117,7 @@ class Watcher {
   /** Number of rows that the index still lacked after all rows were sent again. Only a larger number is worth sending all rows again. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Number of comparisons still due although the numbers agree, to check that the sent rows have arrived. */
+  /** Number of comparisons still to make after lost rows were sent again, even if both sides agree, to check that the rows have arrived. */
   #again = 0;
   /** Number of comparisons still due for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;

@@ -4,7 +4,7 @@
  */
 import { chownSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { targetOf, writeFileAtomic } from "../../base/atomic-file.ts";
+import { targetOf, writeUserFile } from "../../base/atomic-file.ts";
 import { badValue } from "../../base/errors.ts";
 
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
@@ -70,7 +70,7 @@ function write(file: string, lines: readonly string[]): void {
     for (let at = folder; at.length >= made.length; at = dirname(at)) chownSync(at, uid, gid);
   const mode = (before?.mode ?? 0o600) & 0o777;
   const text = lines.map((line) => `${line}\n`).join("");
-  writeFileAtomic(file, Buffer.from(text, "latin1"), mode, isRoot ? { uid, gid } : undefined);
+  writeUserFile(file, Buffer.from(text, "latin1"), mode, isRoot ? { uid, gid } : undefined);
 }
 
 function nearestFolder(folder: string): string {

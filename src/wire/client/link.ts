@@ -44,7 +44,7 @@ export type LinkOptions = {
   config: Config;
   agent: string;
   start: "auto" | "never";
-  /** Names of the owner's project. */
+  /** Names of the project that this client's searches prefer. */
   project?: readonly string[];
   /** Gets one message of the broker without its LF: a response or a notification. */
   onLine: (line: Buffer | string) => void;

@@ -99,3 +99,18 @@ test("a session whose filing processes are all killed is tried three more times,
   expect((await file(palace, "other")).code).toBe(0);
   expect(marksIn(filing)).toEqual([]);
 });
+
+test("a session whose filing finds no broker keeps its mark, and the next process files it", async () => {
+  await using palace = createTestPalace();
+  await palace.startBroker();
+  const filing = join(palace.config.paths.stateDir, "filing");
+  const last = writeSession(palace, "ended");
+  writeSession(palace, "next");
+  expect((await palace.run("palace", ["stop"])).code).toBe(0);
+  expect((await file(palace, "ended")).code).toBe(0);
+  expect(marksIn(filing)).toEqual([expect.stringMatching(/\.doing$/)]);
+  expect((await palace.run("palace", ["start"])).code).toBe(0);
+  expect((await file(palace, "next")).code).toBe(0);
+  expect(marksIn(filing)).toEqual([]);
+  expect((await palace.run("palace", ["search", last, "--json"])).stdout).toContain(last);
+});

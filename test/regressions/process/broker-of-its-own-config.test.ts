@@ -1,7 +1,7 @@
 /**
- * A program that uses this package may give a client a configuration that differs from the process's own. The client then started a broker
- * of the process's own home: the wrong palace was opened, and the right one had no broker for half a minute, because the start mark was
- * taken. Now a failed start removes its mark.
+ * A program that uses this package may give a client another configuration than its own environment has. The client then started a broker
+ * for the home in the environment, which opened the wrong palace. The file that tells other clients of this start stayed for half a minute,
+ * so no client started the right broker. Now the client starts the broker of its configuration, and removes the file if that broker ends.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

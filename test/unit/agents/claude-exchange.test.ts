@@ -76,7 +76,7 @@ test("a transcript is incomplete until this turn's tools have their results", ()
   expect(isWhole(use, result("a", {}, { backgroundTaskId: "b1" })), "the command goes on in the background").toBe(true);
 });
 
-test("the exit codes of a turn's commands become signals in the order of use", () => {
+test("a turn's commands and their exit codes give signals such as tests-failed, in the order in which the agent called the commands", () => {
   expect(signals(...ran("a", "npm test", 1), ...ran("b", "npm test", 0))).toEqual(["tests-passed"]);
   expect(signals(...ran("a", "npm test", 1))).toEqual(["tests-failed"]);
   expect(signals(...ran("a", "cd app && npm test", 1))).toEqual(["tests-failed"]);

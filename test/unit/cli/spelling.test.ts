@@ -14,14 +14,14 @@ test("a hint shows each command in its text as the user must type the command", 
   expect(spelled("palace repair-status, then palace --help")).toBe(`${PALACE} repair-status, then ${PALACE} --help`);
 });
 
-test("a hint keeps a client's name that looks like a command", () => {
+test("a client's name that looks like a command is not rewritten in a hint", () => {
   for (const name of ["palace call", "palace undo", 'my "palace call" agent', "palace search \\"]) {
     const hint = `who has: ${JSON.stringify(name)}, "mcp"`;
     expect(spelled(hint, "/p")).toBe(hint);
   }
 });
 
-test("a hint keeps a folder's name and plain English that look like a command", () => {
+test("a folder's name or plain English that looks like a command is not rewritten in a hint", () => {
   for (const text of [
     "ls -ld '/home/me/old palace call/x'",
     "the palace is closed",

@@ -277,7 +277,7 @@ test("the outbox sends a drawer again that changed during its sending", async ()
   expect(inner.read("a")?.text).toBe("newer");
 });
 
-test("the outbox reads only one batch from the list at a time", async () => {
+test("the outbox never reads more waiting rows at once than one batch takes", async () => {
   const source = new MemoryOutboxSource();
   for (let i = 0; i < 500; i += 1) source.write(record(`d${i}`));
   const peek = vi.spyOn(source, "peek");

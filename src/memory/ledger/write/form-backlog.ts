@@ -1,7 +1,7 @@
 /**
- * Fills `form_fts` for drawers that were filed before this table existed, or whose words were cut by older rules. A step is one transaction
- * that also stores the last row done, so a kill loses at most one step. A drawer keeps its old words until its step. Runs on the writer
- * thread when the broker is idle.
+ * Indexes the words of drawers in `form_fts` again, if they were filed before this table existed, or by an older version of cut.ts. A step
+ * is one transaction that also stores the last row done, so a kill loses at most one step. Until its step, a drawer keeps its old index
+ * entry. Runs on the writer thread when the broker is idle.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";

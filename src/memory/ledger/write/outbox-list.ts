@@ -39,9 +39,9 @@ export class OutboxList {
       noteLastRow: database.prepare(
         `INSERT OR REPLACE INTO meta SELECT '${lastRowKey(kind)}', coalesce(max(row), 0) FROM ${kind.rows}`,
       ),
+      // A removal that is kept already names the palaces that need it.
       keepPending: database.prepare(
-        `INSERT INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL
-           ON CONFLICT (key) DO UPDATE SET value = value || excluded.value WHERE instr(value, excluded.value) = 0`,
+        `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL`,
       ),
       carriedOut: database.prepare(
         `UPDATE meta SET value = replace(value, ?, '') WHERE key = ${removedKey(kind, "?")}`,
@@ -75,19 +75,24 @@ export class OutboxList {
   /** Removes a row's entry, because the palace now has the row as it is in the ledger. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
+    this.#isCarriedOut(id);
   }
 
   done(entries: readonly { id: string; seq: number }[]): void {
-    const { getMeta, done, carriedOut, dropRemoval } = this.#statements;
     this.#group(() => {
-      const collection = collectionOf(getMeta.get(this.#target) ?? "");
       for (const { id, seq } of entries) {
-        if (done.run(id, seq).changes === 0) continue;
-        // Drops the removal that is kept for this palace, even if a newer row with the same id was sent instead of the removal.
-        if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
+        if (this.#statements.done.run(id, seq).changes === 0) continue;
+        this.#isCarriedOut(id);
         this.#onDone(id);
       }
     });
+  }
+
+  /** Drops the removal that is kept for the present palace, which now has the removal or a newer row with the same id. */
+  #isCarriedOut(id: string): void {
+    const { getMeta, carriedOut, dropRemoval } = this.#statements;
+    const collection = collectionOf(getMeta.get(this.#target) ?? "");
+    if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
   }
 
   /**
@@ -99,7 +104,10 @@ export class OutboxList {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
       this.#statements;
     const before = getMeta.get(this.#target);
-    if (before === target) return false;
+    if (before === target) {
+      this.#listing = undefined;
+      return false;
+    }
     const after = this.#listing?.target === target ? this.#listing.row : 0;
     const end = isKnownFolder(before, target) ? null : (endOfPart.get(after, LISTED_MAX) ?? null);
     this.#group(() => {
@@ -109,11 +117,8 @@ export class OutboxList {
         keepPending.run(collectionOf(before));
         listRemovals.run(collectionOf(target));
       }
-      if (end === null) {
-        // Rows that were removed between two parts.
-        if (after > 0 && before !== undefined && !isSamePalace(before, target)) keepPending.run(collectionOf(before));
-        putMeta.run(this.#target, target);
-      } else listPart.run(after, end);
+      if (end === null) putMeta.run(this.#target, target);
+      else listPart.run(after, end);
     });
     this.#listing = end === null ? undefined : { target, row: end };
     return end !== null;
@@ -130,16 +135,16 @@ export class OutboxList {
 }
 
 /**
- * Makes a trigger of this connection, the only writer. It keeps each removal of a row that an earlier palace can have, until this palace
- * has the removal. So there are never more kept removals than rows in the earlier palaces. The outbox has the removal for the present palace.
+ * Makes a trigger of this connection, the only writer. It keeps each removal of a row that an earlier palace can have, until the present
+ * palace and these palaces have the removal. So there are never more kept removals than rows in the earlier palaces.
  */
 function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
   database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
   database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}
     WHEN old.row <= (SELECT CAST(value AS INTEGER) FROM meta WHERE key = '${lastRowKey(kind)}') BEGIN
       INSERT OR REPLACE INTO meta
-        SELECT ${removedKey(kind, "old.id")}, replace(e.value, collection_of(t.value), '') FROM meta e
-          JOIN meta t ON t.key = '${kind.target}' WHERE e.key = '${removedPrefix(kind)}' AND e.value <> collection_of(t.value);
+        SELECT ${removedKey(kind, "old.id")}, replace(e.value, collection_of(t.value), '') || collection_of(t.value)
+          FROM meta e JOIN meta t ON t.key = '${kind.target}' WHERE e.key = '${removedPrefix(kind)}';
     END`);
 }
 

@@ -51,7 +51,7 @@ function makeRows(seed: number): Row[] {
     .map(({ row }) => row);
 }
 
-/** Returns a text of 10 to 600 characters, so that four slices have fewer or many more characters than a list shows. */
+/** Returns a text of 10 to 600 characters. A drawer of four such slices may be shorter or much longer than the text that a list shows. */
 const textOf = ({ id, day }: Row): string => `€${id}`.repeat(day);
 const momentOf = ({ day }: Row): string => `2026-01-${String(day).padStart(2, "0")}T10:00:00`;
 

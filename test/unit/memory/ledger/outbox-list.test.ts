@@ -138,6 +138,16 @@ test("a drawer that is deleted while a switch lists the rows in parts is also re
   expect(kept()).toEqual([id]);
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toContain(id);
+  writer.outbox.done(waiting());
+  // Both palaces have the removal now, and later switches do not list it again.
+  expect(kept()).toEqual([]);
+  for (const target of ["http://h/t/d/c#2", "file:/p#1"]) {
+    expect(writer.outbox.retarget(target)).toBe(true);
+    retarget(target);
+    expect(waiting().map((entry) => entry.id)).not.toContain(id);
+    writer.outbox.done(waiting());
+    expect(kept()).toEqual([]);
+  }
 });
 
 test("a drawer that is filed again after its removal is not removed from an earlier palace", () => {
