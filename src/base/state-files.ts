@@ -22,12 +22,12 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
     keepFolder(paths.stateDir);
     writeFileAtomic(mark(paths, name), `${JSON.stringify(content)}\n`);
   } catch (cause) {
-    throw unwritable(paths.stateDir, cause);
+    throw writeFailure(paths.stateDir, cause);
   }
 }
 
 /** Returns the error for a state folder in which no file can be made: STORE_DISK_FULL or STORE_READ_ONLY. */
-export function unwritable(folder: string, cause: unknown): PalaceError {
+export function writeFailure(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (isDiskFull(cause))
     return new PalaceError("STORE_DISK_FULL", `the disk of ${folder} is full`, "free some space", { cause });

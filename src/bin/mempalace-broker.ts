@@ -22,7 +22,7 @@ import {
   isStopped,
   isWanted,
   setFailed,
-  unwritable,
+  writeFailure,
 } from "../base/state-files.ts";
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
@@ -161,7 +161,7 @@ async function isServed(config: Config): Promise<boolean> {
 function asPalaceError(error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
   const { path } = error as NodeJS.ErrnoException;
-  if (isDiskFull(error)) return unwritable(path ?? "the palace", error);
+  if (isDiskFull(error)) return writeFailure(path ?? "the palace", error);
   return new PalaceError(
     "BROKER_START_FAILED",
     `the broker did not start: ${(error as Error).message}`,

@@ -6,7 +6,7 @@ import { hasBridge } from "../wire/client/bridge.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { leave } from "../base/exit-process.ts";
-import { unwritable } from "../base/state-files.ts";
+import { writeFailure } from "../base/state-files.ts";
 import { VERSION } from "../base/version.ts";
 import { EXIT_CODES, PalaceError, wrongUsage } from "../base/errors.ts";
 import { nearestWord } from "../base/nearest.ts";
@@ -188,7 +188,7 @@ export function reportError(name: string, thrown: unknown, argv: readonly string
 function asKnown(thrown: unknown): unknown {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   if (thrown instanceof PalaceError || !["ENOSPC", "EDQUOT", "EROFS"].includes(code ?? "")) return thrown;
-  return unwritable(path === undefined ? "one of our folders" : dirname(path), thrown);
+  return writeFailure(path === undefined ? "one of our folders" : dirname(path), thrown);
 }
 
 export function usageError(usage: string, problem: string): PalaceError {

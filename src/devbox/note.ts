@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
 import { readRecord } from "../base/parse-json.ts";
-import { unwritable } from "../base/state-files.ts";
+import { writeFailure } from "../base/state-files.ts";
 
 export type Note = Readonly<{
   /** Folders that own the stack: one, or several that share it on purpose. */
@@ -33,7 +33,7 @@ export function writeState(folder: string, name: string, content: object): void 
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileAtomic(join(folder, name), `${JSON.stringify(content)}\n`);
   } catch (cause) {
-    throw unwritable(folder, cause);
+    throw writeFailure(folder, cause);
   }
 }
 

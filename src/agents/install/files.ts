@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } f
 import { basename, dirname, join } from "node:path";
 import { ownership, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
 import { readRegularFile } from "../../base/regular-file.ts";
-import { unwritable } from "../../base/state-files.ts";
+import { writeFailure } from "../../base/state-files.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";
 
 const BACKUP = ".palace-backup";
@@ -55,7 +55,7 @@ export function assertWritable(path: string, target: string, madeHint: string): 
     try {
       accessSync(path, constants.W_OK);
     } catch (cause) {
-      throw unwritable(path, cause);
+      throw writeFailure(path, cause);
     }
 }
 
@@ -85,7 +85,7 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
     });
   } catch (cause) {
     if (cause === veto) throw cause;
-    throw unwritable(dirname(target), cause);
+    throw writeFailure(dirname(target), cause);
   }
 }
 
@@ -102,7 +102,7 @@ export function backUp(target: string, content: Buffer, nowMs: number): string |
   try {
     writeFileAtomic(path, content, mode, owner);
   } catch (cause) {
-    throw unwritable(dirname(target), cause);
+    throw writeFailure(dirname(target), cause);
   }
   return path;
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readRecord } from "../../base/parse-json.ts";
 import { tryFlock } from "../../base/libc.ts";
-import { unwritable } from "../../base/state-files.ts";
+import { writeFailure } from "../../base/state-files.ts";
 import { unavailable } from "../../base/errors.ts";
 import type { Before, Want } from "./wire-entries.ts";
 
@@ -51,7 +51,7 @@ export class InstallState {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       file = openSync(join(this.#folder, "lock"), "a", 0o600);
     } catch (cause) {
-      throw unwritable(this.#folder, cause);
+      throw writeFailure(this.#folder, cause);
     }
     if (tryFlock(file)) return () => closeSync(file);
     closeSync(file);
@@ -102,7 +102,7 @@ export class InstallState {
       mkdirSync(join(this.#folder, "originals"), { recursive: true, mode: 0o700 });
       writeFileAtomic(file, content);
     } catch (cause) {
-      throw unwritable(this.#folder, cause);
+      throw writeFailure(this.#folder, cause);
     }
   }
 

@@ -13,7 +13,7 @@ import { assertSettings } from "../../config/settings.ts";
 import { writeUserFile } from "../../base/atomic-file.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { quoted } from "../../base/shell-word.ts";
-import { dropStarting, takeStarting, unwritable } from "../../base/state-files.ts";
+import { dropStarting, takeStarting, writeFailure } from "../../base/state-files.ts";
 import type { Output } from "../terminal/output.ts";
 import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
 
@@ -74,7 +74,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
     const after = runAll(commands.slice(1), commands, env);
     return failed.failed === undefined ? after : failed;
   } catch (cause) {
-    throw cause instanceof PalaceError ? cause : unwritable(dirname(file), cause);
+    throw cause instanceof PalaceError ? cause : writeFailure(dirname(file), cause);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Change } from "../../agents/install/plan.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { tryFlock } from "../../base/libc.ts";
-import { dropStarting, isStopped, isWanted, staleStart, unwritable, vanishedPalace } from "../../base/state-files.ts";
+import { dropStarting, isStopped, isWanted, staleStart, writeFailure, vanishedPalace } from "../../base/state-files.ts";
 import type { Config } from "../../config/config.ts";
 import { ownBackups } from "../../memory/backup/known-backups.ts";
 import { backupName } from "../../memory/backup/name.ts";
@@ -244,7 +244,7 @@ function guarded<T>(folder: string, act: () => T): () => T {
     try {
       return act();
     } catch (cause) {
-      throw unwritable(folder, cause);
+      throw writeFailure(folder, cause);
     }
   };
 }

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { unwritable } from "../../base/state-files.ts";
+import { writeFailure } from "../../base/state-files.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { syncData, syncFile, syncPath } from "../../base/folders.ts";
 import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts";
@@ -70,7 +70,7 @@ export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>
   } catch (error) {
     await handle?.close().catch(() => {});
     await rm(part, { force: true });
-    if ((error as NodeJS.ErrnoException).syscall === "open") throw unwritable(dirname(file), error);
+    if ((error as NodeJS.ErrnoException).syscall === "open") throw writeFailure(dirname(file), error);
     throw Object.assign(error as NodeJS.ErrnoException, { path: file });
   }
   syncPath(dirname(file));

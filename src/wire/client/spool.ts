@@ -10,7 +10,7 @@ import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { keepFolder, syncPath } from "../../base/folders.ts";
-import { unwritable } from "../../base/state-files.ts";
+import { writeFailure } from "../../base/state-files.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { IDEMPOTENCY_META } from "../../protocol/headers.ts";
 import type { SpoolReport } from "../../protocol/status.ts";
@@ -87,7 +87,7 @@ export class Spool {
       this.#put(name, text);
       return name;
     } catch (cause) {
-      throw unwritable(this.folder, cause);
+      throw writeFailure(this.folder, cause);
     }
   }
 
@@ -130,7 +130,7 @@ export class Spool {
     try {
       rmSync(join(this.folder, name), { force: true });
     } catch (cause) {
-      throw unwritable(this.folder, cause);
+      throw writeFailure(this.folder, cause);
     }
     for (const folder of [this.folder, dirname(this.folder)]) {
       try {
@@ -211,7 +211,7 @@ export class Spool {
       renameSync(join(aside, name), join(this.folder, name));
       syncPath(this.folder);
     } catch (cause) {
-      throw unwritable(aside, cause);
+      throw writeFailure(aside, cause);
     }
   }
 
@@ -280,7 +280,7 @@ function list(folder: string, ...suffixes: string[]): string[] {
       .toSorted();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw unwritable(folder, cause);
+    throw writeFailure(folder, cause);
   }
 }
 
