@@ -1,7 +1,7 @@
 /**
  * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
- * Every process first leaves a mark (a file), which stays until the session is filed. So the running process also files what a later
- * process would have filed. If a process is killed or interrupted, the next process of the palace files that session, too.
+ * Every process first leaves a mark (a file), which stays until the session is filed or cannot be read. So the running process also files
+ * what a later process would have filed. If a process is killed or interrupted, the next one of the palace files that session, too.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";

@@ -117,7 +117,7 @@ test("a run of split finishes an earlier run that was killed at any point", asyn
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
-  // As after kills: one session is written, the next is half written, and the original has both its old and its new name.
+  // Writes what two kills leave: one whole session, the next session half written, and the original under its old and its new name.
   writeFileSync(join(chats, `${first}.txt`), session("the very first question"));
   writeFileSync(join(chats, ".split-4194300.tmp"), "Claude Co");
   linkSync(join(chats, "two.txt"), join(chats, "two.mega_backup"));

@@ -34,7 +34,7 @@ test("the profile comes from the request, its folder or Roampal's settings, and 
     expect(await ask({ "x-roampal-profile": name })).toMatchObject({ status: 404 });
   for (const path of [["work"], ["work", "app", "öl"], ["link"]])
     expect(await inFolder(...path)).toMatchObject({ status: 200 });
-  // Of several folders with a profile the closest decides. A profile named in the request decides over any folder.
+  // If several folders have a profile, the closest one decides. A profile that the request names wins over all folders.
   expect(await inFolder("work", "free")).toMatchObject({ status: 200 });
   expect(await inFolder("elsewhere")).toMatchObject({ status: 200 });
   const named = { "x-roampal-profile": "default", "x-roampal-cwd": encodeURIComponent(work) };

@@ -75,21 +75,21 @@ export class OutboxList {
   /** Removes a row's entry, because the palace now has the row as it is in the ledger. */
   unlist(id: string): void {
     this.#statements.unlist.run(id);
-    this.#isCarriedOut(id);
+    this.#dropKept(id);
   }
 
   done(entries: readonly { id: string; seq: number }[]): void {
     this.#group(() => {
       for (const { id, seq } of entries) {
         if (this.#statements.done.run(id, seq).changes === 0) continue;
-        this.#isCarriedOut(id);
+        this.#dropKept(id);
         this.#onDone(id);
       }
     });
   }
 
   /** Drops the removal that is kept for the present palace, which now has the removal or a newer row with the same id. */
-  #isCarriedOut(id: string): void {
+  #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
     if (carriedOut.run(collection, id).changes > 0) dropRemoval.run(id);
