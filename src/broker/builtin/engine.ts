@@ -20,7 +20,6 @@ export type BuiltinOptions = EngineHost & {
   log: Log;
   /** Command that the tool `mine` starts. */
   miner: MinerCommand;
-  /** Called when the ledger is lost or a thread has died. The broker must then end. */
   onFatal: (error: PalaceError) => void;
   /** Resolves when the broker ends, for any reason. */
   ending: Promise<unknown>;

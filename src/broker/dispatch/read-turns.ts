@@ -1,6 +1,6 @@
 /**
- * Starts reads in turns: one peer after the other, one read in each turn of the event loop, and few at the same time. A peer that does not
- * read its answers gets no turn. So a hundred large reads of one peer neither block the loop nor fill the memory.
+ * Starts reads one peer after the other, one in each turn of the event loop, and few at the same time, so that a hundred large reads of one
+ * peer neither block the loop nor fill the memory. A peer that does not read its answers must wait.
  */
 import { setImmediate as immediately } from "node:timers";
 import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
@@ -16,7 +16,7 @@ type Ticket = { peerId: number; sinceMs: number };
 const COUNTED_MS = 5_000;
 /** Time after which a peer that reads its answers gets a turn, even if other peers have many unread answers. */
 const PATIENCE_MS = 2_000;
-/** Time between checks of peers with unread answers. */
+/** Time between checks whether a waiting read may begin. */
 const LOOK_MS = 10;
 
 export class ReadTurns {

@@ -1,4 +1,4 @@
-/** Answer to `palace.stats`, from the counters, the request times and the outcomes in the ledger. Pure. */
+/** Answers `palace.stats` from the counters, the request times and the outcomes in the ledger. */
 import type { LedgerReader } from "../../memory/port/ledger.ts";
 import { localDay } from "../../base/clock.ts";
 import type { Growth, StatsReport } from "../../protocol/spec.ts";

@@ -1,6 +1,6 @@
 /**
- * A door: HTTP/1.1 on a UNIX socket or a TCP port. It identifies the peer, upgrades to streams and routes the few HTTP paths. It knows
- * nothing about the palace. On the UNIX socket the kernel identifies the peer, over TCP a token does (guard.ts).
+ * A door: HTTP/1.1 on a UNIX socket or a TCP port. It identifies the peer (by the kernel on a UNIX socket, by a token over TCP), upgrades
+ * requests to streams and routes the HTTP paths.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
@@ -34,7 +34,6 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 export const API_PATHS = "/api/";
 export const PAGE_PATHS = "/ui/";
 
-/** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
 /**
  * Empty answer with the fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md
@@ -82,7 +81,6 @@ export type DoorOptions = {
       } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
-  /** Limits the bytes that all doors together keep for slow peers. */
   held: Held;
   starts: Starts;
   /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
@@ -250,7 +248,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Logs a refusal. Skips status 429, which a peer gets after many failures. */
+  /** Skips status 429, because a peer with many failures would fill the log. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;

@@ -41,7 +41,7 @@ export class HeldBytes {
     if (this.isOver) this.#makeRoom(holder);
   }
 
-  /** Cuts the connections that waited longest, until the others fit into the limit. Never cuts `newest`, which has just arrived. */
+  /** Cuts the connections that waited longest, until the limit is met. Never cuts `newest`, whose bytes have just changed. */
   #makeRoom(newest?: Holder): void {
     const nowMs = performance.now();
     for (const [holder, { bytes, sinceMs }] of this.#held) {

@@ -93,13 +93,11 @@ export function recallAddress(file: string): TcpAddress | undefined {
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
 }
 
-/** Stores the address of the TCP door for the next broker; undefined deletes the stored address. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
   else if (!isDeepStrictEqual(recallAddress(file), address)) writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
-/** Returns true if only this machine reaches the address. */
 export function isLoopback(host: string): boolean {
   return /^localhost$/i.test(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

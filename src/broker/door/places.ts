@@ -41,7 +41,9 @@ export class Places {
     this.#lookLater();
   }
 
-  /** Gives the connection a place in its peer's share, once. Returns a refusal if no place is free. */
+  /**
+   * Counts the connection against its peer's share, once. Returns a refusal if this peer, or all peers together, have too many connections.
+   */
   admit(socket: Socket, { key, name, isOwner }: Claimant): Refusal | undefined {
     if (this.#admitted.has(socket)) return undefined;
     const own = this.#counts.get(key) ?? 0;

@@ -27,7 +27,6 @@ export function socketOwner(connection: Connection): number | undefined {
   return undefined;
 }
 
-/** Finds the uid in one table. Pure. */
 export function ownerIn(
   table: string,
   { client, server }: Connection,

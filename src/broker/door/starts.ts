@@ -1,5 +1,5 @@
 /**
- * Spreads the starts of requests over turns of the event loop. Each turn starts a few, and the streams take turns, so a thousand requests
+ * Spreads the starts of requests over turns of the event loop, a few per turn and one stream after the other, so that a thousand requests
  * of one peer do not block the others.
  */
 

@@ -1,6 +1,6 @@
 /**
- * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish. If a peer does not read its
- * answers, the broker stops reading from it and later disconnects it, so that memory stays bounded.
+ * Handles one upgraded connection: newline-delimited JSON-RPC of one peer. If a peer does not read its answers, the broker stops reading
+ * from it and later disconnects it, so that memory stays bounded.
  */
 import type { Socket } from "node:net";
 import type { Log } from "../../base/log.ts";
@@ -42,7 +42,7 @@ export class Stream {
   readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Timer that cuts the connection when the peer does not read the broker's output. */
+  /** Set while the peer has too many unread bytes; then it disconnects the peer. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   /** Resolves after the last answer. */
@@ -68,7 +68,6 @@ export class Stream {
     this.#options.socket.end();
   }
 
-  /** Starts the next request in its turn. Returns true if another one waits for a turn. */
   startNext(): boolean {
     this.#startOne();
     this.#pauseOrResume();
@@ -81,7 +80,6 @@ export class Stream {
     this.#pump();
   }
 
-  /** Frees the connection's state after the connection has closed. */
   #forget(): void {
     const { held } = this.#options;
     clearTimeout(this.#stall);
@@ -184,7 +182,6 @@ export class Stream {
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall ??= setTimeout(() => this.#cut(), PEER_STALL_MAX_MS);
   }
 
-  /** Notes that the peer has read some of its answers. */
   #onRead(): void {
     this.#options.held.unread.set(this.#holder, this.#outgoing.bytes, true);
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall?.refresh();
@@ -222,7 +219,6 @@ class Outgoing {
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
 
-  /** `onRead` is called whenever the peer has taken a slice. */
   constructor(socket: Socket, onRead: () => void) {
     this.#socket = socket;
     this.#onWritten = () => {

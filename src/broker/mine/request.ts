@@ -1,5 +1,5 @@
 /**
- * Checks the arguments of the tool `mine` in upstream's order and words, and builds the miner's command line. Pure. Source: upstream 3.11's
+ * Checks the arguments of the tool `mine` in upstream's order and words, and builds the miner's command line. Source: upstream 3.11's
  * tool_mine (upstream-latest.md 2.1).
  */
 import { pythonRepr } from "../../memory/text/text.ts";

@@ -1,6 +1,5 @@
 /**
- * Answers `/api/`: finds the row in routes.ts, reads and checks the request, and lets the row answer through the route table of all doors.
- * The first such request loads this file.
+ * Answers `/api/`: finds the row in routes.ts, checks the request and calls the broker's methods. The first such request loads this file.
  */
 import type { IncomingMessage } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
@@ -49,7 +48,6 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
 /** Path that describes the server. A request of this path may name an unknown profile. */
 const HEALTH = "/api/health";
 
-/** Finds the row of a request. Errors: Refused. */
 function routeOf(request: IncomingMessage): ApiRoute {
   const { pathname } = urlOf(request);
   const route = Object.hasOwn(API_ROUTES, pathname) ? API_ROUTES[pathname] : undefined;
@@ -74,7 +72,6 @@ async function bodyOf(
   throw new Refused(422, [{ loc: ["body"], msg: body.error.message.replace("line", "body"), type: "value_error" }]);
 }
 
-/** Checks the fields of a request. Errors: Refused. */
 function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   const result = checkFields(fields, given);
   if ("wrong" in result) throw new Refused(422, result.wrong);

@@ -1,4 +1,4 @@
-/** `GET /api/health`: which server this is, and whether its memory is open. Pure. Source: outcome-memory.md 4.12. */
+/** Answers `GET /api/health`: which server this is, and whether its memory is open. Source: outcome-memory.md 4.12. */
 import type { Health, StatusReport } from "../../protocol/spec.ts";
 import { Refused } from "./refused.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Finds the Roampal profile of a request, and refuses a profile that Roampal does not know. Only reads Roampal's files. Source: roampal
- * 0.6.0, `_resolve_profile_name` in its server/main.py.
+ * Finds the Roampal profile of a request, and refuses a profile that Roampal does not know. Source: roampal 0.6.0, `_resolve_profile_name`
+ * in its server/main.py.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join, resolve } from "node:path";
@@ -29,7 +29,7 @@ export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile
   return keyOfProfile(profile, folder);
 }
 
-/** Returns the key of a registered profile; undefined for `default`. Errors: as profileOf. */
+/** Returns the key of a registered profile; undefined for `default`. Errors: Refused, 404 or 503. */
 export function keyOfProfile(profile: string, folder: string): Profile {
   if (profile === DEFAULT) return undefined;
   const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);

@@ -1,6 +1,6 @@
 /**
- * Ages memories (drawers ranked by their outcomes). After a broker's start and then every hour, a write moves or removes the due memories.
- * The journal records this write like any other.
+ * Ages memories (drawers ranked by their outcomes): soon after the broker's start and then every hour, a write moves or removes the due
+ * memories.
  */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
@@ -58,7 +58,6 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       if (hasJumped)
         log.info("the clock does not show how much time has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
-      // A palace without memories has no profiles to read.
       const profiles = isLook ? [...profilesIn(reader.places())] : [];
       const isFiling = time.lastRow !== last?.lastRow;
       if (nth === 0 || hasJumped || isFiling || profiles.length > 0)

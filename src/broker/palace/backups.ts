@@ -1,7 +1,6 @@
 /**
- * Backups that the broker makes, on request or when due. This file connects the job with the backup's thread. A due backup is made in a
- * pause between writes, into MEMPALACE_BACKUP_DIR, and the oldest backups are removed. A list beside the ledger has the results; `palace
- * doctor` reads it.
+ * Makes backups on request or when due, and removes the oldest of the due ones. A list beside the ledger has the results; `palace doctor`
+ * reads it.
  */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -42,8 +41,8 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox mounts the home read-only, so it cannot remove the file after copying it. By this time the devbox has opened the file, so
-      // the broker may remove its name.
+      // A devbox mounts the home read-only, so it cannot remove the file after copying it. When the broker removes the file's name, the
+      // devbox has already opened the file.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -75,7 +74,6 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
 
 export type VerifyRequest = Extract<JobRequest, { kind: "verify" }>;
 
-/** Makes the job that verifies a backup. The job only reads. */
 export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   const { ledgerFile, cacheDir } = config.paths;
   const input = { file, ledgerFile, cacheDir, passphrase: config.backup.passphrase() };
@@ -86,7 +84,6 @@ export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   );
 }
 
-/** Checks a request to verify a backup. Errors: as readBackupRequest. */
 export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<Peer, "door">): VerifyRequest {
   const { file: path } = readBackupRequest({ file }, from);
   if (path !== null) return { kind: "verify", file: path };

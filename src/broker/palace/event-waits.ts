@@ -1,6 +1,6 @@
 /**
- * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it uses no thread and does not block the event
- * loop. Our own commits wake waits at once; while waits exist, the broker polls for commits of other processes.
+ * Lets calls wait for an event of the coordination log without blocking a thread or the event loop. Our own commits wake waits at once;
+ * while waits exist, the broker polls for commits of other processes.
  */
 import { PalaceError } from "../../base/errors.ts";
 import { shuttingDown } from "../engine.ts";
@@ -57,7 +57,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // The time is over: the caller looks once more for events.
+        // If the time is over, the caller looks for events at most once more.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -69,7 +69,6 @@ export class EventWaits {
     };
   }
 
-  /** Wakes all waits after a commit. */
   wake(): void {
     this.#commits += 1;
     for (const waiter of this.#waiters) waiter.wake();

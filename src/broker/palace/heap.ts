@@ -36,7 +36,6 @@ export function boundHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 }
 
-/** Starts the regular releases of memory and returns a function that ends them. */
 export function startMemoryRelease({ release, cpuMs, residentBytes, log }: MemoryOptions): () => void {
   let releasedAtMs = cpuMs();
   let lastMs = releasedAtMs;

@@ -1,6 +1,6 @@
 /**
- * Long work for which the caller need not wait. One job runs at a time, with progress; it is cancelled on request or when the broker ends.
- * The caller supplies the work. The job of a killed broker is lost, but can be requested again.
+ * Runs long work in the background: one job at a time, with progress, cancelled on request or when the broker ends. The job of a killed
+ * broker is lost, but can be requested again.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
@@ -20,12 +20,12 @@ export type JobWork = {
 
 type JobMethods = { progress(): Progress; cancel(): void };
 
-/** Names the step that is shown until the thread reports one. Errors: BROKER_CANCELLED. */
+/** Sets the step that is shown until the thread reports its own. Errors: BROKER_CANCELLED. */
 export type Say = (step: string) => void;
 
 /** Time that a cancelled thread gets to end, ms. */
 const LEAVE_MS = 2_000;
-/** Maximum number of threads that are left behind. Each may block one of the process's few threads for files. */
+/** Maximum number of blocked threads that cancelled jobs leave behind. Each may block one of the process's few threads for files. */
 const LEFT_MAX = 2;
 let leftThreads = 0;
 
@@ -146,7 +146,6 @@ export class Jobs {
     return this.#jobs.map(({ report }) => ({ ...report }));
   }
 
-  /** Resolves with the report when the job has ended. */
   async ended(id: string): Promise<JobReport> {
     const job = this.#find(id);
     await job.ended;

@@ -1,4 +1,4 @@
-/** The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it first. */
+/** The ledger in the broker: one thread that writes, one connection that reads. */
 import type { Config } from "../../config/config.ts";
 import { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
 import type { Log } from "../../base/log.ts";

@@ -78,12 +78,10 @@ export class Logstream {
     await thread?.call("assertPresent");
   }
 
-  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void {
     this.#waits.leave(peerId);
   }
 
-  /** Accepts no more waits and ends the present ones. */
   endWaits(): void {
     this.#waits.end();
   }

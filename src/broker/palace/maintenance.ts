@@ -1,7 +1,4 @@
-/**
- * Work on a whole palace: export, rebuild, verification. This file connects the jobs with the stores. The route table (methods.ts) calls it
- * through the open palace.
- */
+/** Makes the jobs that work on a whole palace: export, rebuild, backup, verification. */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
@@ -42,7 +39,6 @@ export type MaintenanceParts = {
 
 export type Maintenance = {
   begin(request: JobRequest): JobWork;
-  /** Begins a due backup, into the folder for scheduled backups. */
   beginScheduled(request: BackupRequest, scheduled: { scheduled: boolean; passphrase: string | undefined }): JobWork;
   lookThrough(): Promise<PalaceHealthReport>;
   backups(): BackupsReport;

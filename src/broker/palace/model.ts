@@ -1,6 +1,6 @@
 /**
- * The embedding model in the broker, if its runtime is installed. The broker finds the model on disk, else downloads it, else tries again
- * later. It compares the model with the palace's recorded model. Until the model is ready, searches use words and static vectors.
+ * Finds or downloads the embedding model, if its runtime is installed, and compares it with the palace's recorded model. Until the model is
+ * ready, searches use words and static vectors.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
@@ -41,7 +41,6 @@ export class Model {
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   rerankerState: RerankerState = { state: "off", detail: "the embedding model, which it needs, is not ready" };
   embedder: LocalEmbedder | undefined;
-  /** The optional cross-encoder. */
   reranker: Reranker | undefined;
 
   constructor(options: ModelOptions) {

@@ -1,6 +1,6 @@
 /**
- * The public palace in the broker: the drivers, the outboxes of drawers and closets, and the reconciler, which finds foreign writers. A
- * broker without a driver keeps no public palace and only adopts rows.
+ * Connects the broker with the public palace: the drivers, the outboxes of drawers and closets, and the reconciler. Without a driver, the
+ * broker only adopts rows.
  */
 import type { Config } from "../../config/config.ts";
 import { invariant } from "../../base/invariant.ts";

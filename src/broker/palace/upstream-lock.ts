@@ -1,7 +1,6 @@
 /**
- * MemPalace's own palace lock, held while the broker lives. A Python MemPalace of the same HOME is then refused by its own code, which
- * prints who holds the lock. This gives no guarantee: the file's name depends on HOME and the palace's path as the other process sees them.
- * mempalace/reconcile finds the writers that the lock does not stop.
+ * Holds MemPalace's own palace lock while the broker lives. A Python MemPalace of the same HOME then refuses to write and prints who holds
+ * the lock. The lock cannot stop a process that sees another HOME or another path of the palace; mempalace/reconcile finds those writers.
  *
  * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on ~/.mempalace/locks/mine_palace_<16 hex of
  * SHA-256 of the real path>.lock. Byte 0 is never changed; from byte 1 on the file contains `<pid> <words>`, which a refused process

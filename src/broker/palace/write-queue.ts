@@ -1,7 +1,6 @@
 /**
- * Bounded queue of all writes. Each peer's writes stay in order. A group takes one write from each peer in turn, so a feeder with a
- * thousand documents hardly delays an agent with one note. One group is committed at a time; later writes form the next group. The ledger's
- * queue commits its groups on the writer thread and then tells the other parts of the palace about the changes.
+ * Bounded queue of all writes, committed in groups. A group takes one write from each peer in turn, so a feeder with a thousand documents
+ * hardly delays an agent with one note.
  */
 import { existsSync } from "node:fs";
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
@@ -84,7 +83,6 @@ export class WriteQueue {
     return promise;
   }
 
-  /** Resolves when the queue is empty. */
   async drain(): Promise<void> {
     while (this.#committing !== undefined) await this.#committing;
   }
@@ -148,7 +146,6 @@ const WATCH_MS = 1_000;
 /** Empty changes: for a group that failed as a whole, and for a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
-/** Returns the queue of the ledger's writes. */
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {
   const { vectors, wakes, log } = options;
   return new WriteQueue({
