@@ -71,7 +71,6 @@ export async function takeChildLock(file: string, home: string, log: Log): Promi
   }
 }
 
-/** Sends a signal; ignores a process that is already gone. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

@@ -1,7 +1,4 @@
-/**
- * One child process that speaks newline-delimited JSON-RPC: its process group, pipes and end. It forwards messages and reports the exit. It
- * knows nothing about requests.
- */
+/** Runs one child process that speaks newline-delimited JSON-RPC, in its own process group. It forwards messages and reports the exit. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { CommandConfig } from "../../config/engine.ts";

@@ -108,7 +108,6 @@ export class RequestQueue {
     if (this.#running !== undefined && isIt(this.#running.waiting)) this.#cancelRunning();
   }
 
-  /** Fails the waiting calls, because no child will be ready soon. */
   fail(error: PalaceError): void {
     this.#reject(() => true, error);
   }

@@ -1,6 +1,5 @@
 /**
- * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
- * its requests end with the process, and the session drops late answers.
+ * Speaks MCP with one child, as its client: request ids, time-outs, the handshake. A session ends with its process and drops late answers.
  */
 import { isRecord } from "../../base/parse-json.ts";
 import type { LogFields } from "../../base/log.ts";
@@ -131,7 +130,6 @@ export class Session {
     };
   }
 
-  /** Lists the child's tools. Errors: as `request`. */
   async listTools(): Promise<ToolNote[]> {
     const tools: ToolNote[] = [];
     let cursor: unknown;

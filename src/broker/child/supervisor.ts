@@ -101,7 +101,6 @@ export class Supervisor {
     this.#failures = 0;
   }
 
-  /** Replaces the session's child, which is stuck. */
   replace(session: Session, why: PalaceError): void {
     if (this.#session !== session || this.#state !== "ready") return;
     this.#state = "waiting";
@@ -234,7 +233,6 @@ export class Supervisor {
     }, pauseMs);
   }
 
-  /** Lists the child's tools again after they have changed. */
   async #refreshTools(): Promise<void> {
     const session = this.#session;
     try {

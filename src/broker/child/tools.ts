@@ -27,12 +27,10 @@ const UPSTREAM_READS: ReadonlySet<string> = new Set(
 export class ToolBook {
   #tools = new Map<string, ToolNote>();
 
-  /** Stores the child's own list of tools. */
   replace(tools: readonly ToolNote[]): void {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Returns true for the child's tools. The metrics count calls of other tools together. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

@@ -1,6 +1,6 @@
 /**
- * Answers one JSON-RPC message of a peer, from its method to its answer: role, arguments, tool, write queue. All doors use this file; it
- * does not use sockets. methods.ts has the methods.
+ * Answers one JSON-RPC message of a peer: checks role and arguments, then runs the tool or queues the write. All doors use this file; it
+ * does not use sockets.
  */
 import { randomUUID } from "node:crypto";
 import { redactAnswer } from "../../memory/text/redact.ts";
@@ -44,7 +44,6 @@ export type Methods = Readonly<Record<"usual" | "modern", ReadonlyMap<string, Ha
 
 const MODERN = { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS };
 
-/** Returns the function that answers the messages of all peers. */
 export function dispatchOver(methods: Methods, dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
   const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
@@ -103,7 +102,6 @@ export function dispatchOver(methods: Methods, dependencies: MethodsDependencies
   };
 }
 
-/** Finds the handler in the table of the request's MCP revision. */
 function handlerFor(
   { usual, modern }: Methods,
   peer: Peer,
@@ -157,7 +155,7 @@ async function carryOut(
   return { value, replayed: false };
 }
 
-/** Prepares a write, and queues it with the result of the preparation, the sender and the time. */
+/** Prepares a write if needed, queues it and waits for its outcome. */
 export async function submit(
   dependencies: MethodsDependencies,
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
@@ -209,7 +207,7 @@ export async function submit(
   return { value: outcome.value, replayed };
 }
 
-/** Submits a write. If it stores nothing (busy, refused, repeated), `undo` gives back what the preparation took, for the next try. */
+/** Submits a write, and calls `undo` if the write stores nothing (busy, refused, repeated). */
 async function unlessStored(submitted: () => Promise<WriteOutcome>, undo: () => void): Promise<WriteOutcome> {
   let isStored = false;
   try {

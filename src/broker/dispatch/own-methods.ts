@@ -1,6 +1,6 @@
 /**
- * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row answers
- * after the same peer's earlier writes; the journal records the call of a `write` row.
+ * Our own methods besides MCP's, named `noun.verb`, one row for each. A `read` row answers after the same peer's earlier writes; the
+ * journal records the call of a `write` row.
  */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
@@ -236,7 +236,6 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
 };
 
-/** Returns a handler that answers from the open palace, after this peer's earlier writes. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
   return (dependencies, call) =>
     inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
@@ -273,7 +272,6 @@ function storyOfProject(
   return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
 }
 
-/** Checks a list of wings. Errors: PROTOCOL_BAD_PARAMS. */
 function wingsOf(value: unknown): string[] {
   if (Array.isArray(value) && value.length <= WINGS_MAX && value.every((one) => typeof one === "string")) return value;
   throw badParams("project must be a list of wings");
@@ -288,14 +286,12 @@ function optionalString(params: Record<string, unknown>, key: string): string | 
   return params[key] === undefined ? undefined : stringOf(params, key);
 }
 
-/** Returns a string parameter. Errors: PROTOCOL_BAD_PARAMS. */
 function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;
   throw badParams(`${key} must be a string`);
 }
 
-/** Reads the parameter `role`. Errors: PROTOCOL_BAD_PARAMS. */
 function roleIn({ role }: Call["params"]): Role | undefined {
   const found = ROLES.find((one) => one === role);
   if (role === undefined || found !== undefined) return found;

@@ -93,7 +93,6 @@ export function roleForTool({ role }: Tool, given: unknown): Role {
 
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 
-/** Refuses a peer with a lower role than needed. Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
   if (RANK[role] >= RANK[needed]) return;
   if (door === "gate")

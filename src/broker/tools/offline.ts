@@ -12,7 +12,7 @@ import { Looked, NOTHING } from "../../memory/tools/nothing.ts";
 
 export const OFFLINE_RULES: OfflineRules = { answerWithoutPalace, newDrawerId };
 
-/** Runs the write's own code without a palace. Errors: InvalidValue, WrongType. */
+/** Runs the write's own code without a palace. Returns undefined if that code needs the palace. Errors: InvalidValue, WrongType. */
 function answerWithoutPalace({ tool, params, key, atMs, agent }: OfflineWrite): { value: unknown } | undefined {
   const isForLog = isLogWrite(tool);
   const peer = { agent, door: "", uid: -1, pid: process.pid };

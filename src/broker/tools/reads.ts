@@ -1,4 +1,4 @@
-/** Table of reads: the function for each tool's name. Each wing has its own functions. Runs on the broker's main thread. */
+/** Table of reads: the function for each tool's name. The functions run on the broker's main thread. */
 import { LEARNING_FINDINGS, LEARNING_READS } from "../../learning/tools.ts";
 import type { OwnSearches, Searches } from "../../learning/search/recent-searches.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
