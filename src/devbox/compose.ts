@@ -126,7 +126,6 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   );
 }
 
-/** Returns the stdout of a quick compose command. */
 async function output({ root, env }: Place, ...args: string[]): Promise<string> {
   const [docker = "", ...compose] = composeCommand({ root, env });
   try {

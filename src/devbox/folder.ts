@@ -1,6 +1,6 @@
 /**
- * Finds the folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may not write
- * there. So a package's stack has a folder in our state folder: `.env` and `.env.devbox` survive updates, and `docker compose` works.
+ * Finds the folder of the stack: a clone itself, or a folder in our state folder for an installed package. npm replaces the package's
+ * folder at an update, and the user may not write there.
  */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,7 +1,4 @@
-/**
- * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs, and files that are rewritten at each start may
- * differ (docs/how-to/devbox.md names them).
- */
+/** Lists every file of the devbox's home with its hash, and compares two lists. */
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unavailable } from "../base/errors.ts";
 

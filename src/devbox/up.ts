@@ -126,7 +126,7 @@ async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<str
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 
-/** Returns the note if it is about this Docker daemon; otherwise undefined. */
+/** Ignores a note about another Docker daemon. */
 async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
   const note = readNote(state);
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;

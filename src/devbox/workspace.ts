@@ -14,7 +14,7 @@ export type Chosen = Readonly<{ folder: string; isKept: boolean }>;
 
 export type Wanted = Readonly<{
   root: string;
-  /** Folders named in this call. The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
+  /** The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
@@ -42,7 +42,6 @@ export function chooseWorkspace(wanted: Wanted): Chosen {
   return { folder: last, isKept: true };
 }
 
-/** Writes the folder to `.env` if later `up`s must use it. */
 export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (line: string) => void): void {
   if (isKept && writeSettings(root, { DEVBOX_WORKSPACE: folder }))
     log(`/workspace is ${folder}, from now on (written to .env)`);

@@ -31,7 +31,6 @@ import { bootId } from "../../base/uptime.ts";
 export type LifecycleOptions = {
   config: Config;
   log: Log;
-  /** Called when the doors are open. */
   onListening: () => void;
   /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
   mustStayAway: () => string | undefined;
@@ -179,7 +178,6 @@ class Broker {
     return () => clearInterval(timer);
   }
 
-  /** Drains, closes everything and returns the exit code. */
   async leave({ why, failed }: Ending): Promise<number> {
     const { config, log } = this.#options;
     log.info("draining", { why });

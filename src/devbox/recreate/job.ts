@@ -23,7 +23,6 @@ export type Job = Readonly<{
   id: string;
   step: Step;
   isBuilding: boolean;
-  /** Old containers with their images. */
   old: readonly OldBox[];
   /** Time at which each old container ended; a container that has run since may have written. */
   endedAt: Readonly<Record<string, string>>;

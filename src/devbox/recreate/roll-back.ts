@@ -11,7 +11,7 @@ import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
 import { snapshotFolder } from "./verify.ts";
 
-/** Rolls back. Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED; the job is kept and can be tried again. */
+/** Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED. After an error the job remains and can be tried again. */
 export async function rollBack(room: Room, job: Job): Promise<void> {
   const { engine, stack, state, log } = room;
   log(`rolling back: ${job.why ?? ""}`);
