@@ -1,7 +1,4 @@
-/**
- * Interface of the engine that answers the calls: the builtin palace (builtin/engine.ts) or a child MCP server (child/engine.ts). Until its
- * palace is open, an engine answers each call with the reason.
- */
+/** Interface of the engine that answers calls: the builtin palace (builtin/engine.ts) or a child MCP server (child/engine.ts). */
 import { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
 import type {
@@ -26,10 +23,7 @@ export function shuttingDown(): PalaceError {
 /** Sends a peer a message that it did not request. */
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
-/**
- * Answers one message; returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. `notify`: set if the door can
- * notify.
- */
+/** Returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. */
 export type Dispatch = (
   peer: Peer,
   message: unknown,

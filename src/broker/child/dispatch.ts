@@ -1,7 +1,4 @@
-/**
- * Route table of a child engine. The broker itself answers MCP's handshake and ping, and forwards everything else to the child under the
- * broker's own request ids.
- */
+/** Route table of a child engine: answers MCP's handshake and ping, and forwards other requests to the child with new request ids. */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
@@ -144,8 +141,7 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // The child's list of tools says which calls are writes. Awaits only if needed: otherwise the client's next message, such as a
-    // cancellation, would be handled before this call is queued.
+    // Only the child's tools tell which calls are writes. See `#answerModern` for why this does not always await.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);

@@ -1,7 +1,4 @@
-/**
- * Lock that a child holds while it lives: an flock on a file that only the child has open. The kernel releases it when the child and all
- * its descendants are gone, however they ended. So one palace never has two living children, even if their broker was killed.
- */
+/** A child's lifetime lock: the kernel releases the flock when the child and its descendants are gone, even after a broker's kill. */
 import {
   closeSync,
   ftruncateSync,

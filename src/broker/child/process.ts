@@ -43,8 +43,7 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // The child gets its own process group. So a wrapper's own children end with it, and Ctrl-C does not end the child before the broker
-    // has drained.
+    // With its own process group, a wrapper's children end with it, and Ctrl-C does not end the child before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",

@@ -1,6 +1,4 @@
-/**
- * Speaks MCP with one child, as its client: request ids, time-outs, the handshake. A session ends with its process and drops late answers.
- */
+/** Speaks MCP with one child, as its client: request ids, time-outs, the handshake. A session ends with the child's process. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { LogFields } from "../../base/log.ts";
 import { VERSION } from "../../base/version.ts";
@@ -88,8 +86,8 @@ export class Session {
   }
 
   /**
-   * Tells the child to cancel the running call. Our own requests, such as a ping, continue. The child may still answer the call, or never
-   * answer it. The answer to a ping shows that the child is free again.
+   * Cancels the running calls, but not our own requests, such as a ping. A child may never answer a cancelled call, so we ping it: an
+   * answer to the ping shows that the child is free again.
    */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {

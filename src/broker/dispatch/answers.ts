@@ -38,10 +38,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/**
- * Returns the agent that made the call: the peer, or the agent that spooled the write. Any client may give itself any name, so it may also
- * name another author. The result begins with the name of the peer's token, if the peer has one.
- */
+/** Returns the peer, or the agent that spooled the write. A client may name any author, so the name of its token stays in front. */
 export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
   const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
   if (given === NAMELESS) return agent;

@@ -1,7 +1,4 @@
-/**
- * Answers one JSON-RPC message of a peer: checks role and arguments, then runs the tool or queues the write. All doors use this file; it
- * does not use sockets.
- */
+/** Answers one JSON-RPC message of a peer, for all doors: checks role and arguments, then runs the tool or queues the write. */
 import { randomUUID } from "node:crypto";
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { asTyped } from "../../memory/text/validate.ts";
@@ -197,8 +194,7 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
-  // still get its answer.
+  // If waiting for the graph file ends the broker, the repeated write must get its answer, so it does not wait.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

@@ -1,7 +1,4 @@
-/**
- * Our own methods besides MCP's, named `noun.verb`, one row for each. A `read` row answers after the same peer's earlier writes; the
- * journal records the call of a `write` row.
- */
+/** Our own methods besides MCP's, named `noun.verb`. The journal records the call of a `write` row. */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../memory/drawer/shown.ts";

@@ -1,7 +1,4 @@
-/**
- * Starts reads one peer after the other, one in each turn of the event loop, and few at the same time, so that a hundred large reads of one
- * peer neither block the loop nor fill the memory. A peer that does not read its answers must wait.
- */
+/** Starts reads peer by peer and few at a time, so that many large reads of one peer neither block the loop nor fill the memory. */
 import { setImmediate as immediately } from "node:timers";
 import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";

@@ -1,7 +1,4 @@
-/**
- * Counts the memory's use by agents, by day. The broker writes the counters at its end and every minute, so a killed broker loses at most
- * one minute.
- */
+/** Counts the memory's use by agents, by day. A killed broker loses at most one minute of the counts. */
 import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";

@@ -1,6 +1,4 @@
-/**
- * Decides from a request's headers and connection which TCP clients are admitted. A refusal counts against the client's address and token.
- */
+/** Decides from a request's headers and connection which TCP clients are admitted, and limits the failures of a client. */
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import {

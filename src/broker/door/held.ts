@@ -1,7 +1,4 @@
-/**
- * Limits the bytes that the broker keeps for stalled connections: incomplete requests and unread answers. All connections of all doors
- * share each limit.
- */
+/** Limits the bytes that all doors together keep for stalled connections: incomplete requests and unread answers. */
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 

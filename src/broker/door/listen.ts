@@ -84,10 +84,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/**
- * Returns the address of the last TCP door; undefined if there was none or its file is invalid. The client that starts the next broker
- * usually lacks the environment variable that asked for the door.
- */
+/** The environment variable that asked for the door is usually not set for the client that starts the next broker. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;

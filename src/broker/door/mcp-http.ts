@@ -1,7 +1,4 @@
-/**
- * Serves `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, for MCP 2026-07-28 and older revisions, without sessions.
- * The first such request loads this file, because the SDK is large.
- */
+/** Serves `/mcp` by MCP's Streamable HTTP, without sessions. The first such request loads this file, because the SDK is large. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";

@@ -1,7 +1,6 @@
 /**
- * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, so that a program that kills the
- * process at this port does not kill the broker. Arguments: host, port, the broker's socket. It sends the client's address and port in a
- * first line (PROXY protocol, version 1), writes `open` or the error's code to stdout, and ends when the broker closes its stdin.
+ * Holds a TCP port for the broker, because programs kill the process at this port. Passes each connection to a socket of the broker, after
+ * a line with the client's address (PROXY protocol, version 1). Arguments: host, port, socket. Prints `open` or an error code.
  */
 import { connect, createServer, type Socket } from "node:net";
 

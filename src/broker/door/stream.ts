@@ -1,7 +1,4 @@
-/**
- * Handles one upgraded connection: newline-delimited JSON-RPC of one peer. If a peer does not read its answers, the broker stops reading
- * from it and later disconnects it, so that memory stays bounded.
- */
+/** One upgraded connection: JSON-RPC, one message a line. A peer that does not read its answers is paused, then disconnected. */
 import type { Socket } from "node:net";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -92,8 +89,8 @@ export class Stream {
   }
 
   /**
-   * Finishes the answers for a client that has closed its sending side. A vanished client looks the same until we write to it, so we write
-   * empty lines, which are not messages.
+   * Answers a client that has closed its sending side. A vanished client looks the same until we write to it, so we write empty lines,
+   * which are not messages.
    */
   #finish(): void {
     if (this.#inFlight > 0) {

@@ -1,7 +1,4 @@
-/**
- * Keeps the tokens of the TCP door in a file that contains no secret which opens the door (protocol/proof.ts). `palace bridge token` writes
- * the file; the broker reads it after each change.
- */
+/** Keeps the tokens of the TCP door in a file, without their secrets (protocol/proof.ts). `palace bridge token` writes the file. */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -41,10 +38,7 @@ export function readTokens(file: string): TokenRecord[] {
   throw damaged(`${file} is not a token file`, `move it away and add the tokens again`);
 }
 
-/**
- * Adds a token. Only this call returns the token itself: the file has only its keys. Errors: CONFIG_BAD_VALUE for a name that is taken or
- * invalid.
- */
+/** Only this call returns the token itself: the file has only its keys. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },

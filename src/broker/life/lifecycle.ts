@@ -1,7 +1,4 @@
-/**
- * Runs a broker: takes the lock, makes the engine, opens the doors, writes broker.json, waits for a reason to end (signal, request, idle,
- * failure), drains and exits.
- */
+/** Runs a broker: takes the lock, makes the engine, opens the doors, writes broker.json, waits for a reason to end, and drains. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { finishRestore } from "../../memory/backup/swap.ts";

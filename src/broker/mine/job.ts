@@ -1,7 +1,4 @@
-/**
- * Runs one mine: our own `palace mine` as a child process, which sends its writes to the broker like any client and so does not block
- * others. It ends with the broker, which closes its stdin.
- */
+/** Runs `palace mine` as a child process, which sends its writes to the broker like any client and so does not block others. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { isRecord, parseAs } from "../../base/parse-json.ts";

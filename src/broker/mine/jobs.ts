@@ -1,7 +1,4 @@
-/**
- * Runs the tool `mine`: one mine at a time, in the background, as in upstream. The caller gets the result, or the progress of a long mine;
- * a repeated call waits for the same mine.
- */
+/** Runs the tool `mine`: one mine at a time, in the background, as in upstream. A repeated call waits for the same mine. */
 import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
 import { finished, running } from "./answer.ts";

@@ -1,6 +1,4 @@
-/**
- * Answers `/api/`: finds the row in routes.ts, checks the request and calls the broker's methods. The first such request loads this file.
- */
+/** Answers `/api/` with the rows of routes.ts. The first such request loads this file. */
 import type { IncomingMessage } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -81,10 +79,7 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/**
- * Returns the functions through which a row calls the route table. The request's idempotency key is the call's key, because each route
- * writes at most once.
- */
+/** The request's idempotency key is the key of the row's call, because each row writes at most once. */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

@@ -1,7 +1,4 @@
-/**
- * Roampal's HTTP API, one row for each route: method, path, fields with their limits, and the function that answers. Source:
- * outcome-memory.md 4.4–4.13.
- */
+/** Roampal's HTTP API, one row for each route. Source: outcome-memory.md 4.4–4.13. */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import { keptSaid } from "../../learning/answer.ts";

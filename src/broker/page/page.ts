@@ -1,7 +1,4 @@
-/**
- * Serves the page in the owner's browser: its files, a sign-in, JSON-RPC and news of changes. The door opens when a peer asks for a link
- * and closes after a time without use.
- */
+/** Serves the page in the owner's browser. The door opens when a peer asks for a link and closes after a time without use. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError, unavailable } from "../../base/errors.ts";
@@ -65,8 +62,8 @@ export class Page {
   }
 
   /**
-   * Makes a link with the peer's role, or with a lower role that the peer asks for. An admin's page can make the broker write files on this
-   * machine, so an admin who does not use the owner's socket gets an agent's link. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
+   * Makes a link with the peer's role or a lower one. An admin's page can make the broker write files on this machine, so an admin who does
+   * not use the owner's socket gets an agent's link. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
    */
   async link(
     { role: own, door: from, tokenId }: Pick<Peer, "role" | "door" | "tokenId">,

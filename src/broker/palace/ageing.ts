@@ -1,7 +1,4 @@
-/**
- * Ages memories (drawers ranked by their outcomes): soon after the broker's start and then every hour, a write moves or removes the due
- * memories.
- */
+/** Moves or removes the due memories (drawers ranked by their outcomes), soon after the broker's start and then every hour. */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
 import { type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";

@@ -1,7 +1,4 @@
-/**
- * Makes backups on request or when due, and removes the oldest of the due ones. A list beside the ledger has the results; `palace doctor`
- * reads it.
- */
+/** Makes backups on request or when due, removes old due ones, and lists the results beside the ledger for `palace doctor`. */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,8 +38,7 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox mounts the home read-only, so it cannot remove the file after copying it. When the broker removes the file's name, the
-      // devbox has already opened the file.
+      // A devbox mounts the home read-only, so the broker removes the file's name after the devbox has opened the file.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },

@@ -1,7 +1,4 @@
-/**
- * Lets calls wait for an event of the coordination log without blocking a thread or the event loop. Our own commits wake waits at once;
- * while waits exist, the broker polls for commits of other processes.
- */
+/** Lets calls wait for an event of the coordination log. While calls wait, the broker polls for commits of other processes. */
 import { PalaceError } from "../../base/errors.ts";
 import { shuttingDown } from "../engine.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";

@@ -1,7 +1,4 @@
-/**
- * Bounded round-robin queue: each peer's items stay in order, and the peers take turns. So a peer with a thousand requests does not delay a
- * peer with one request.
- */
+/** Bounded round-robin queue: a peer with a thousand requests does not delay a peer with one request. */
 import { PalaceError } from "../../base/errors.ts";
 
 export type QueueBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };

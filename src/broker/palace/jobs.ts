@@ -1,7 +1,4 @@
-/**
- * Runs long work in the background: one job at a time, with progress, cancelled on request or when the broker ends. The job of a killed
- * broker is lost, but can be requested again.
- */
+/** Runs long work in the background, one job at a time. The job of a killed broker is lost, but can be requested again. */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
 import { type Progress, STARTING } from "../../base/job-progress.ts";
@@ -30,9 +27,8 @@ const LEFT_MAX = 2;
 let leftThreads = 0;
 
 /**
- * Makes a job that runs on its own thread. `start` starts the thread. `mayLeave`: set for work on a file that may block, such as a file on
- * a stuck mount. Nothing can end a blocked thread, so a cancelled job ends without its thread. The thread ends when its file answers, and
- * runs no further step. Errors of `run`: BROKER_BUSY while too many such threads are left.
+ * Makes a job with its own thread. `mayLeave`: its file may block, such as a file on a stuck mount. Nothing can end a blocked thread, so a
+ * cancelled job leaves its thread behind. Errors of `run`: BROKER_BUSY while too many such threads are left.
  */
 export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   start: () => Promise<T>,

@@ -16,9 +16,7 @@ export type OpenLedger = {
   settings: WriterData["settings"];
 };
 
-/**
- * Opens the ledger. `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
- */
+/** `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
   const { paths } = config;
   const { ledgerFile } = paths;

@@ -151,10 +151,7 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
   return { needed: true, why, ...(await rebuildPublic(parts, thread, "migrate")) };
 }
 
-/**
- * Rebuilds the public palace. With the files driver it builds new files. With a Chroma server it sends the rows again. Without a public
- * palace it does nothing.
- */
+/** Rebuilds the public palace. The files driver builds new files; a Chroma server gets all rows again. */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;
   const { ledgerFile, palaceDir, tag } = config.paths;

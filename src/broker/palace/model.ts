@@ -1,7 +1,4 @@
-/**
- * Finds or downloads the embedding model, if its runtime is installed, and compares it with the palace's recorded model. Until the model is
- * ready, searches use words and static vectors.
- */
+/** Finds or downloads the embedding model. Until the model is ready, searches use words and static vectors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
 import { downloadModel } from "../../memory/index/embedding/download.ts";
@@ -111,10 +108,7 @@ export class Model {
     }
   }
 
-  /**
-   * Sets the model's state if its runtime is not installed. This is a fault if the palace has the model's vectors or the user named a
-   * model's folder. Otherwise the model is optional.
-   */
+  /** A missing runtime is a fault only if the palace has the model's vectors or the user named a model's folder. */
   #withoutRuntime(): undefined {
     const { config, recorded } = this.#options;
     this.state =

@@ -81,9 +81,7 @@ const WARM_UP_TEXTS = 20;
 /** Time between two runs of the ledger's maintenance if no writes cause one. It prunes old rows. */
 const PRUNE_MS = 3_600_000;
 
-/**
- * Opens a palace. If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
- */
+/** If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const { config, log, onFatal, upstreamLock } = options;
   await using opening = new AsyncDisposableStack();

@@ -93,10 +93,7 @@ class Keeper {
     }
   }
 
-  /**
-   * Says why we do not have the lock. A user who cannot make the lock file cannot run a MemPalace either, because MemPalace writes nothing
-   * without the lock.
-   */
+  /** A user who cannot make the lock file cannot run a MemPalace either: MemPalace writes nothing without the lock. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -126,10 +123,7 @@ class Keeper {
     this.#held = undefined;
   }
 
-  /**
-   * Locks the palace's folder itself, without a file, against our own brokers. Two homes may name the same palace, and each has its own
-   * lock file of MemPalace. Returns false if another broker has the lock.
-   */
+  /** Keeps other brokers out by a lock on the palace's folder: two homes may name one palace, but have separate MemPalace locks. */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
     if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
@@ -149,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns the lock file, or undefined if there is nothing to lock. In a HOME that MemPalace never used, the broker creates no folder,
-   * unless the palace has a Chroma file: MemPalace's first write would then create the folder, too.
+   * Returns undefined if there is nothing to lock: in a HOME that MemPalace never used, the broker makes no folder, unless the palace has a
+   * Chroma file, because MemPalace's first write would then make the folder.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

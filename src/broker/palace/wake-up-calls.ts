@@ -1,7 +1,4 @@
-/**
- * Wakes the parts of an open palace by name, so that no part needs a reference to a later one. A call without a listener is dropped,
- * because each part looks for due work at its start.
- */
+/** Wakes parts of a palace by name, so that no part needs a reference to a later part. Unknown names are ignored. */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 
 export class Wakes {

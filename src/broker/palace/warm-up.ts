@@ -1,7 +1,4 @@
-/**
- * Runs searches on its own when a broker has just started and is idle: a search takes twice as long until each of its four threads has run
- * its code some dozens of times.
- */
+/** Searches while a new broker is idle: a search takes twice as long until each thread has run its code some dozens of times. */
 import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {

@@ -1,7 +1,4 @@
-/**
- * Bounded queue of all writes, committed in groups. A group takes one write from each peer in turn, so a feeder with a thousand documents
- * hardly delays an agent with one note.
- */
+/** Queue of all writes, committed in groups with one write from each peer in turn, so that a feeder hardly delays an agent. */
 import { existsSync } from "node:fs";
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { VectorIndex } from "../../memory/port/search.ts";
@@ -71,8 +68,8 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves when the write is committed and synced, or finally refused. `signal` cancels it while it waits; a write that is being
-   * committed completes. Errors: BROKER_BUSY with a retry hint, the signal's reason.
+   * Resolves when the write is committed and synced, or refused. `signal` cancels only a waiting write. Errors: BROKER_BUSY, the signal's
+   * reason.
    */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();

@@ -1,7 +1,4 @@
-/**
- * Rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes have arguments that every broker
- * refuses, and which id a new drawer gets. Clients load this file only if no broker answers.
- */
+/** Rules for clients while no broker answers: which writes every broker would refuse, and which id a new drawer gets. */
 import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
 import { newDrawerId } from "../../memory/drawer/drawer-id.ts";
 import type { LedgerTx } from "../../memory/port/ledger.ts";

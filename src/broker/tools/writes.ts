@@ -1,7 +1,4 @@
-/**
- * Table of writes: the function for each tool's or method's name, which changes the ledger. The functions run on the writer thread, inside
- * the transaction.
- */
+/** Table of writes by the name of the tool or method. They run on the writer thread, inside the transaction. */
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { forget, undo } from "../../memory/hygiene/hygiene.ts";

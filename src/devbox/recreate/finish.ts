@@ -5,8 +5,8 @@ import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
 /**
- * Returns undefined if there was none, or if `up` gave up a recreate that had not changed anything. Errors: BROKER_START_FAILED; the stack
- * is then the old stack, and the caller may try again.
+ * Returns undefined if there was none, or if `up` gave it up before it changed anything. Errors: BROKER_START_FAILED, after which the old
+ * stack runs.
  */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);

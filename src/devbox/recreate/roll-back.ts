@@ -37,10 +37,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
   throw composeFailed("the old stack did not become healthy either; its data are in the snapshot", failure, room.place);
 }
 
-/**
- * Compares memory and home with the snapshot while nothing runs. Another schema counts as a difference, because the old version does not
- * know the tables of a newer schema.
- */
+/** Another schema counts as a difference, because the old version does not know the tables of a newer schema. */
 async function whatDiffers(
   room: Room,
   job: Job,
