@@ -151,10 +151,7 @@ export function noDocker(cause: unknown): PalaceError {
   );
 }
 
-/**
- * On a terminal compose shows its own progress; elsewhere we print its current step every 10 s. Returns undefined, or the last lines of a
- * failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
- */
+/** Returns undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason. */
 export async function runCompose(
   place: Place,
   args: readonly string[],
@@ -188,10 +185,7 @@ export async function runCompose(
   }
 }
 
-/**
- * Repeats a command that failed on a terminal, to read its error message. Returns undefined if the second run succeeds, "" if it takes too
- * long.
- */
+/** Repeats a command that failed on a terminal, to read its error. Returns undefined if it succeeds now, "" if it takes too long. */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
   const signal = AbortSignal.any([limit, ...(watch.signal ? [watch.signal] : [])]);

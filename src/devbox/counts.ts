@@ -31,7 +31,7 @@ function isCounts(value: unknown): value is Counts {
   return areNumbers && [mark, digest].every((text) => typeof text === "string");
 }
 
-/** After later writes the counts always differ, so only the last write of `before` is compared. Returns undefined if nothing differs. */
+/** Returns undefined if nothing differs. After later writes the counts always differ, so only the last write of `before` counts. */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, but ended at ${before.seq} before`;
   if (after.mark !== before.mark) return `write ${before.seq} of the journal has changed`;

@@ -44,10 +44,7 @@ read_all | tar --extract --numeric-owner --same-permissions --same-owner --direc
 sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
-/**
- * Finds the project whose memory to copy. Errors: CONFIG_USAGE if the user must choose, or if that project has no volumes or another
- * folder, or if this project has its own volumes.
- */
+/** Finds the project whose memory to copy. Errors: CONFIG_USAGE if the user must choose, or named a project that cannot be copied. */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
   const refuse = (why: string, hint: string): PalaceError => wrongUsage(`${why}; nothing was changed`, hint);

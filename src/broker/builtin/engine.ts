@@ -18,7 +18,6 @@ export type BuiltinOptions = EngineHost & {
   config: Config;
   metrics: Metrics;
   log: Log;
-  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
   onFatal: (error: PalaceError) => void;
   /** Resolves when the broker ends, for any reason. */

@@ -118,7 +118,7 @@ export class ChildDispatch {
     if (!isDiscovery && !isPassedOn(method))
       throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
     const introduction = this.#options.introduced();
-    // Awaits only if needed: otherwise the client's next message, such as a cancellation, would be handled before this call is queued.
+    // Awaits only if needed: an `await` would let the client's next message, such as a cancellation, overtake this call.
     const child = introduction instanceof Promise ? await introduction : introduction;
     const result = isDiscovery ? discoveredChild(child) : await this.#answer(peer, method, request);
     return asModern(method, result, child);
@@ -141,7 +141,7 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // Only the child's tools tell which calls are writes. See `#answerModern` for why this does not always await.
+    // The child's tools tell which calls are writes. Awaits only if needed, so that no later cancellation overtakes this call.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);

@@ -21,7 +21,6 @@ import { orElse } from "../../base/or-else.ts";
 const LOCK_FD = 3;
 
 export type ChildLock = {
-  /** Descriptor to pass to the child as LOCK_FD. */
   fd: number;
   /** Writes the owner into the file, then closes the broker's own descriptor. From then on only the child has the lock. */
   handOver(childPid: number): void;

@@ -85,10 +85,7 @@ export class Session {
     return promise;
   }
 
-  /**
-   * Cancels the running calls, but not our own requests, such as a ping. A child may never answer a cancelled call, so we ping it: an
-   * answer to the ping shows that the child is free again.
-   */
+  /** Also pings the child, which may never answer a cancelled call: the answer to the ping shows that the child is free again. */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;

@@ -38,7 +38,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/** Returns the peer, or the agent that spooled the write. A client may name any author, so the name of its token stays in front. */
+/** Returns the peer's name, or the author's name from a spooled write. The name of the peer's token always stays in front. */
 export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
   const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
   if (given === NAMELESS) return agent;

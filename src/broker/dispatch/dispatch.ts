@@ -279,7 +279,7 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   return Promise.race([answering, promise]);
 }
 
-/** Returns a string unchanged, and for another value the name of its Python type, as upstream does. */
+/** Shortens a string. For any other value, names the value's Python type, as upstream does. */
 function nameOrType(method: unknown): string {
   if (typeof method === "string") return cut(method);
   let type = typeof method === "boolean" ? "bool" : "dict";

@@ -238,7 +238,6 @@ function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDepe
     inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
 }
 
-/** Returns a handler that runs the write `method`, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }

@@ -7,7 +7,7 @@ import type { Peer } from "../peer.ts";
 
 /** Role that each of our own methods needs. A tool's role is in its row of the tool table; MCP's other methods need a reader. */
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
-  // Methods that need a person at the broker's machine, or an admin's token: they affect the whole broker or show masked text.
+  // These methods affect the whole broker or memory, or show masked text: they need a person at the machine, or an admin's token.
   "backup.list": "admin",
   "broker.stop": "admin",
   "drawer.reveal": "admin",

@@ -288,7 +288,6 @@ export class OpenDoor {
     }
   }
 
-  /** Counts the unread part of the answer. */
   #holdAnswer({ socket }: IncomingMessage, response: ServerResponse): void {
     const { unread } = this.#options.held;
     const holder: Holder = { about: { address: socket.remoteAddress ?? "" }, cut: () => socket.destroy() };

@@ -7,7 +7,7 @@ import { orElse } from "../../base/or-else.ts";
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** Established. In other states, the kernel may show a socket as root's after its owner has ended. */
+/** In other states, the kernel may show a socket as root's after its owner has ended. */
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 

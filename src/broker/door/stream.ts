@@ -88,10 +88,7 @@ export class Stream {
     this.#quiet?.resolve();
   }
 
-  /**
-   * Answers a client that has closed its sending side. A vanished client looks the same until we write to it, so we write empty lines,
-   * which are not messages.
-   */
+  /** Answers a client that has closed its sending side. Empty lines, which are not messages, show whether the client still exists. */
   #finish(): void {
     if (this.#inFlight > 0) {
       this.#outgoing.write("\n");

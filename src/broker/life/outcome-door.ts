@@ -81,7 +81,6 @@ export class OutcomeDoor {
     if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
   }
 
-  /** Opens the door, or returns why the door stays shut. */
   async #listen(): Promise<{ why: string; hint: string } | undefined> {
     const { port, path, open } = this.#options;
     try {

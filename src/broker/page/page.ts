@@ -31,9 +31,9 @@ const NEWS_MS = 1_000;
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;
-/** A sign-in contains only a link's token. Anybody on this machine may send one. */
+/** Anybody on this machine may send a sign-in, so its limit is little more than the size of a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
-/** Slow sign-ins of other users would otherwise occupy the page's connections. */
+/** Limits slow sign-ins of other users, which would use up the page's connections. */
 const SIGN_IN_MAX_MS = 2_000;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };

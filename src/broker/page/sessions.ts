@@ -57,7 +57,8 @@ export class Sessions {
     if (origin !== undefined && origin !== `http://${host ?? ""}`)
       return refusal(403, "pages of another origin may not call a palace");
     if (!path.startsWith("/ui")) return refusal(404, "the page is at /ui/");
-    if (!SESSION_PATHS.includes(path)) return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
+    if (!SESSION_PATHS.includes(path))
+      return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
     const bearer = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1];
     const session = bearer === undefined ? undefined : this.#sessions.get(hash(bearer));
     if (session === undefined || !this.#isOpen(session)) return refusal(401, "the session is over: type palace ui");

@@ -29,7 +29,6 @@ const TICK_MS = 60_000;
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
 
-/** Runs the ageing in the background until the returned function is called. */
 export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;

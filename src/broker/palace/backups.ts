@@ -86,7 +86,6 @@ export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<
   throw badParams("file must be an absolute path");
 }
 
-/** Lists the backups that were made, newest first. */
 export function listBackups(home: string): BackupsReport {
   const { backups, schedule } = readList(home);
   const listed = backups.toReversed().map(({ journalSeq: _seq, ...one }) => {
@@ -126,7 +125,6 @@ export type BackupSchedule = {
   log: Log;
 };
 
-/** Makes due backups until the returned function is called. */
 export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
   const { home, tag, cacheDir } = config.paths;
   const { dir, hours, keep } = config.backup;

@@ -242,7 +242,6 @@ function releaseMemory({ ledger, log }: Parts): () => void {
   return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
-/** Makes the jobs that work on the whole palace: export, repair, migrate, verification. */
 function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wakes }: Parts): Maintenance {
   const { reader, writer } = ledger;
   const { model, vectors, backlog } = indexes;

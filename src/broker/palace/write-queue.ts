@@ -67,10 +67,7 @@ export class WriteQueue {
     return QUEUE_DEPTH_MAX;
   }
 
-  /**
-   * Resolves when the write is committed and synced, or refused. `signal` cancels only a waiting write. Errors: BROKER_BUSY, the signal's
-   * reason.
-   */
+  /** Resolves when the write is synced or refused. `signal` cancels only a waiting write. Errors: BROKER_BUSY, the signal's reason. */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
     const waiting: Waiting = { call, resolve, reject, signal, span: currentSpan(), waited: undefined };
