@@ -1,4 +1,4 @@
-/** Counts a memory's rows in a container of the stack. The counting only reads tables that all versions have. */
+/** Counts a memory's rows in a container of the stack. It reads only tables that the ledgers of all versions have. */
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unread } from "./home-tree.ts";
 

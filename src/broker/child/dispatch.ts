@@ -202,7 +202,7 @@ function negotiate(asked: unknown, spoken: string): string {
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes fields that are only for the broker. The client gets progress under its own token. */
+/** Removes the broker's own fields. The client gets progress under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const {

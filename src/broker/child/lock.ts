@@ -1,4 +1,4 @@
-/** A child's lifetime lock: the kernel releases the flock when the child and its descendants are gone, even after a broker's kill. */
+/** A child's lifetime lock: the kernel releases the flock when the child and its descendants are gone, even if the broker was killed. */
 import {
   closeSync,
   ftruncateSync,
@@ -109,7 +109,7 @@ function writeOwner(fd: number, owner: { pid: number; home: string }): void {
   }
 }
 
-/** Returns the last owner of the lock, or undefined if it is not recorded yet. */
+/** Returns the recorded owner of the lock; undefined before the first record. */
 function readOwner(file: string): { pid: number; home: string } | undefined {
   const { pid, home } = readRecord(file);
   return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;

@@ -69,7 +69,7 @@ export class ServerProcess {
     return this.#lastLines.join(" | ");
   }
 
-  /** Sends a message. The caller has only one open request, so messages need no queue. */
+  /** Messages need no queue, because the caller has at most one call open. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }

@@ -24,7 +24,7 @@ export class Replays<T> {
     throw keyReused();
   }
 
-  /** Keeps the result of a call, or that its outcome is unknown. Forgets a call that was certainly not done: it may run again. */
+  /** Keeps a call's outcome, known or unknown. Forgets a call that was certainly not done, so that it can run again. */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
     this.#entries.set(key, entry);
@@ -34,7 +34,7 @@ export class Replays<T> {
     );
   }
 
-  /** Settles a call. If `sizeBytes` is undefined, its outcome is not kept. */
+  /** `sizeBytes`: size of the result; undefined if the outcome is not to be kept. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

@@ -1,4 +1,4 @@
-/** Shared parts of all route tables' answers: failures, keys and times of calls, and reports to log and metrics. */
+/** Helps both engines answer: failures, keys and times of calls, and reports to log and metrics. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";

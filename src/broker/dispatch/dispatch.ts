@@ -194,7 +194,7 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // If waiting for the graph file ends the broker, the repeated write must get its answer, so it does not wait.
+  // A repeated write does not wait for the graph file: that wait may have ended the broker, and the repetition must get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

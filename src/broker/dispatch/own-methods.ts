@@ -147,7 +147,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { part, journalled } = readPart(unwrapped(call));
     return (await submit(dependencies, "memory.import", journalled, call, part)).value;
   },
-  // The journal records arguments and answer of this write, and both must contain neither the user's words nor a memory.
+  // The journal records this write's arguments and answer, so both must not contain the user's words or a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;
     const { redact } = dependencies;

@@ -1,4 +1,4 @@
-/** Decides which role a method or a tool needs: reader, agent or admin. Both route tables check it first. */
+/** Decides which role a method or a tool needs: reader, agent or admin. Both engines check the role before a call. */
 import { isRecord } from "../../base/parse-json.ts";
 import { denied } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";

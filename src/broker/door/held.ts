@@ -2,7 +2,7 @@
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** A connection. `about`: its fields in the log. `cut` ends the connection and must not call `Held`. */
+/** A connection. `about`: its fields in the log. `cut` ends the connection and must not call `HeldBytes.set`. */
 export type Holder = { about: LogFields; cut: () => void };
 
 /** Time between checks of the connections while the limit is exceeded, ms. */

@@ -24,7 +24,7 @@ const OLDER_CAPABILITIES: Capabilities = { tools: {} };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
-/** Error whose number and text the client gets unchanged. */
+/** Error whose code, text and data the client gets unchanged. */
 class WireError extends Error {
   readonly code: number;
   readonly data: unknown;

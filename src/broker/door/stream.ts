@@ -39,7 +39,7 @@ export class Stream {
   readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Set while the peer has too many unread bytes; then it disconnects the peer. */
+  /** Timer that disconnects the peer; set while the peer has too many unread bytes. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
   /** Resolves after the last answer. */

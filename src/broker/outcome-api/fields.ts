@@ -34,7 +34,6 @@ export function checkFields(fields: Fields, given: unknown): { values: Values } 
   return wrong.length > 0 ? { wrong } : { values: Object.fromEntries(known.map(({ name, value }) => [name, value])) };
 }
 
-/** The limits apply to the value's size (see `sizeOf`). */
 function problem({ type, low, high, oneOf }: Field, value: unknown): string | undefined {
   const size = sizeOf(type, value);
   if (size === undefined) return `must be ${NOUNS[type]}`;

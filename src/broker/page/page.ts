@@ -18,7 +18,7 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
-  /** Returns false for a token that is revoked or expired. The sessions of its pages then end. */
+  /** Returns false for a token that is revoked or expired, which ends the sessions of the token's pages. */
   isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;

@@ -102,7 +102,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   };
 }
 
-/** Waits until foreign rows are adopted; a broker first compares the palace with its ledger. Errors: PALACE_LOCKED. */
+/** Waits until foreign rows are adopted. A new broker first compares the palace with its ledger. Errors: PALACE_LOCKED. */
 async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
     const why = adopting(kind);

@@ -47,7 +47,7 @@ export class WriteQueue {
     what: "writes",
   });
   #committing: Promise<void> | undefined;
-  /** Number of writes that were done. A repeated write counts once, and a refused one counts as refused. */
+  /** Number of writes that were done. A repeated write counts once, and a refused one does not count. */
   acknowledged = 0;
   #refused = 0;
 
@@ -137,7 +137,7 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Empty changes: for a group that failed as a whole, and for a group of the coordination log. */
+/** Changes of a group that failed as a whole, or of a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {
@@ -177,7 +177,7 @@ async function commit(
   }
 }
 
-/** Returns the outcomes of a group that its thread has not answered. */
+/** Refuses all calls of a group whose thread gave no answer. */
 export function refuseAll(calls: readonly WriteCall[], error: PalaceError): WriteOutcome[] {
   return calls.map(() => ({ outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false }));
 }
@@ -189,7 +189,7 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<LedgerQueueOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE. The next broker opens a ledger whose write-ahead log vanished, but not a vanished ledger. */
+/** Ends the broker if `error` is PALACE_GONE. If only the write-ahead log vanished, the next broker can open the ledger. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));

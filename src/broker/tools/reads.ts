@@ -13,7 +13,7 @@ export type ReadContext = MemoryContext & {
   searches: Searches;
 };
 
-/** Context of one call, with the searches of its agent. */
+/** Context of one call. `own`: recent searches of the calling agent. */
 export type AgentContext = ReadContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;

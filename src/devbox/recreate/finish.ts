@@ -4,10 +4,7 @@ import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/**
- * Returns undefined if there was none, or if `up` gave it up before it changed anything. Errors: BROKER_START_FAILED, after which the old
- * stack runs.
- */
+/** Returns undefined if no recreate was killed, or if `up` gave up an unchanged one. Errors: BROKER_START_FAILED; the old stack runs. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;
