@@ -1,5 +1,5 @@
 /**
- * Remembers a stack's owner and workspace in our state folder. Labels of volumes would not do: when labels change, compose offers to
+ * Remembers a stack's owner and workspace in our state folder. A volume's label would not work: when labels change, compose offers to
  * replace the volume by an empty one.
  */
 import { mkdirSync } from "node:fs";

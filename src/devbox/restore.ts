@@ -61,7 +61,6 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   throw composeFailed("the copy is restored, but the stack did not become healthy", failure, place);
 }
 
-/** Returns the commands that restore a copy into a new stack. */
 export function restoreCommand(folder: string): string {
   return `palace devbox up && palace devbox restore ${quoted(folder)}`;
 }

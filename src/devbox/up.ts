@@ -143,7 +143,7 @@ async function engineId(engine: Engine): Promise<string> {
   return String(((await engine.info()) as { ID?: string }).ID ?? "");
 }
 
-/** Returns undefined for a stack without a broker. Errors: BROKER_START_FAILED. */
+/** Returns undefined for a stack without a broker. Errors: BROKER_START_FAILED if the broker does not run. */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {
   if (!stack.services.includes("broker")) return undefined;
   const found = (await boxesOf(engine, stack.project)).find(

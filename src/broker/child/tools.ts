@@ -1,4 +1,4 @@
-/** Decides which calls only read. Any other call counts as a write: it needs the role for writes and is never sent twice. */
+/** Decides which calls only read. Any other call counts as a write: it needs the role `agent` and is never sent twice. */
 
 export type ToolNote = { name: string; annotations?: { readOnlyHint?: unknown } };
 

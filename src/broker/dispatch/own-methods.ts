@@ -70,7 +70,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
       return answered(storyOfProject(reader, wingsOf(params["project"]), wing, clean));
-    // Leaves out memories: the learning code chooses which of them an agent sees.
+    // Leaves out memories, unless their wing was named: the learning code chooses which of them an agent sees.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));

@@ -42,7 +42,7 @@ export class Stream {
   /** Timer that disconnects the peer; set while the peer has too many unread bytes. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Resolves after the last answer. */
+  /** Set by `end`; resolves when all answers are written. */
   #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(options: StreamOptions) {

@@ -140,7 +140,7 @@ async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> 
   faultPoint("compact.after-rewrite");
   // From here on a cancellation has no effect, because the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
-  // If a running search still reads the write-ahead log, the next checkpoint moves the log's content into the file.
+  // False if a running search still reads the write-ahead log. The next checkpoint then moves the log's content into the file.
   const isLogCut = await writer.call("cutLog");
   return { beforeBytes, afterBytes, isLogCut };
 }

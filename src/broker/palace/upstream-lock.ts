@@ -48,7 +48,7 @@ export type UpstreamLock = {
 /** Time between two tries to get a lock that another process has, and between two checks of our own lock. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
-/** Errors of a folder that cannot be made, for example in a container with a read-only root. */
+/** Error codes when the lock's folder cannot be made, for example in a container with a read-only root. */
 const UNMADE = new Set(["ENOENT", "ENOTDIR", "EROFS", "EACCES", "EPERM"]);
 const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
 /** Words that a refused MemPalace prints: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */

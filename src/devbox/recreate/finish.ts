@@ -1,4 +1,4 @@
-/** Finishes a recreate that was killed. The next `recreate` or `up` calls it. */
+/** Finishes a recreate that was killed. */
 import { readJob, STEPS } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";

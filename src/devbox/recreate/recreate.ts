@@ -88,7 +88,7 @@ async function copy(room: Room, given: Job): Promise<Job> {
     const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
-    // Without a copy, the recreate could not be rolled back, so it is given up.
+    // Without a copy, the recreate could not be rolled back, so the recreate is given up.
     room.log("starting the stack again as it was ...");
     await giveUp(room, job);
     throw error;
