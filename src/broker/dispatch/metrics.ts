@@ -1,4 +1,4 @@
-/** Counters in Prometheus' text format. Only methods that exist have lines. */
+/** Counters in Prometheus' text format. */
 import type { MethodTimes, StatsReport, StatusReport } from "../../protocol/spec.ts";
 import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 import { tracerInUse } from "../../base/trace.ts";

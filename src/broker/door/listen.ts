@@ -9,7 +9,7 @@ import { badValue, PalaceError, unwritable } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
-/** Host setting that stands for the address which containers reach as host.docker.internal, and which no other machine reaches. */
+/** Host setting for the address that containers reach as host.docker.internal and that no other machine reaches. */
 const DOCKER = "docker";
 const DOCKER_BRIDGE = "docker0";
 

@@ -1,4 +1,4 @@
-/** Returns memory to the system after heavy work (SQLite and the C library keep freed memory), and limits V8's heap. */
+/** Returns memory to the system after heavy work (SQLite and the C library keep freed memory), and limits the growth of V8's heap. */
 import { setFlagsFromString } from "node:v8";
 import type { Log } from "../../base/log.ts";
 
