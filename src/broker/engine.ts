@@ -1,8 +1,4 @@
-/**
- * Interface of the engine that answers the calls: the builtin palace (builtin/engine.ts), or a child MCP server (child/engine.ts). life/
- * uses engines only through this interface. An engine begins to open its palace when it is made. Until the palace is open, the engine
- * answers each call with the reason.
- */
+/** Interface of the engine that answers calls: the builtin palace (builtin/engine.ts) or a child MCP server (child/engine.ts). */
 import { PalaceError } from "../base/errors.ts";
 import type { Capabilities, Implementation } from "../protocol/modern.ts";
 import type {
@@ -27,10 +23,7 @@ export function shuttingDown(): PalaceError {
 /** Sends a peer a message that it did not request. */
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
-/**
- * Answers one message; returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. `notify`: set if the door can
- * notify.
- */
+/** Returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. */
 export type Dispatch = (
   peer: Peer,
   message: unknown,
@@ -38,7 +31,6 @@ export type Dispatch = (
   notify?: Notify,
 ) => Promise<RpcResponse | undefined>;
 
-/** Status of a palace, from the engine that has it open. */
 export type PalaceStatus = Pick<
   StatusReport,
   "drawers" | "wings" | "ledgerSizeBytes" | "queue" | "search" | "driver" | "closets" | "graph" | "strays" | "adoption"
@@ -81,7 +73,6 @@ export type Engine = {
   status(): PalaceStatus & Pick<StatusReport, "upstreamLock">;
   /** Identity that `POST /mcp` tells clients if it is not our own; undefined until it is known. */
   identity?: () => Identity | undefined;
-  /** Returns why the engine cannot be used. */
   failure(): PalaceError | undefined;
   /** Returns true while long work runs, with or without clients. */
   isBusy(): boolean;
@@ -92,7 +83,6 @@ export type Engine = {
   abandon(): Promise<void>;
 };
 
-/** Makes a link to the page for a peer, with the peer's role or a lower one. */
 export type PageLink = (peer: Peer, role: Role | undefined) => Promise<UiLink>;
 
 /** Files of this machine that only the owner sees and changes. Errors: BROKER_DENIED for peers of other machines. */
@@ -103,7 +93,6 @@ export type OwnFiles = {
   sendAgain(peer: Peer, name: string): Promise<{ delivered: number; refused: number; waiting: number }>;
 };
 
-/** Parts of the broker that an engine needs. */
 export type EngineHost = {
   status: () => StatusReport;
   stop: () => void;

@@ -1,7 +1,6 @@
 /**
- * Decides which files of the broker's machine a peer may see. The tool `mine`, `sync` and all other code that reads files for a peer use
- * this rule. A peer on the user's socket may see all files, because it could read them anyway. An agent of another machine sees only the
- * folders that the owner opened. Through a link out of these folders it sees nothing, not even whether a file exists.
+ * Decides which files of the broker's machine a peer may see. A peer on the user's socket, or an admin, sees all files. Any other peer sees
+ * only the folders that the owner opened; a link out of them shows nothing, not even whether a file exists.
  */
 import { resolve, sep } from "node:path";
 import { canBePath } from "../base/path-size.ts";

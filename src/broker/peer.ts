@@ -11,7 +11,7 @@ export type Peer = {
   id: number;
   /** Name that the client gave itself. It does not prove an identity. */
   agent: string;
-  /** Name of the peer's token, which is in front of every name that the client gives. Unset on a socket without tokens. */
+  /** Name of the peer's token; `agent` begins with it. Unset on a socket without tokens. */
   token?: string;
   /** Id of the peer's token, or of the page's session. */
   tokenId?: string;
@@ -23,7 +23,7 @@ export type Peer = {
   tools: ToolProfile;
   /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];
-  /** Returns whether the peer reads its answers. Its next read begins at once only after `goes on`. Unset: `goes on`. */
+  /** Tells whether the peer reads its answers. Unset means `goes on`; in any other state, the peer's next read waits. */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
   /** MCP revision that the client named in the handshake; undefined before the handshake, and if the client named none. */
   revision?: McpVersion | undefined;

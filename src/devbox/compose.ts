@@ -1,7 +1,4 @@
-/**
- * Runs `docker compose` as users type it, for the stack of one folder, and asks compose for the parts of the stack: only compose knows the
- * result of `.env`, the environment and the defaults.
- */
+/** Runs `docker compose`, and asks it for the stack's parts: only compose knows the result of `.env`, environment and defaults. */
 import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
@@ -50,10 +47,7 @@ const OVERRIDE_FILES = [
   "docker-compose.override.yaml",
 ];
 
-/**
- * Returns `docker` and its arguments up to the compose command. The arguments name every file, so that the command works from any folder;
- * compose itself would look for the files of COMPOSE_FILE in the current folder.
- */
+/** Names every file, so that the command works in any folder: compose looks for COMPOSE_FILE's files in the current folder. */
 export function composeCommand(place: Place): string[] {
   return [
     ...["docker", "compose", "--project-directory", place.root],
@@ -112,9 +106,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   };
 }
 
-/**
- * Checks the certificates. Errors: CONFIG_BAD_VALUE for a missing file, with the variable that names it; compose would only name the file.
- */
+/** Errors: CONFIG_BAD_VALUE for a missing file, with the variable that names it; compose would only name the file. */
 export function assertCertificates({ certificates }: Pick<Stack, "certificates">, { root, env }: Place): void {
   if (certificates === "" || statSync(certificates, { throwIfNoEntry: false })?.isFile() === true) return;
   const dotEnv = readDotEnv(root);
@@ -126,7 +118,6 @@ export function assertCertificates({ certificates }: Pick<Stack, "certificates">
   );
 }
 
-/** Returns the stdout of a quick compose command. */
 async function output({ root, env }: Place, ...args: string[]): Promise<string> {
   const [docker = "", ...compose] = composeCommand({ root, env });
   try {
@@ -160,10 +151,7 @@ export function noDocker(cause: unknown): PalaceError {
   );
 }
 
-/**
- * Runs a compose command to its end. On a terminal compose shows its own progress; elsewhere we print its current step every 10 s. Returns
- * undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason.
- */
+/** Returns undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason. */
 export async function runCompose(
   place: Place,
   args: readonly string[],
@@ -197,10 +185,7 @@ export async function runCompose(
   }
 }
 
-/**
- * Repeats a command that failed on a terminal, now without the terminal, to read its error message. Only for commands that may run twice.
- * Returns undefined if the second run succeeds, "" if it takes too long.
- */
+/** Repeats a command that failed on a terminal, to read its error. Returns undefined if it succeeds now, "" if it takes too long. */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
   const signal = AbortSignal.any([limit, ...(watch.signal ? [watch.signal] : [])]);

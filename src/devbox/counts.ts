@@ -1,7 +1,4 @@
-/**
- * Counts of a memory, read from its ledger by a program in an image of the stack. The program only reads, so a broker may run meanwhile. It
- * uses only tables and columns that the ledgers of all versions have.
- */
+/** Counts a memory's rows in a container of the stack. It reads only tables that the ledgers of all versions have. */
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unread } from "./home-tree.ts";
 
@@ -34,10 +31,7 @@ function isCounts(value: unknown): value is Counts {
   return areNumbers && [mark, digest].every((text) => typeof text === "string");
 }
 
-/**
- * Returns how the memory differs from `before`, or undefined. If there were later writes, the counts differ in any case, so we compare only
- * the last write of `before`.
- */
+/** Returns undefined if nothing differs. After later writes the counts always differ, so only the last write of `before` counts. */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, but ended at ${before.seq} before`;
   if (after.mark !== before.mark) return `write ${before.seq} of the journal has changed`;

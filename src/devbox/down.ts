@@ -1,4 +1,4 @@
-/** Ends the stack. Removes the containers. Keeps memory and home, unless the caller asks to erase the volumes. */
+/** Ends the stack: removes the containers, and keeps memory and home unless the caller asks to erase the volumes. */
 import { join } from "node:path";
 import { wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";

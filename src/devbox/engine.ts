@@ -1,7 +1,4 @@
-/**
- * Connects to the Docker daemon that `docker` itself would use, through its API. Contexts and DOCKER_HOST have the same meaning as for
- * `docker`. Loads dockerode only when needed, because no other verb needs it.
- */
+/** Connects to the Docker daemon that `docker` would use, through its API. Loads dockerode only when needed. */
 import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { EventEmitter } from "node:events";

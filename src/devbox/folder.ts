@@ -1,7 +1,4 @@
-/**
- * Finds the folder of the stack. A clone is its own folder. npm replaces the folder of an installed package, and the user may not write
- * there. So a package's stack has a folder in our state folder: `.env` and `.env.devbox` survive updates, and `docker compose` works.
- */
+/** Finds the stack's folder: the clone, or for an installed package a folder in our state folder, which npm does not replace. */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,10 +24,7 @@ export function isClone(packageRoot: string): boolean {
   return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));
 }
 
-/**
- * Returns the stack's folder. `isBuilding`: for a package, copies the files for a build to that folder again. Errors: CONFIG_USAGE for an
- * incomplete install.
- */
+/** `isBuilding`: for a package, copies the files for a build again. Errors: CONFIG_USAGE for an incomplete install. */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;
   const folder = join(stateDir, "devbox", "stack.d");
@@ -49,10 +43,7 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   return folder;
 }
 
-/**
- * Returns the revision label for an image of this folder: the user's `PALACE_REVISION`, else the folder's commit, else the package's
- * version.
- */
+/** Returns an image's revision label: the user's `PALACE_REVISION`, else the folder's commit, else the package's version. */
 export async function revisionOf(root: string, env: Env): Promise<string> {
   const { PALACE_REVISION: given = "" } = env;
   if (given !== "") return given;

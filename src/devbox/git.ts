@@ -61,9 +61,8 @@ export async function giveIdentity(
 }
 
 /**
- * Finds the repository of a worktree. Returns undefined if the workspace needs no folder from outside. Agents in the devbox can write
- * `.git`, so a folder is mounted only if git itself made it for this workspace: the folder must be `COMMON/worktrees/NAME` of a repository,
- * and its file `gitdir` must name the workspace.
+ * Finds the repository of a worktree; undefined if the workspace needs none. Agents in the devbox can write `.git`, so a folder is mounted
+ * only if git itself made it for this workspace: `COMMON/worktrees/NAME`, whose file `gitdir` names the workspace.
  */
 export function gitFolderOf(workspace: string): GitFolder | undefined {
   const link = linkOf(workspace);

@@ -1,14 +1,8 @@
-/**
- * Lists every file of the devbox's home with its hash, and compares two lists. Caches, logs, and files that are rewritten at each start may
- * differ (docs/how-to/devbox.md names them).
- */
+/** Lists every file of the devbox's home with its hash, and compares two lists. */
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unavailable } from "../base/errors.ts";
 
-/**
- * Files of the home. `entries`: path → kind and mode, with a file's hash or a link's target. `ours`: files that `palace install` wrote, by
- * its records; a new container makes them again.
- */
+/** `entries`: path → kind and mode, with a hash or a link's target. `ours`: files of `palace install`, which a new container makes. */
 export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
 
 export const HOME = "/home/developer";

@@ -1,7 +1,4 @@
-/**
- * Moves the stack to another project name: copies its volumes into new volumes and compares them byte for byte. It keeps the old volumes.
- * After a kill the next `up` copies again.
- */
+/** Copies the stack's volumes to another project name and keeps the old volumes. After a kill the next `up` copies again. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -47,10 +44,7 @@ read_all | tar --extract --numeric-owner --same-permissions --same-owner --direc
 sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
-/**
- * Finds the project whose memory to copy into this folder's project. Errors: CONFIG_USAGE if this folder's memory has another project name
- * and the user has not chosen; if the named project has no volumes or another folder; if this project has its own volumes.
- */
+/** Finds the project whose memory to copy. Errors: CONFIG_USAGE if the user must choose, or named a project that cannot be copied. */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
   const refuse = (why: string, hint: string): PalaceError => wrongUsage(`${why}; nothing was changed`, hint);

@@ -1,6 +1,6 @@
 /**
- * Note of a stack's owner and workspace, for a time when the stack has no containers that we could ask. The note is in our state folder and
- * never in a volume's label: when labels change, compose offers to replace the volume by an empty volume.
+ * Remembers a stack's owner and workspace in our state folder. A volume's label would not work: when labels change, compose offers to
+ * replace the volume by an empty one.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Runs a program in its own container with the stack's volumes, and removes the container afterwards. Reads and copies use this, with the
- * stack's image, while the stack is stopped.
- */
+/** Runs a program in a container with the stack's volumes, for reads and copies while the stack is stopped, and removes it. */
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";

@@ -1,7 +1,4 @@
-/**
- * Checks which folder owns the stack. All clones have the same project name and so the same volumes, because existing users must find their
- * volumes. So we refuse a folder that does not own the stack before we change the stack.
- */
+/** Checks which folder owns the stack: all clones have the same project name, so a second clone would change the first one's stack. */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";

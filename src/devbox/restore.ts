@@ -31,9 +31,8 @@ export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
 }
 
 /**
- * Stops the stack, restores the copy and starts the stack again. The old memory is kept beside the new memory; changed files of the home
- * are kept as NAME.~1~. Returns the number of restored files of the home. Errors: CONFIG_USAGE for a stack without containers,
- * STORE_CORRUPT, BROKER_START_FAILED.
+ * Restores the copy and returns the number of restored files of the home. The old memory stays beside the new one, changed files stay as
+ * NAME.~1~. Errors: CONFIG_USAGE for a stack without containers, STORE_CORRUPT, BROKER_START_FAILED.
  */
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
   const { engine, stack, place } = opened;
@@ -62,7 +61,6 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   throw composeFailed("the copy is restored, but the stack did not become healthy", failure, place);
 }
 
-/** Returns the commands that restore a copy into a new stack. */
 export function restoreCommand(folder: string): string {
   return `palace devbox up && palace devbox restore ${quoted(folder)}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Edits `.env` beside docker-compose.yml, which compose reads. We write only lines that a later `docker compose` (plain, or run by us)
- * needs for the same stack. All other lines stay unchanged.
- */
+/** Edits `.env` beside docker-compose.yml: writes the lines that every later `docker compose`, plain or ours, needs for the same stack. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeUserFile } from "../base/atomic-file.ts";

@@ -1,7 +1,4 @@
-/**
- * Copies the stack's volumes to the host, while no process writes. `palace.tar` is a backup from `palace backup`, verified at once.
- * `home.tar` is the home, with the hash of every file in `home.json`. `snapshot.json` is written last: only a complete folder has it.
- */
+/** Copies the stack's volumes to the host while no process writes. `snapshot.json` is written last: only a complete copy has it. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";

@@ -26,7 +26,7 @@ export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
 export type DevboxStatus = Readonly<{
   project: string;
   folder: string;
-  /** Folder from which the running containers were made; null if it is this folder. */
+  /** Other folder from which a container was made; null if this folder made all. */
   madeFrom: string | null;
   revision: string;
   /** Services that the stack should have by its settings; `services` has the existing containers. */
@@ -115,7 +115,7 @@ async function sizesOf(
   return sizes;
 }
 
-/** Returns the time of the newest backup in the memory's own list, or the time of the newest snapshot. */
+/** Returns the time of the newest backup or snapshot. */
 async function lastBackup(
   engine: Engine,
   broker: Box | undefined,

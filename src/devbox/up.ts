@@ -126,7 +126,7 @@ async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<str
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 
-/** Returns the note if it is about this Docker daemon; otherwise undefined. */
+/** Ignores a note about another Docker daemon. */
 async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
   const note = readNote(state);
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
@@ -143,10 +143,7 @@ async function engineId(engine: Engine): Promise<string> {
   return String(((await engine.info()) as { ID?: string }).ID ?? "");
 }
 
-/**
- * Returns the name of the running broker container; a new container will have the same name. Returns undefined for a stack without a
- * broker. Errors: BROKER_START_FAILED.
- */
+/** Returns undefined for a stack without a broker. Errors: BROKER_START_FAILED if the broker does not run. */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {
   if (!stack.services.includes("broker")) return undefined;
   const found = (await boxesOf(engine, stack.project)).find(

@@ -1,7 +1,4 @@
-/**
- * Chooses the uid of the stack: the caller's, so that the devbox can write the caller's workspace. We write the uid to `.env` once, because
- * every later `docker compose`, plain or ours, must use the same uid.
- */
+/** Chooses the stack's uid, the caller's, and writes it to `.env`, because every later `docker compose` must use the same uid. */
 import type { Env } from "../config/env.ts";
 import { type Place, readStack, type Watch } from "./compose.ts";
 import { type Engine, hasVolume, openEngine } from "./engine.ts";

@@ -1,7 +1,4 @@
-/**
- * Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so that every later `up`, ours or compose's,
- * mounts the same folder.
- */
+/** Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so every later `up` mounts it. */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -14,7 +11,7 @@ export type Chosen = Readonly<{ folder: string; isKept: boolean }>;
 
 export type Wanted = Readonly<{
   root: string;
-  /** Folders named in this call. The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
+  /** The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
@@ -24,10 +21,7 @@ export type Wanted = Readonly<{
   last: string | undefined;
 }>;
 
-/**
- * Chooses the folder without changing anything; `keepWorkspace` records it once the devbox runs with it. Errors: CONFIG_BAD_VALUE for a
- * folder that is missing or cannot be mounted.
- */
+/** Chooses, but changes nothing. Errors: CONFIG_BAD_VALUE for a folder that is missing or cannot be mounted. */
 export function chooseWorkspace(wanted: Wanted): Chosen {
   const { root, option, variable, cwd, resolved, last } = wanted;
   const named = option ?? variable;
@@ -42,7 +36,6 @@ export function chooseWorkspace(wanted: Wanted): Chosen {
   return { folder: last, isKept: true };
 }
 
-/** Writes the folder to `.env` if later `up`s must use it. */
 export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (line: string) => void): void {
   if (isKept && writeSettings(root, { DEVBOX_WORKSPACE: folder }))
     log(`/workspace is ${folder}, from now on (written to .env)`);

@@ -18,9 +18,7 @@ export type BuiltinOptions = EngineHost & {
   config: Config;
   metrics: Metrics;
   log: Log;
-  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
-  /** Called when the ledger is lost or a thread has died. The broker must then end. */
   onFatal: (error: PalaceError) => void;
   /** Resolves when the broker ends, for any reason. */
   ending: Promise<unknown>;

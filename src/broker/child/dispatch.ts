@@ -1,7 +1,4 @@
-/**
- * Route table of a child engine. The broker itself answers MCP's handshake and ping, and forwards everything else to the child under its
- * own request ids. All doors use this table, as they use methods.ts for the builtin engine.
- */
+/** Route table of a child engine: answers MCP's handshake and ping, and forwards other requests to the child with new request ids. */
 import { randomUUID } from "node:crypto";
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
@@ -69,13 +66,11 @@ export class ChildDispatch {
     this.#options = options;
   }
 
-  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void {
     this.#listeners.delete(peerId);
     this.#options.queue.leave(peerId);
   }
 
-  /** Forwards the child's notifications to every peer. */
   broadcast({ method, params }: Notification): void {
     for (const notify of this.#listeners.values()) notify(method, params);
   }
@@ -123,7 +118,7 @@ export class ChildDispatch {
     if (!isDiscovery && !isPassedOn(method))
       throw new RpcFailure({ code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
     const introduction = this.#options.introduced();
-    // Awaits only if needed, as in #answer, so that the call keeps its turn.
+    // Awaits only if needed: an `await` would let the client's next message, such as a cancellation, overtake this call.
     const child = introduction instanceof Promise ? await introduction : introduction;
     const result = isDiscovery ? discoveredChild(child) : await this.#answer(peer, method, request);
     return asModern(method, result, child);
@@ -146,8 +141,7 @@ export class ChildDispatch {
       return { stopping: true };
     }
     assertSupported(method);
-    // Only the child's list of tools says which calls are writes. An unconditional `await` would cost the call its turn, and the client's
-    // next message may cancel this call.
+    // The child's tools tell which calls are writes. Awaits only if needed, so that no later cancellation overtakes this call.
     const introduction = introduced();
     if (introduction instanceof Promise) await introduction;
     const isWrite = tools.isWrite(method, params);
@@ -208,7 +202,7 @@ function negotiate(asked: unknown, spoken: string): string {
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes fields that are only for the broker. The client gets progress under its own token. */
+/** Removes the broker's own fields. The client gets progress under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const {

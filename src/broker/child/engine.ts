@@ -1,7 +1,4 @@
-/**
- * Assembles engine `command`: a child, the request queue in front of it, and the route table. builtin/engine.ts does the same for our own
- * palace.
- */
+/** Assembles engine `command`: a child, the request queue in front of it, and the route table. */
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
 import { within } from "../../base/time-limit.ts";

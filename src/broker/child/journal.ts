@@ -9,7 +9,7 @@ import type { Log } from "../../base/log.ts";
 
 const BUSY_MAX_MS = 2_000;
 
-/** Rolls back the journals of both databases. Needs the child's lock. Other palaces have no such files; the child reports any failure. */
+/** Rolls back the journals of both databases, if they exist. Needs the child's lock. Only logs a failure, because the child reports it. */
 export async function rollBackJournals(palaceDir: string, log: Log): Promise<void> {
   for (const name of ["chroma.sqlite3", "knowledge_graph.sqlite3"]) {
     const file = join(palaceDir, name);
@@ -18,7 +18,7 @@ export async function rollBackJournals(palaceDir: string, log: Log): Promise<voi
       const { default: Database } = await import("better-sqlite3");
       const database = new Database(file, { fileMustExist: true, timeout: BUSY_MAX_MS });
       try {
-        // Any write lock makes SQLite check the journal. The rollback does not change the file.
+        // Any write lock makes SQLite roll back a leftover journal. The empty transaction itself changes nothing.
         database.exec("BEGIN IMMEDIATE; ROLLBACK");
       } finally {
         database.close();

@@ -1,7 +1,4 @@
-/**
- * Lock that a child holds while it lives: an flock on a file that only the child has open. The kernel releases it when the child and all
- * its descendants are gone, however they ended. So one palace never has two living children, even if their broker was killed.
- */
+/** A child's lifetime lock: the kernel releases the flock when the child and its descendants are gone, even if the broker was killed. */
 import {
   closeSync,
   ftruncateSync,
@@ -24,7 +21,6 @@ import { orElse } from "../../base/or-else.ts";
 const LOCK_FD = 3;
 
 export type ChildLock = {
-  /** Descriptor to pass to the child as LOCK_FD. */
   fd: number;
   /** Writes the owner into the file, then closes the broker's own descriptor. From then on only the child has the lock. */
   handOver(childPid: number): void;
@@ -71,7 +67,6 @@ export async function takeChildLock(file: string, home: string, log: Log): Promi
   }
 }
 
-/** Sends a signal; ignores a process that is already gone. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -114,7 +109,7 @@ function writeOwner(fd: number, owner: { pid: number; home: string }): void {
   }
 }
 
-/** Returns the last owner of the lock, or undefined if it is not recorded yet. */
+/** Returns the recorded owner of the lock; undefined before the first record. */
 function readOwner(file: string): { pid: number; home: string } | undefined {
   const { pid, home } = readRecord(file);
   return typeof pid === "number" && typeof home === "string" ? { pid, home } : undefined;

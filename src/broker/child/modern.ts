@@ -1,4 +1,4 @@
-/** Shows a child to clients of MCP 2026-07-28. The child speaks an older revision, and the broker adds the rest. Pure. */
+/** Shows a child to clients of MCP 2026-07-28. The child speaks an older revision, and the broker adds the rest. */
 import { isRecord } from "../../base/parse-json.ts";
 import {
   type Capabilities,

@@ -1,7 +1,4 @@
-/**
- * One child process that speaks newline-delimited JSON-RPC: its process group, pipes and end. It forwards messages and reports the exit. It
- * knows nothing about requests.
- */
+/** Runs one child process that speaks newline-delimited JSON-RPC, in its own process group. It forwards messages and reports the exit. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { CommandConfig } from "../../config/engine.ts";
@@ -46,8 +43,7 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // The child gets its own process group. So a wrapper's own children end with it, and Ctrl-C does not end the child before the broker
-    // has drained.
+    // With its own process group, a wrapper's children end with it, and Ctrl-C does not end the child before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",
@@ -73,7 +69,7 @@ export class ServerProcess {
     return this.#lastLines.join(" | ");
   }
 
-  /** Sends a message. The caller has only one open request, so messages need no queue. */
+  /** Messages need no queue, because the caller has at most one call open. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }

@@ -1,7 +1,4 @@
-/**
- * Idempotency of a child's writes, in memory: a repeated key joins the running call or gets the first result. The memory is bounded and
- * lost with the broker (docs/how-to/engine-command.md explains the effect).
- */
+/** Keeps results of a child's writes in memory, so that a repeated key joins the running call or gets the first result. */
 import { createHash } from "node:crypto";
 import { keyReused, PalaceError } from "../../base/errors.ts";
 
@@ -27,10 +24,7 @@ export class Replays<T> {
     throw keyReused();
   }
 
-  /**
-   * Keeps the outcome of a call: its result, or the fact that the outcome is unknown. Forgets a call that was certainly not done, so that
-   * it can be tried again.
-   */
+  /** Keeps a call's outcome, known or unknown. Forgets a call that was certainly not done, so that it can run again. */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
     this.#entries.set(key, entry);
@@ -40,7 +34,7 @@ export class Replays<T> {
     );
   }
 
-  /** Settles a call. If `sizeBytes` is undefined, its outcome is not kept. */
+  /** `sizeBytes`: size of the result; undefined if the outcome is not to be kept. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

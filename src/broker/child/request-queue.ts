@@ -1,7 +1,4 @@
-/**
- * Queue of all peers' requests to the child: the peers take turns, and one request runs at a time, as in MemPalace's server. So a time-out
- * begins when the child begins the call, and a crash leaves only one unknown outcome. A waiting call can still be cancelled.
- */
+/** Queue of all peers' requests to the child. Only one runs at a time, so a crash of the child leaves only one unknown outcome. */
 import { PalaceError } from "../../base/errors.ts";
 import { ENGINE_DEPTH_MAX, ENGINE_DEPTH_PEER_MAX, QUEUE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import type { RequestId } from "../../protocol/spec.ts";
@@ -63,9 +60,7 @@ export class RequestQueue {
     return this.#waiting.refused + this.#refused;
   }
 
-  /**
-   * Queues a call and returns the child's result. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*.
-   */
+  /** Queues a call. Errors: the child's own; BROKER_BUSY, BROKER_CANCELLED, BROKER_SHUTTING_DOWN, ENGINE_*. */
   submit(call: Call, sizeBytes: number): Promise<unknown> {
     if (this.#draining) throw shuttingDown();
     const { failed } = this.#supervisor;
@@ -108,7 +103,6 @@ export class RequestQueue {
     if (this.#running !== undefined && isIt(this.#running.waiting)) this.#cancelRunning();
   }
 
-  /** Fails the waiting calls, because no child will be ready soon. */
   fail(error: PalaceError): void {
     this.#reject(() => true, error);
   }

@@ -1,7 +1,4 @@
-/**
- * One child as an MCP server, with the broker as its client: request ids, time-outs, the handshake. A session belongs to one process: all
- * its requests end with the process, and the session drops late answers.
- */
+/** Speaks MCP with one child, as its client: request ids, time-outs, the handshake. A session ends with the child's process. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { LogFields } from "../../base/log.ts";
 import { VERSION } from "../../base/version.ts";
@@ -88,10 +85,7 @@ export class Session {
     return promise;
   }
 
-  /**
-   * Tells the child to cancel the running call. Our own requests, such as a ping, continue. The child may still answer the call, or never
-   * answer it. The answer to a ping shows that the child is free again.
-   */
+  /** Also pings the child, which may never answer a cancelled call: the answer to the ping shows that the child is free again. */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;
@@ -131,7 +125,6 @@ export class Session {
     };
   }
 
-  /** Lists the child's tools. Errors: as `request`. */
   async listTools(): Promise<ToolNote[]> {
     const tools: ToolNote[] = [];
     let cursor: unknown;

@@ -1,7 +1,4 @@
-/**
- * Keeps one child alive. It starts the child, makes the handshake, and replaces a dead or stuck child after a growing pause. After too many
- * failures in a row (FAILURES_MAX), only a new call starts a child.
- */
+/** Starts one child, and replaces a dead or stuck child after a growing pause. After FAILURES_MAX failures it waits for a call. */
 import { join } from "node:path";
 import type { CommandConfig } from "../../config/engine.ts";
 import type { Log } from "../../base/log.ts";
@@ -101,7 +98,6 @@ export class Supervisor {
     this.#failures = 0;
   }
 
-  /** Replaces the session's child, which is stuck. */
   replace(session: Session, why: PalaceError): void {
     if (this.#session !== session || this.#state !== "ready") return;
     this.#state = "waiting";
@@ -234,7 +230,6 @@ export class Supervisor {
     }, pauseMs);
   }
 
-  /** Lists the child's tools again after they have changed. */
   async #refreshTools(): Promise<void> {
     const session = this.#session;
     try {

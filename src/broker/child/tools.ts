@@ -1,4 +1,4 @@
-/** Decides which calls only read. Any other call counts as a write: it needs the role for writes and is never sent twice. */
+/** Decides which calls only read. Any other call counts as a write: it needs the role `agent` and is never sent twice. */
 
 export type ToolNote = { name: string; annotations?: { readOnlyHint?: unknown } };
 
@@ -27,12 +27,10 @@ const UPSTREAM_READS: ReadonlySet<string> = new Set(
 export class ToolBook {
   #tools = new Map<string, ToolNote>();
 
-  /** Stores the child's own list of tools. */
   replace(tools: readonly ToolNote[]): void {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Returns true for the child's tools. The metrics count calls of other tools together. */
   has(name: string): boolean {
     return this.#tools.has(name);
   }

@@ -1,4 +1,4 @@
-/** Shared parts of all route tables' answers: failures, keys and times of calls, and reports to log and metrics. */
+/** Helps both engines answer: failures, keys and times of calls, and reports to log and metrics. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";
@@ -38,10 +38,7 @@ export function keyOf(params: Record<string, unknown>): string | undefined {
   );
 }
 
-/**
- * Returns the agent that made the call: the peer, or the agent that spooled the write. Any client may give itself any name, so it may also
- * name another author. The result begins with the name of the peer's token, if the peer has one.
- */
+/** Returns the peer's name, or the author's name from a spooled write. The name of the peer's token always stays in front. */
 export function authorOf({ agent, token }: Peer, params: Record<string, unknown>): string {
   const given = isRecord(params["_meta"]) ? agentName(params["_meta"][AUTHOR_META]) : NAMELESS;
   if (given === NAMELESS) return agent;

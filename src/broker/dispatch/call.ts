@@ -9,7 +9,6 @@ import type { Peer } from "../peer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ReadTurns } from "./read-turns.ts";
 
-/** Parts of an open palace that methods may use. */
 export type OpenPalace = Readonly<Pick<Palace, "reads" | "queue" | "jobs" | "maintenance" | "hygiene" | "logstream">>;
 
 export type MethodsDependencies = {
@@ -50,13 +49,13 @@ export type Call = {
 
 export type Handler = (dependencies: MethodsDependencies, call: Call) => unknown;
 
-/** Returns the palace with this peer's earlier writes in it. Calls wait for other calls only here. Errors: why the palace is not open. */
+/** Returns the palace after this peer's earlier writes. Errors: why the palace is not open. */
 export async function palaceAfterWrites({ ready }: MethodsDependencies, { earlierWrites }: Call): Promise<OpenPalace> {
   await earlierWrites;
   return ready();
 }
 
-/** Reads the palace in this peer's turn and after this peer's earlier writes. Errors: as palaceAfterWrites, and the errors of `answer`. */
+/** Reads the palace in this peer's turn and after this peer's earlier writes. */
 export async function inTurn<T>(
   dependencies: MethodsDependencies,
   call: Call,

@@ -1,7 +1,4 @@
-/**
- * Answers one JSON-RPC message of a peer, from its method to its answer: role, arguments, tool, write queue. All doors use this file; it
- * does not use sockets. methods.ts has the methods.
- */
+/** Answers one JSON-RPC message of a peer, for all doors: checks role and arguments, then runs the tool or queues the write. */
 import { randomUUID } from "node:crypto";
 import { redactAnswer } from "../../memory/text/redact.ts";
 import { asTyped } from "../../memory/text/validate.ts";
@@ -44,7 +41,6 @@ export type Methods = Readonly<Record<"usual" | "modern", ReadonlyMap<string, Ha
 
 const MODERN = { serverInfo: { name: SERVER_NAME, version: VERSION }, ttlMs: LISTS_TTL_MS };
 
-/** Returns the function that answers the messages of all peers. */
 export function dispatchOver(methods: Methods, dependencies: MethodsDependencies): Dispatch {
   const writes = new WeakMap<Peer, Promise<unknown>>();
   const underWay = new WeakMap<Peer, Map<RequestId, AbortController>>();
@@ -103,7 +99,6 @@ export function dispatchOver(methods: Methods, dependencies: MethodsDependencies
   };
 }
 
-/** Finds the handler in the table of the request's MCP revision. */
 function handlerFor(
   { usual, modern }: Methods,
   peer: Peer,
@@ -157,7 +152,7 @@ async function carryOut(
   return { value, replayed: false };
 }
 
-/** Prepares a write, and queues it with the result of the preparation, the sender and the time. */
+/** Prepares a write if needed, queues it and waits for its outcome. */
 export async function submit(
   dependencies: MethodsDependencies,
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
@@ -199,8 +194,7 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // A repeated write does not wait until its facts are in MemPalace's file. If sending the facts ends the broker, the repeated write must
-  // still get its answer.
+  // A repeated write does not wait for the graph file: that wait may have ended the broker, and the repetition must get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
@@ -209,7 +203,7 @@ export async function submit(
   return { value: outcome.value, replayed };
 }
 
-/** Submits a write. If it stores nothing (busy, refused, repeated), `undo` gives back what the preparation took, for the next try. */
+/** Submits a write, and calls `undo` if the write stores nothing (busy, refused, repeated). */
 async function unlessStored(submitted: () => Promise<WriteOutcome>, undo: () => void): Promise<WriteOutcome> {
   let isStored = false;
   try {
@@ -285,7 +279,7 @@ function unlessAborted<T>(answering: Promise<T>, signal: AbortSignal, isWriting:
   return Promise.race([answering, promise]);
 }
 
-/** Returns a string unchanged, and for another value the name of its Python type, as upstream does. */
+/** Shortens a string. For any other value, names the value's Python type, as upstream does. */
 function nameOrType(method: unknown): string {
   if (typeof method === "string") return cut(method);
   let type = typeof method === "boolean" ? "bool" : "dict";

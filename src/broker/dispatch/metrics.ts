@@ -1,4 +1,4 @@
-/** Counters in Prometheus' text format. Only methods that exist have lines. */
+/** Counters in Prometheus' text format. */
 import type { MethodTimes, StatsReport, StatusReport } from "../../protocol/spec.ts";
 import { USAGE_NAMES, type UsageCounts } from "../../protocol/status.ts";
 import { tracerInUse } from "../../base/trace.ts";
@@ -39,7 +39,7 @@ export class Metrics {
     return times.toSorted((a, b) => b.calls - a.calls);
   }
 
-  /** Returns the metrics as text. `stats`: absent while the palace is not open. */
+  /** `stats`: absent while the palace is not open. */
   render(status: StatusReport, stats?: Pick<StatsReport, "outcomes">): string {
     return [...this.#gauges(status), ...this.#usage(stats), ...spans(), ...this.#requests(), ""].join("\n");
   }
@@ -124,7 +124,6 @@ export class Metrics {
   }
 }
 
-/** Returns the lines about exported spans; none while tracing is off. */
 function spans(): string[] {
   const counts = tracerInUse()?.counts();
   return counts === undefined ? [] : labelled("palace_spans_total", SPANS, "counter", "outcome", counts);

@@ -1,7 +1,4 @@
-/**
- * Our own methods besides MCP's, named `noun.verb`: one row for each. permissions.ts has the role that a row needs. A `read` row answers
- * after the same peer's earlier writes; the journal records the call of a `write` row.
- */
+/** Our own methods besides MCP's, named `noun.verb`. The journal records the call of a `write` row. */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../memory/drawer/shown.ts";
@@ -73,7 +70,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const clean = (text: string): string => mask(text, redact).text;
     if (params["project"] !== undefined)
       return answered(storyOfProject(reader, wingsOf(params["project"]), wing, clean));
-    // Leaves out memories: the learning code chooses which of them an agent sees.
+    // Leaves out memories, unless their wing was named: the learning code chooses which of them an agent sees.
     const drawers = reader
       .newestDrawers(wing, WAKE_UP_ROWS_MAX)
       .filter((one) => one.wing === wing || !isMemoryWing(one.wing));
@@ -150,7 +147,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const { part, journalled } = readPart(unwrapped(call));
     return (await submit(dependencies, "memory.import", journalled, call, part)).value;
   },
-  // The journal records arguments and answer of this write, and both must contain neither the user's words nor a memory.
+  // The journal records this write's arguments and answer, so both must not contain the user's words or a memory.
   "turn.begin": async (dependencies, call) => {
     const { params } = call;
     const { redact } = dependencies;
@@ -236,13 +233,11 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
   },
 };
 
-/** Returns a handler that answers from the open palace, after this peer's earlier writes. */
 function read(answer: (palace: OpenPalace, call: Call, dependencies: MethodsDependencies) => unknown): Handler {
   return (dependencies, call) =>
     inTurn(dependencies, call, call.turns.palace, (palace) => answer(palace, call, dependencies));
 }
 
-/** Returns a handler that runs the write `method`, once for each idempotency key. */
 function write(method: WriteMethod): Handler {
   return async (dependencies, call) => (await submit(dependencies, method, unwrapped(call), call)).value;
 }
@@ -273,7 +268,6 @@ function storyOfProject(
   return ownStory({ project: here.length === 0 ? [] : reader.newestNotes(here, false, NOTES_READ_MAX), others }, clean);
 }
 
-/** Checks a list of wings. Errors: PROTOCOL_BAD_PARAMS. */
 function wingsOf(value: unknown): string[] {
   if (Array.isArray(value) && value.length <= WINGS_MAX && value.every((one) => typeof one === "string")) return value;
   throw badParams("project must be a list of wings");
@@ -288,14 +282,12 @@ function optionalString(params: Record<string, unknown>, key: string): string | 
   return params[key] === undefined ? undefined : stringOf(params, key);
 }
 
-/** Returns a string parameter. Errors: PROTOCOL_BAD_PARAMS. */
 function stringOf(params: Record<string, unknown>, key: string): string {
   const value = params[key];
   if (typeof value === "string") return value;
   throw badParams(`${key} must be a string`);
 }
 
-/** Reads the parameter `role`. Errors: PROTOCOL_BAD_PARAMS. */
 function roleIn({ role }: Call["params"]): Role | undefined {
   const found = ROLES.find((one) => one === role);
   if (role === undefined || found !== undefined) return found;

@@ -1,4 +1,4 @@
-/** Decides which role a method or a tool needs: reader, agent or admin. Both route tables check it first. */
+/** Decides which role a method or a tool needs: reader, agent or admin. Both engines check the role before a call. */
 import { isRecord } from "../../base/parse-json.ts";
 import { denied } from "../../base/errors.ts";
 import type { MethodName, Role } from "../../protocol/spec.ts";
@@ -7,8 +7,7 @@ import type { Peer } from "../peer.ts";
 
 /** Role that each of our own methods needs. A tool's role is in its row of the tool table; MCP's other methods need a reader. */
 const METHOD_ROLES: Readonly<Record<MethodName, Role>> = {
-  // These methods end the broker, start long work, show masked text, or change or remove memories in bulk. So they need a person at the
-  // broker's machine, or an admin's token.
+  // These methods affect the whole broker or memory, or show masked text: they need a person at the machine, or an admin's token.
   "backup.list": "admin",
   "broker.stop": "admin",
   "drawer.reveal": "admin",
@@ -82,10 +81,7 @@ export function roleFor(method: string): Role {
   return isOwnMethod(method) ? METHOD_ROLES[method] : "reader";
 }
 
-/**
- * Returns the role that a tool call needs. A tool with the role `agent to change` changes something only if the call has arguments. A
- * reader may call such a tool without arguments.
- */
+/** A tool with the role `agent to change` changes something only if it gets arguments. A reader may call it without arguments. */
 export function roleForTool({ role }: Tool, given: unknown): Role {
   const isChange = role === "agent to change" && isRecord(given) && Object.keys(given).length > 0;
   return role === "agent" || isChange ? "agent" : "reader";
@@ -93,7 +89,6 @@ export function roleForTool({ role }: Tool, given: unknown): Role {
 
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 
-/** Refuses a peer with a lower role than needed. Errors: BROKER_DENIED. */
 export function assertAllowed({ role, agent, door }: Peer, needed: Role): void {
   if (RANK[role] >= RANK[needed]) return;
   if (door === "gate")

@@ -1,7 +1,4 @@
-/**
- * Starts reads in turns: one peer after the other, one read in each turn of the event loop, and few at the same time. A peer that does not
- * read its answers gets no turn. So a hundred large reads of one peer neither block the loop nor fill the memory.
- */
+/** Starts reads peer by peer and few at a time, so that many large reads of one peer neither block the loop nor fill the memory. */
 import { setImmediate as immediately } from "node:timers";
 import { READS_MAX, READS_PEER_MAX } from "../../protocol/limits.ts";
 import { RPC } from "../../protocol/spec.ts";
@@ -16,7 +13,7 @@ type Ticket = { peerId: number; sinceMs: number };
 const COUNTED_MS = 5_000;
 /** Time after which a peer that reads its answers gets a turn, even if other peers have many unread answers. */
 const PATIENCE_MS = 2_000;
-/** Time between checks of peers with unread answers. */
+/** Time between checks whether a waiting read may begin. */
 const LOOK_MS = 10;
 
 export class ReadTurns {

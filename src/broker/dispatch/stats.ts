@@ -1,4 +1,4 @@
-/** Answer to `palace.stats`, from the counters, the request times and the outcomes in the ledger. Pure. */
+/** Answers `palace.stats` from the counters, the request times and the outcomes in the ledger. */
 import type { LedgerReader } from "../../memory/port/ledger.ts";
 import { localDay } from "../../base/clock.ts";
 import type { Growth, StatsReport } from "../../protocol/spec.ts";
@@ -30,7 +30,7 @@ function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Number((part / whole).toFixed(4));
 }
 
-/** Maximum number of periods in the answer. With more days the periods are months, with more months years. */
+/** Maximum number of periods in the answer. If there are more days, the periods are months; if there are more months, years. */
 const PERIODS_MAX = 62;
 const UNITS = [
   ["day", "2026-11-29".length],

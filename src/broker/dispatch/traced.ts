@@ -11,10 +11,6 @@ import { isOwnMethod } from "./permissions.ts";
 /** Methods that only look at the broker. The page calls these methods again and again, so they have a span only inside a caller's trace. */
 const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
 
-/**
- * Returns the dispatch with spans, or the same dispatch if no tracer is in use. Handshakes, lists, and looks at the broker's state have no
- * span, unless the caller traces them.
- */
 export function withSpans(dispatch: Dispatch): Dispatch {
   const tracer = tracerInUse();
   if (tracer === undefined) return dispatch;

@@ -1,7 +1,4 @@
-/**
- * Counters of the memory's use by agents, by day. The broker reads them at its start, and writes them at its end and every minute if they
- * changed. A killed broker loses at most one minute.
- */
+/** Counts the memory's use by agents, by day. A killed broker loses at most one minute of the counts. */
 import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
@@ -61,10 +58,7 @@ export class Usage {
     if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
   }
 
-  /**
-   * Writes the file if a number changed. Does not block the event loop, because a sync takes up to a second on a busy disk. After a
-   * failure, the next minute tries again.
-   */
+  /** Does not block the event loop, because a sync takes up to a second on a busy disk. After a failure, the next minute tries again. */
   #flush(): void {
     const file = this.#file;
     if (file === undefined || !this.#isChanged) return;

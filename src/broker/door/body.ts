@@ -11,10 +11,7 @@ export const REFUSED_MAX_MS = 2_000;
 
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
-/**
- * Reads a request's body, at most `maxBytes`. `message` is undefined for an empty body; the result is undefined if the peer disconnected
- * midway. After a 413 a part of the body may be unread, so the answer must close the connection.
- */
+/** Returns undefined if the peer disconnected; `message` is undefined for an empty body. After a 413 the body may be partly unread. */
 export async function readBody(
   request: IncomingMessage,
   hint: string,
@@ -49,10 +46,7 @@ export async function readBody(
   return { status: 400, error: new PalaceError("PROTOCOL_BAD_FRAME", decoded.why, hint) };
 }
 
-/**
- * Reads an unwanted body, up to a limit of bytes and time. Closing a connection with unread bytes resets it, and the client may lose the
- * answer.
- */
+/** Reads an unwanted body: closing a connection with unread bytes resets it, and the client may lose the answer. */
 export async function skipBody(request: IncomingMessage): Promise<void> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const timer = setTimeout(end, REFUSED_MAX_MS);

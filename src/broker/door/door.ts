@@ -1,7 +1,4 @@
-/**
- * A door: HTTP/1.1 on a UNIX socket or a TCP port. It identifies the peer, upgrades to streams and routes the few HTTP paths. It knows
- * nothing about the palace. On the UNIX socket the kernel identifies the peer, over TCP a token does (guard.ts).
- */
+/** A door: HTTP/1.1 on a UNIX socket or a TCP port. It identifies the peer, upgrades requests to streams and routes HTTP paths. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
 import type { PeerCredentials } from "../../base/libc.ts";
@@ -34,12 +31,8 @@ import { REVOKED_CHECK_MS } from "./tokens.ts";
 export const API_PATHS = "/api/";
 export const PAGE_PATHS = "/ui/";
 
-/** Paths of Roampal's hooks. */
 const HOOK_PATHS = "/api/hooks/";
-/**
- * Empty answer with the fields that Roampal's hooks and plugins read: no memory, no question, nothing stored. Source: outcome-memory.md
- * 4.4–4.6.
- */
+/** Empty answer with all fields that Roampal's hooks and plugins read. Source: outcome-memory.md 4.4–4.6. */
 const NOTHING = {
   formatted_injection: "",
   scoring_prompt: "",
@@ -82,7 +75,6 @@ export type DoorOptions = {
       } & TcpAddress);
   instanceHeader: [name: string, value: string];
   dispatch: Dispatch;
-  /** Limits the bytes that all doors together keep for slow peers. */
   held: Held;
   starts: Starts;
   /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
@@ -95,10 +87,7 @@ export type DoorOptions = {
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/**
- * Time that the door keeps an idle connection: longer than clients do. So the client closes the connection, and never writes into a
- * connection that the door has just closed.
- */
+/** Longer than clients keep an idle connection, so that no client writes into a connection that the door has just closed. */
 const KEEP_ALIVE_MS = 75_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
@@ -106,9 +95,7 @@ type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined 
 
 let lastPeer = 0;
 
-/**
- * Opens a door. The UNIX door requires the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE.
- */
+/** A UNIX door needs the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const door = new OpenDoor(options);
   await door.listen();
@@ -250,7 +237,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Logs a refusal. Skips status 429, which a peer gets after many failures. */
+  /** Skips status 429, because a peer with many failures would fill the log. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;
@@ -301,7 +288,6 @@ export class OpenDoor {
     }
   }
 
-  /** Counts the unread part of the answer. */
   #holdAnswer({ socket }: IncomingMessage, response: ServerResponse): void {
     const { unread } = this.#options.held;
     const holder: Holder = { about: { address: socket.remoteAddress ?? "" }, cut: () => socket.destroy() };
@@ -345,10 +331,7 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
-/**
- * Returns a refusal in the form that the client needs. Clients of the API get JSON. Roampal's hooks have no token, and after any error they
- * kill the process at the port. So the hooks get an empty answer that contains the reason.
- */
+/** Roampal's hooks have no token, and kill the process at the port after any error. So they get an empty answer with the reason. */
 function inItsForm(
   request: IncomingMessage,
   status: number,

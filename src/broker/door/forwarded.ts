@@ -9,7 +9,7 @@ const LINE = /^PROXY TCP4 ([\d.]+) [\d.]+ (\d{1,5}) \d{1,5}\r\n/;
 
 /** Returns a server whose connections `http` answers. Their `remoteAddress` and `remotePort` are the client's. */
 export function forwardedServer(http: HttpServer): Server {
-  // When this server listens, the HTTP server starts to enforce its timeouts.
+  // Node's HTTP server enforces its timeouts only after a `listening` event.
   const listens = (): void => void http.emit("listening");
   return createServer({ allowHalfOpen: true }, (socket) => takeLine(socket, http)).once("listening", listens);
 }

@@ -1,7 +1,4 @@
-/**
- * Decides which TCP clients are admitted, from a request's headers and connection. It knows tokens, names and addresses, not palaces. A
- * refusal is a status and one line of text, and counts against the client's address.
- */
+/** Decides from a request's headers and connection which TCP clients are admitted, and limits the failures of a client. */
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import {
@@ -17,9 +14,8 @@ import { isLoopback, type TcpAddress } from "./listen.ts";
 import { socketOwner } from "./socket-owner.ts";
 import type { TokenBook, TokenRecord } from "./tokens.ts";
 
-/** A refusal. `headers` go into the answer. */
 export type Refusal = { ok: false; status: number; why: string; headers: Record<string, string> };
-/** Sender of a request. `id`: id of the token, or `owner`. */
+/** Sender of a request. `id`: id of the token or of the page's session, `owner`, or `files` for a reader of the page's files. */
 export type Guest = Pick<TokenRecord, "id" | "name" | "role">;
 export type Admission = Refusal | { ok: true; token: Guest; headers: Record<string, string> };
 
@@ -29,7 +25,7 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Maximum number of failures in one window for which the door states the reason. */
+/** Failures in one window after which the answer is 429, without a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Maximum number of pairs of address and token to remember; a further pair drops the oldest one. */
@@ -100,7 +96,7 @@ export class Guard {
     return undefined;
   }
 
-  /** Returns false once the token is revoked or expired. */
+  /** Returns false once the token is revoked or expired; otherwise records its use. */
   isValid(id: string): boolean {
     const isKnown = this.#tokens.find(id) !== undefined;
     if (isKnown) this.#tokens.use(id);
@@ -167,12 +163,11 @@ function oneOf(hosts: readonly string[]): (host: string) => boolean {
 
 const WANTED = { "www-authenticate": "Bearer, Palace" };
 
-/** Refuses with a status and one line of text. */
 export function refusal(status: number, why: string, headers: Record<string, string> = {}): Refusal {
   return { ok: false, status, why, headers };
 }
 
-/** Returns the `Host` without its port, an IPv6 address without brackets. */
+/** Returns the `Host` without its port and without the brackets of an IPv6 address; undefined if it is malformed. */
 export function hostName(header: string | undefined): string | undefined {
   return /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?$/
     .exec(header ?? "")

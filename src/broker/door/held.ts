@@ -1,11 +1,8 @@
-/**
- * Limits the bytes that the broker keeps for stalled connections: incomplete requests and unread answers. All connections of all doors
- * share each limit.
- */
+/** Limits the bytes that all doors together keep for stalled connections: incomplete requests and unread answers. */
 import type { Log, LogFields } from "../../base/log.ts";
 import { SLOW_PEER_MS, UNFINISHED_MAX_BYTES, UNREAD_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** A connection. `about`: its fields in the log. `cut` ends the connection and must not call `Held`. */
+/** A connection. `about`: its fields in the log. `cut` ends the connection and must not call `HeldBytes.set`. */
 export type Holder = { about: LogFields; cut: () => void };
 
 /** Time between checks of the connections while the limit is exceeded, ms. */
@@ -41,7 +38,7 @@ export class HeldBytes {
     if (this.isOver) this.#makeRoom(holder);
   }
 
-  /** Cuts the connections that waited longest, until the others fit into the limit. Never cuts `newest`, which has just arrived. */
+  /** Cuts the connections that waited longest, until the limit is met. Never cuts `newest`, whose bytes have just changed. */
   #makeRoom(newest?: Holder): void {
     const nowMs = performance.now();
     for (const [holder, { bytes, sinceMs }] of this.#held) {

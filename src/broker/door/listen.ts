@@ -9,7 +9,7 @@ import { badValue, PalaceError, unwritable } from "../../base/errors.ts";
 
 export type TcpAddress = { host: string; port: number };
 
-/** Name for the address that containers reach as host.docker.internal and no other machine reaches. */
+/** Host setting for the address that containers reach as host.docker.internal and that no other machine reaches. */
 const DOCKER = "docker";
 const DOCKER_BRIDGE = "docker0";
 
@@ -84,22 +84,17 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/**
- * Returns the address of the last TCP door; undefined if there was none or its file is invalid. The client that starts the next broker
- * usually lacks the environment variable that asked for the door.
- */
+/** The environment variable that asked for the door is usually not set for the client that starts the next broker. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
 }
 
-/** Stores the address of the TCP door for the next broker; undefined deletes the stored address. */
 export function rememberAddress(file: string, address: TcpAddress | undefined): void {
   if (address === undefined) rmSync(file, { force: true });
   else if (!isDeepStrictEqual(recallAddress(file), address)) writeFileAtomic(file, `${JSON.stringify(address)}\n`);
 }
 
-/** Returns true if only this machine reaches the address. */
 export function isLoopback(host: string): boolean {
   return /^localhost$/i.test(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

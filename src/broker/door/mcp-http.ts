@@ -1,7 +1,4 @@
-/**
- * `/mcp` for standard clients: MCP's Streamable HTTP by the official SDK, for MCP 2026-07-28 and older revisions, without sessions. Every
- * call goes through the same route table as the calls of a stream. The first such request loads this file, because the SDK is large.
- */
+/** Serves `/mcp` by MCP's Streamable HTTP, without sessions. The first such request loads this file, because the SDK is large. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
@@ -23,12 +20,11 @@ const OUR_IDENTITY: Identity = {
   instructions: INSTRUCTIONS,
   capabilities: CAPABILITIES,
 };
-/** Capabilities in the handshake of older clients. */
 const OLDER_CAPABILITIES: Capabilities = { tools: {} };
 
 export type McpHttp = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void>;
 
-/** Error whose number and text the client gets unchanged. */
+/** Error whose code, text and data the client gets unchanged. */
 class WireError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -41,8 +37,7 @@ class WireError extends Error {
 
 /** HTTP methods that the SDK answers or refuses itself. It cannot even build a request of another method. */
 const METHODS = ["POST", "GET", "DELETE"];
-/** Requests that a client may make of a server with each capability. */
-const METHODS_OF = {
+const METHODS_OF_CAPABILITY = {
   tools: ["tools/list", "tools/call"],
   resources: ["resources/list", "resources/templates/list", "resources/read"],
   prompts: ["prompts/list", "prompts/get"],
@@ -112,7 +107,7 @@ function createServer(dispatch: Dispatch, peer: Peer, identity: Identity, { size
       throw new WireError(answer?.error ?? { code: -32603, message: "no answer" });
     return answer.result as Record<string, unknown>;
   };
-  for (const [capability, methods] of Object.entries(METHODS_OF)) {
+  for (const [capability, methods] of Object.entries(METHODS_OF_CAPABILITY)) {
     if (!Object.hasOwn(capabilities, capability)) continue;
     for (const method of methods)
       server.setRequestHandler(method, ({ params }, { mcpReq: { envelope } }) => {

@@ -1,7 +1,4 @@
-/**
- * Shares the connections of one door among its peers. A connection without a proof of its identity gets little time, and the oldest such
- * connection is dropped for a new one. An admitted peer has a limited share, so it cannot lock out others.
- */
+/** Limits the connections of one door: each peer has a share, and connections without a proof of identity have little time. */
 import type { Socket } from "node:net";
 import type { Log, LogFields } from "../../base/log.ts";
 import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../../protocol/limits.ts";
@@ -41,7 +38,7 @@ export class Places {
     this.#lookLater();
   }
 
-  /** Gives the connection a place in its peer's share, once. Returns a refusal if no place is free. */
+  /** Counts the connection against its peer's share, once. Refuses it if this peer or all peers together have too many. */
   admit(socket: Socket, { key, name, isOwner }: Claimant): Refusal | undefined {
     if (this.#admitted.has(socket)) return undefined;
     const own = this.#counts.get(key) ?? 0;

@@ -1,8 +1,6 @@
 /**
- * Process that holds a TCP port for the broker and passes each connection to a socket of the broker, byte for byte. A program that kills
- * the process at this port kills this process, never the broker. held-port.ts starts and watches it. Arguments: host, port, the broker's
- * socket. The first line to the broker names the client's address and port (PROXY protocol, version 1). The process writes one line to
- * stdout: `open`, or the error's code. It ends with the broker, which closes the process's stdin.
+ * Holds a TCP port for the broker, because programs kill the process at this port. Passes each connection to a socket of the broker, after
+ * a line with the client's address (PROXY protocol, version 1). Arguments: host, port, socket. Prints `open` or an error code.
  */
 import { connect, createServer, type Socket } from "node:net";
 
@@ -19,7 +17,6 @@ const server = createServer({ allowHalfOpen: true }, (client) => {
   join(broker, client);
 });
 
-/** Passes bytes from one side to the other. `pipe` stops reading while the other side does not accept bytes. */
 function join(from: Socket, to: Socket): void {
   from.pipe(to);
   from.on("error", () => to.destroy());
@@ -33,7 +30,7 @@ function leave(): void {
   setTimeout(() => process.exit(0), LEAVE_MAX_MS).unref();
 }
 
-// A terminal sends these signals to the broker as well, and the broker still has answers to send through this process.
+// Ignores the signals that a terminal also sends to the broker: the broker still has answers to send through this process.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
 process.stdin.on("error", leave).on("end", leave).resume();
 process.stdout.on("error", () => {});

@@ -7,9 +7,7 @@ import { orElse } from "../../base/or-else.ts";
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/**
- * State code of an established connection. Other states are ignored: the kernel may show such a socket as root's after its owner has ended.
- */
+/** In other states, the kernel may show a socket as root's after its owner has ended. */
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 
@@ -27,7 +25,6 @@ export function socketOwner(connection: Connection): number | undefined {
   return undefined;
 }
 
-/** Finds the uid in one table. Pure. */
 export function ownerIn(
   table: string,
   { client, server }: Connection,

@@ -1,7 +1,4 @@
-/**
- * Spreads the starts of requests over turns of the event loop. Each turn starts a few, and the streams take turns, so a thousand requests
- * of one peer do not block the others.
- */
+/** Starts a few requests in each turn of the event loop, so that a thousand requests of one peer do not block other peers. */
 
 /** A stream. `startNext` starts one of its requests and returns true if another one waits. */
 export type Starter = { startNext: () => boolean };

@@ -1,7 +1,4 @@
-/**
- * One upgraded connection: newline-delimited JSON-RPC of one peer. Requests are answered as they finish. If a peer does not read its
- * answers, the broker stops reading from it and later disconnects it, so that memory stays bounded.
- */
+/** One upgraded connection: JSON-RPC, one message a line. A peer that does not read its answers is paused, then disconnected. */
 import type { Socket } from "node:net";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -42,10 +39,10 @@ export class Stream {
   readonly #outgoing: Outgoing;
   #inFlight = 0;
   #inFlightBytes = 0;
-  /** Timer that cuts the connection when the peer does not read the broker's output. */
+  /** Timer that disconnects the peer; set while the peer has too many unread bytes. */
   #stall: NodeJS.Timeout | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Resolves after the last answer. */
+  /** Set by `end`; resolves when all answers are written. */
   #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(options: StreamOptions) {
@@ -68,7 +65,6 @@ export class Stream {
     this.#options.socket.end();
   }
 
-  /** Starts the next request in its turn. Returns true if another one waits for a turn. */
   startNext(): boolean {
     this.#startOne();
     this.#pauseOrResume();
@@ -81,7 +77,6 @@ export class Stream {
     this.#pump();
   }
 
-  /** Frees the connection's state after the connection has closed. */
   #forget(): void {
     const { held } = this.#options;
     clearTimeout(this.#stall);
@@ -93,10 +88,7 @@ export class Stream {
     this.#quiet?.resolve();
   }
 
-  /**
-   * Finishes the answers for a client that has closed its sending side. A vanished client looks the same until we write to it, so we write
-   * empty lines, which are not messages.
-   */
+  /** Answers a client that has closed its sending side. Empty lines, which are not messages, show whether the client still exists. */
   #finish(): void {
     if (this.#inFlight > 0) {
       this.#outgoing.write("\n");
@@ -184,7 +176,6 @@ export class Stream {
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall ??= setTimeout(() => this.#cut(), PEER_STALL_MAX_MS);
   }
 
-  /** Notes that the peer has read some of its answers. */
   #onRead(): void {
     this.#options.held.unread.set(this.#holder, this.#outgoing.bytes, true);
     if (this.#outgoing.bytes > PEER_UNREAD_MAX_BYTES) this.#stall?.refresh();
@@ -222,7 +213,6 @@ class Outgoing {
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
 
-  /** `onRead` is called whenever the peer has taken a slice. */
   constructor(socket: Socket, onRead: () => void) {
     this.#socket = socket;
     this.#onWritten = () => {

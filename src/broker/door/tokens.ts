@@ -1,7 +1,4 @@
-/**
- * Tokens of the TCP door: a file of names, roles and keys. `palace bridge token` writes it; the broker reads it whenever it changes. The
- * file contains no secret that opens the door (protocol/proof.ts). If the file is unreadable, no token is valid.
- */
+/** Keeps the tokens of the TCP door in a file, without their secrets (protocol/proof.ts). `palace bridge token` writes the file. */
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
@@ -23,7 +20,6 @@ export type TokenRecord = TokenKeys & {
 
 type TokenFile = { schema: 1; tokens: TokenRecord[] };
 
-/** Time between checks for streams whose token is revoked or expired. */
 export const REVOKED_CHECK_MS = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -42,7 +38,7 @@ export function readTokens(file: string): TokenRecord[] {
   throw damaged(`${file} is not a token file`, `move it away and add the tokens again`);
 }
 
-/** Adds a token and returns it; it is shown only this once. Errors: CONFIG_BAD_VALUE for a name that is taken or invalid. */
+/** Only this call returns the token itself: the file has only its keys. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
@@ -58,7 +54,7 @@ export function addToken(
   });
 }
 
-/** Removes a token; returns false if no token has that name. */
+/** Returns false if no token has that name. */
 export function revokeToken(file: string, name: string): boolean {
   return change(file, (tokens) => {
     const left = tokens.filter((token) => token.name !== name);
@@ -91,7 +87,7 @@ export class TokenBook {
   readonly #file: string;
   readonly #now: () => number;
   readonly #onBroken: (error: unknown) => void;
-  /** Time of the last use of each token; the time of a revoked token stays until the broker ends. */
+  /** Time of each token's last use. A revoked token's time stays until the broker ends. */
   readonly #used = new Map<string, number>();
   #version: string | undefined;
   #tokens = new Map<string, TokenRecord>();
@@ -111,7 +107,7 @@ export class TokenBook {
       : undefined;
   }
 
-  /** Notes that the token has opened a door, or still keeps a connection. */
+  /** Records that the token has opened a connection or still has one. */
   use(id: string): void {
     this.#used.set(id, this.#now());
   }

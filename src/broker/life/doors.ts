@@ -100,10 +100,7 @@ export class Doors {
   }
 }
 
-/**
- * Returns the port from the environment, the settings file or the last broker, in that order. The broker remembers the environment's port,
- * because the client that starts the next broker usually lacks that variable.
- */
+/** Remembers the environment's port, because the client that starts the next broker usually lacks the variable. */
 function outcomePort({
   outcomePort: asked,
   lastingDoors,
@@ -117,10 +114,7 @@ function outcomePort({
   return lasting === "off" ? undefined : lasting;
 }
 
-/**
- * Opens the TCP door. If the environment asked for the door, a failure is an error. If the settings file or the last broker did, the broker
- * runs on without the door.
- */
+/** A failure is an error only if the environment asked for the door. Otherwise the broker runs without the door. */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,
   openAt: (door: Door) => Promise<void>,

@@ -1,7 +1,4 @@
-/**
- * Runs a broker: takes the lock, makes the engine, opens the doors, writes broker.json, waits for a reason to end (signal, request, idle,
- * failure), drains and exits.
- */
+/** Runs a broker: takes the lock, makes the engine, opens the doors, writes broker.json, waits for a reason to end, and drains. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { finishRestore } from "../../memory/backup/swap.ts";
@@ -31,7 +28,6 @@ import { bootId } from "../../base/uptime.ts";
 export type LifecycleOptions = {
   config: Config;
   log: Log;
-  /** Called when the doors are open. */
   onListening: () => void;
   /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
   mustStayAway: () => string | undefined;
@@ -179,7 +175,6 @@ class Broker {
     return () => clearInterval(timer);
   }
 
-  /** Drains, closes everything and returns the exit code. */
   async leave({ why, failed }: Ending): Promise<number> {
     const { config, log } = this.#options;
     log.info("draining", { why });

@@ -1,7 +1,4 @@
-/**
- * Lifetime lock: one broker for each palace. It is a flock on a file in the palace. The kernel releases it when the process dies, so a
- * leftover file means nothing.
- */
+/** Lifetime lock: a flock, which the kernel releases when the process dies. So each palace has one broker, even after a kill. */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { keepFolder } from "../../base/folders.ts";

@@ -1,8 +1,7 @@
 /**
- * The broker's door at Roampal's port, for programs that speak Roampal's HTTP API. It listens only on this machine's loopback, and
- * broker.json does not list it. Roampal's clients kill the process at their port when it answers with an error. So a separate process holds
- * the port (door/held-port.ts), and this door restarts that process. The door stays shut while another program has the port, or while a
- * token is needed and none exists. It logs the reason and tries again.
+ * Opens the broker's door at Roampal's port, on this machine's loopback, and tries again while the port is taken or a needed token is
+ * missing. A separate process holds the port (door/held-port.ts), because Roampal's clients kill the process at their port when it answers
+ * with an error.
  */
 import { request } from "node:http";
 import type { Log } from "../../base/log.ts";
@@ -25,7 +24,6 @@ export type OutcomeDoorOptions = {
   log: Log;
 };
 
-/** Loopback address, which only this machine reaches. */
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
 /** Minimum lifetime of the port's process for an immediate restart. After a shorter life the restart waits. */
@@ -83,7 +81,6 @@ export class OutcomeDoor {
     if (!this.#isClosed) this.#again = setTimeout(() => void this.open(), AGAIN_MS).unref();
   }
 
-  /** Opens the door, or returns why the door stays shut. */
   async #listen(): Promise<{ why: string; hint: string } | undefined> {
     const { port, path, open } = this.#options;
     try {

@@ -1,7 +1,4 @@
-/**
- * Files of this machine that the owner manages on the page: tokens of the TCP door, and writes in the spool. The methods `token.*` and
- * `spool.*` use this file.
- */
+/** Files of this machine that the owner manages on the page: tokens of the TCP door, and writes in the spool. */
 import { basename } from "node:path";
 import { denied, PalaceError } from "../../base/errors.ts";
 import type { Paths } from "../../config/paths.ts";

@@ -1,4 +1,4 @@
-/** Answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures. Pure. */
+/** Answer of the tool `mine`: upstream's fields, its summary as `output`, and our own figures. */
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { JobEnd, Step } from "./job.ts";
 import type { MineRequest, Refusal } from "./request.ts";

@@ -1,7 +1,4 @@
-/**
- * One running mine: our own `palace mine` as a child process. It sends its writes to the broker like any client, so it does not block
- * others. The broker ends it on request, or if it is silent or runs for too long. It also ends with the broker, which closes its stdin.
- */
+/** Runs `palace mine` as a child process, which sends its writes to the broker like any client and so does not block others. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -25,7 +22,7 @@ export type Step = { done: number; total: number; name: string; drawers?: number
 const STDOUT_MAX_BYTES = 32 * 1024 * 1024;
 const STDERR_KEPT = 4_000;
 const STEPS_KEPT = 60;
-/** Time without a step after which the broker ends the mine. A step is one file; the largest file takes seconds. */
+/** The broker ends a mine that writes nothing to stderr for this time. A mine reports each file there; the largest file takes seconds. */
 const SILENT_MAX_MS = 15 * 60_000;
 const JOB_MAX_MS = 12 * 3_600_000;
 /** Time between the request to end and the kill. */

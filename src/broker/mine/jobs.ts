@@ -1,7 +1,4 @@
-/**
- * The tool `mine`: one mine at a time, in the background, as in upstream. The caller gets the result, or after a while the progress of a
- * long mine. A repeated call waits for the same mine.
- */
+/** Runs the tool `mine`: one mine at a time, in the background, as in upstream. A repeated call waits for the same mine. */
 import type { Log } from "../../base/log.ts";
 import type { Peer } from "../peer.ts";
 import { finished, running } from "./answer.ts";
@@ -64,7 +61,6 @@ export class MineJobs {
     return this.#wait(mine, signal, onStep);
   }
 
-  /** Ends the running mine with the broker, and waits for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#current?.job.stop("the broker ended");

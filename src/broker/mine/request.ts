@@ -1,7 +1,4 @@
-/**
- * Checks the arguments of the tool `mine` in upstream's order and words, and builds the miner's command line. Pure. Source: upstream 3.11's
- * tool_mine (upstream-latest.md 2.1).
- */
+/** Checks the arguments of the tool `mine`, and builds the command line. Source: 3.11's tool_mine (upstream-latest.md 2.1). */
 import { pythonRepr } from "../../memory/text/text.ts";
 import { asText } from "../../memory/text/validate.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Answers `/api/`: finds the row in routes.ts, reads and checks the request, and lets the row answer through the route table of all doors.
- * The first such request loads this file.
- */
+/** Answers `/api/` with the rows of routes.ts. The first such request loads this file. */
 import type { IncomingMessage } from "node:http";
 import type { Profile } from "../../learning/memory/profiles.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -49,7 +46,6 @@ export function createOutcomeApi(options: OutcomeApiOptions): Route {
 /** Path that describes the server. A request of this path may name an unknown profile. */
 const HEALTH = "/api/health";
 
-/** Finds the row of a request. Errors: Refused. */
 function routeOf(request: IncomingMessage): ApiRoute {
   const { pathname } = urlOf(request);
   const route = Object.hasOwn(API_ROUTES, pathname) ? API_ROUTES[pathname] : undefined;
@@ -74,7 +70,6 @@ async function bodyOf(
   throw new Refused(422, [{ loc: ["body"], msg: body.error.message.replace("line", "body"), type: "value_error" }]);
 }
 
-/** Checks the fields of a request. Errors: Refused. */
 function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   const result = checkFields(fields, given);
   if ("wrong" in result) throw new Refused(422, result.wrong);
@@ -84,10 +79,7 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/**
- * Returns the functions through which a row calls the route table. The request's idempotency key is the call's key, because each route
- * writes at most once.
- */
+/** The request's idempotency key is the key of the row's call, because each row writes at most once. */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

@@ -1,7 +1,7 @@
-/** Fields of the API's requests: their types and limits, and the error for a bad field. Pure. */
+/** Fields of the API's requests: their types and limits, and the error for a bad field. */
 import { isRecord } from "../../base/parse-json.ts";
 
-/** A field. `low` and `high` limit a number, the characters of a text, or the entries of a list. Null counts as absent. */
+/** `low` and `high` limit a number, the characters of a text, or the entries of a list. Null counts as absent. */
 export type Field = Readonly<{
   type: "text" | "integer" | "number" | "yes or no" | "texts" | "object";
   low?: number;
@@ -15,7 +15,7 @@ export type Values = Readonly<Record<string, unknown>>;
 /** One error, in FastAPI's words. */
 export type Wrong = { loc: ["body", ...string[]]; msg: string; type: "missing" | "value_error" };
 
-/** Checks the fields of a request. Ignores fields that the route does not know. */
+/** Ignores fields that the route does not know. */
 export function checkFields(fields: Fields, given: unknown): { values: Values } | { wrong: Wrong[] } {
   if (!isRecord(given)) return { wrong: [{ loc: ["body"], msg: "must be a JSON object", type: "value_error" }] };
   const known = Object.entries(fields).flatMap(([name, field]) => {
@@ -34,7 +34,6 @@ export function checkFields(fields: Fields, given: unknown): { values: Values } 
   return wrong.length > 0 ? { wrong } : { values: Object.fromEntries(known.map(({ name, value }) => [name, value])) };
 }
 
-/** Returns the problem of a value, or undefined. The limits apply to the value's size (see `sizeOf`). */
 function problem({ type, low, high, oneOf }: Field, value: unknown): string | undefined {
   const size = sizeOf(type, value);
   if (size === undefined) return `must be ${NOUNS[type]}`;

@@ -1,14 +1,11 @@
-/** `GET /api/health`: which server this is, and whether its memory is open. Pure. Source: outcome-memory.md 4.12. */
+/** Answers `GET /api/health`: which server this is, and whether its memory is open. Source: outcome-memory.md 4.12. */
 import type { Health, StatusReport } from "../../protocol/spec.ts";
 import { Refused } from "./refused.ts";
 
 /** Name that distinguishes this server from others at the port; other brokers read it (life/outcome-door.ts). */
 export const SERVICE = "palace-devbox";
 
-/**
- * Returns the memory's health. A missing model is not a failure, because searches then use words and static vectors. Errors: Refused, with
- * the same fields.
- */
+/** A missing model is not a failure, because searches then use words and static vectors. Errors: Refused. */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
   const { status, error, engine } = health;
   const fields = {

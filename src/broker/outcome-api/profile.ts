@@ -1,7 +1,4 @@
-/**
- * Finds the Roampal profile of a request, and refuses a profile that Roampal does not know. Only reads Roampal's files. Source: roampal
- * 0.6.0, `_resolve_profile_name` in its server/main.py.
- */
+/** Finds the Roampal profile of a request. Source: roampal 0.6.0, `_resolve_profile_name` in its server/main.py. */
 import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join, resolve } from "node:path";
 import { type Profile, profileKey } from "../../learning/memory/profiles.ts";
@@ -17,10 +14,7 @@ const REGISTRY = "profiles.json";
 const BINDINGS = "bindings";
 const NAME_SHOWN = 60;
 
-/**
- * Returns the key of the profile. `folder`: Roampal's folder of settings. Errors: Refused, 404 for an unknown profile, 503 for an
- * unreadable registry.
- */
+/** `folder`: Roampal's settings. Errors: Refused, 404 for an unknown profile, 503 for an unreadable registry. */
 export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile {
   const named = headerOf(headers, "x-roampal-profile");
   if (named === DEFAULT) return undefined;
@@ -29,7 +23,7 @@ export function profileOf(headers: IncomingHttpHeaders, folder: string): Profile
   return keyOfProfile(profile, folder);
 }
 
-/** Returns the key of a registered profile; undefined for `default`. Errors: as profileOf. */
+/** Returns the key of a registered profile; undefined for `default`. Errors: Refused, 404 or 503. */
 export function keyOfProfile(profile: string, folder: string): Profile {
   if (profile === DEFAULT) return undefined;
   const isKnown = profile !== BINDINGS && Object.hasOwn(registry(folder), profile);

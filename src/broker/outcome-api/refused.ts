@@ -1,4 +1,4 @@
-/** Refusals of the API: a status, and a reason in `detail`. Also turns the error of a failed call into a refusal. Pure. */
+/** Refusals of the API: a status, and a reason in `detail`. Also turns the error of a failed call into a refusal. */
 import { isRecord } from "../../base/parse-json.ts";
 import { BAD_PARAMS_HINT, isErrorCode } from "../../base/errors.ts";
 import type { RpcError } from "../../protocol/spec.ts";

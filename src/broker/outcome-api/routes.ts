@@ -1,7 +1,4 @@
-/**
- * Roampal's HTTP API, one row for each route: method, path, fields with their limits, and the function that answers. The functions call the
- * broker's own methods and answer in Roampal's words. Source: outcome-memory.md 4.4–4.13.
- */
+/** Roampal's HTTP API, one row for each route. Source: outcome-memory.md 4.4–4.13. */
 import { setTimeout as delay } from "node:timers/promises";
 import { BOOK_MAX_BYTES, CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import { keptSaid } from "../../learning/answer.ts";
@@ -28,8 +25,8 @@ export type ApiRoute = Readonly<{
 
 const COLLECTIONS: readonly string[] = ["working", "history", "patterns", "memory_bank", "books"];
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];
-/** Number of checks, at the end of a turn, whether its scores have arrived, and the pause between two checks. */
-const UNDER_WAY = { times: 10, everyMs: 50 };
+/** A turn may end shortly before its scores arrive, so `stop` checks for them this often. */
+const SCORES_WAIT = { times: 10, everyMs: 50 };
 const HINT_CHARACTERS = 60;
 
 const TEXT: Field = { type: "text" };
@@ -120,13 +117,12 @@ function get<V extends Values>(fields: Fields, answer: (asker: Asker, given: V) 
   return { method: "GET", fields, answer };
 }
 
-/** Returns the conversation's id; `default` if the client names none. */
-function talk({ conversation_id: id }: InConversation): string {
+function conversationOf({ conversation_id: id }: InConversation): string {
   return id === undefined || id === "" ? "default" : id;
 }
 
 async function getContext({ call }: Asker, given: InConversation & { query: string }): Promise<unknown> {
-  const asked = { conversation: talk(given), prompt: given.query, isDetailed: true };
+  const asked = { conversation: conversationOf(given), prompt: given.query, isDetailed: true };
   const { context, scoring, plainScoring, fields } = await call("turn.begin", asked);
   const { exchange = null, toScore = [], facts = [], memories = [] } = fields ?? {};
   return {
@@ -151,11 +147,11 @@ type Stopped = InConversation & {
 
 async function stop({ call }: Asker, given: Stopped): Promise<unknown> {
   const { user_message: user = "", assistant_response: assistant = "", metadata } = given;
-  const conversation = talk(given);
-  for (let times = 0; times < UNDER_WAY.times; times++) {
+  const conversation = conversationOf(given);
+  for (let times = 0; times < SCORES_WAIT.times; times++) {
     const { isAsked, isScored } = await call("turn.scored", { conversation });
     if (!isAsked || isScored) break;
-    await delay(UNDER_WAY.everyMs);
+    await delay(SCORES_WAIT.everyMs);
   }
   const said = { conversation, user, assistant };
   const { id, scored } = await call("turn.end", { ...said, ...(metadata !== undefined && { metadata }) });
@@ -175,7 +171,7 @@ async function updateFact(
 }
 
 async function checkScored({ call }: Asker, given: InConversation): Promise<unknown> {
-  return { scored: (await call("turn.scored", { conversation: talk(given) })).isScored };
+  return { scored: (await call("turn.scored", { conversation: conversationOf(given) })).isScored };
 }
 
 async function search({ call }: Asker, given: InConversation & RecallRequest): Promise<unknown> {
@@ -188,7 +184,7 @@ async function search({ call }: Asker, given: InConversation & RecallRequest): P
 
 async function recordOutcome({ call }: Asker, given: InConversation & ScoreRequest): Promise<unknown> {
   const { conversation_id: _of, ...asked } = given;
-  const done = await call("outcome.score", { ...asked, conversation: talk(given) });
+  const done = await call("outcome.score", { ...asked, conversation: conversationOf(given) });
   const { outcome, memories, summary, facts, settled } = done;
   const counts = { documents_scored: memories, summary_stored: summary > 0, ...(facts > 0 && { facts_stored: facts }) };
   return { success: true, outcome, ...counts, ...(settled.length > 0 && { settled, detail: keptSaid(settled) }) };

@@ -1,8 +1,4 @@
-/**
- * The door of the page in the owner's browser, on this machine's loopback. It opens when a peer asks for a link and closes after a time
- * without use. It serves the page's files, a sign-in, JSON-RPC through the same dispatch as for every client, and news of changes
- * (server-sent events).
- */
+/** Serves the page in the owner's browser. The door opens when a peer asks for a link and closes after a time without use. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError, unavailable } from "../../base/errors.ts";
@@ -22,23 +18,22 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
-  /** Returns false for a token that is revoked or expired. The sessions of its pages then end. */
+  /** Returns false for a token that is revoked or expired, which ends the sessions of the token's pages. */
   isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;
 };
 
-/** Time after which an unused door closes and its sessions end. */
-const UNUSED_MAX_MS = 15 * 60_000;
+const CLOSE_UNUSED_AFTER_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
-/** Number of intervals without news after which a line is sent, so that the connection does not seem dead. */
+/** Intervals without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
-/** Maximum bytes of unread news of one reader. The page disconnects a reader with more. */
+/** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;
-/** Maximum length of a sign-in, which anybody on this machine may send. It contains only a link's token. */
+/** Anybody on this machine may send a sign-in, so its limit is little more than the size of a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
-/** Maximum time that a sign-in takes to arrive. Unfinished sign-ins of another user would take the page's connections. */
+/** Limits slow sign-ins of other users, which would use up the page's connections. */
 const SIGN_IN_MAX_MS = 2_000;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
@@ -46,7 +41,7 @@ const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
 export class Page {
   readonly #options: PageOptions;
   readonly #sessions: Sessions;
-  /** Readers of the news, with the ids of their sessions. */
+  /** Open event streams, with the ids of their sessions. */
   readonly #readers = new Map<ServerResponse, string>();
   #routes = new Map<string, Route>();
   #door: Promise<OpenDoor> | undefined;
@@ -67,8 +62,8 @@ export class Page {
   }
 
   /**
-   * Makes a link with the peer's role, or with a lower role that the peer asks for. An admin's page can make the broker write files on this
-   * machine, so an admin's peer must use the owner's socket. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
+   * Makes a link with the peer's role or a lower one. An admin's page can make the broker write files on this machine, so an admin who does
+   * not use the owner's socket gets an agent's link. Errors: STORE_UNAVAILABLE, CONFIG_BAD_VALUE.
    */
   async link(
     { role: own, door: from, tokenId }: Pick<Peer, "role" | "door" | "tokenId">,
@@ -83,7 +78,7 @@ export class Page {
     return { url: `http://127.0.0.1:${door.port}/ui/#${token}`, role: granted, expiresAtMs };
   }
 
-  /** Returns the route that serves the page on the broker's sockets. There, too, each request needs a session. */
+  /** Returns the route that serves the page on the broker's other doors, with the same sign-in. */
   route(): [prefix: string, route: Route] {
     const serve: Route = async (request, response, { role: _role, ...peer }) => {
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
@@ -135,7 +130,7 @@ export class Page {
   }
 
   #closeUnused(): void {
-    if (this.#readers.size === 0 && performance.now() - this.#usedMs > UNUSED_MAX_MS) void this.close();
+    if (this.#readers.size === 0 && performance.now() - this.#usedMs > CLOSE_UNUSED_AFTER_MS) void this.close();
   }
 
   async #signIn(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
@@ -180,7 +175,7 @@ export class Page {
     return void sendJson(response, "status" in body ? body.status : 400, { error: error.message });
   }
 
-  /** Sends server-sent events until the reader leaves. `change`: parts of `palace.status` that changed. */
+  /** Sends server-sent events until the reader leaves. A `change` event contains the shown parts of `palace.status`. */
   async #tellNews(response: ServerResponse, { tokenId = "" }: Peer): Promise<void> {
     this.#use();
     response.writeHead(200, { ...SAFE_HEADERS, "content-type": "text/event-stream" });
@@ -222,7 +217,7 @@ function sendJson(response: ServerResponse, code: number, value: unknown): void 
   response.writeHead(code, { ...SAFE_HEADERS, ...headers }).end(body);
 }
 
-/** Folder of the built page. The relative path is the same from the sources and from the package. */
+/** The relative path is the same from the sources and from the package. */
 const FOLDER = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -238,7 +233,6 @@ const POLICY = [
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of every answer of this door. */
 const SAFE_HEADERS = {
   "content-security-policy": POLICY,
   "x-content-type-options": "nosniff",
@@ -248,14 +242,14 @@ const SAFE_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** Returns the answer for each path. Errors: STORE_UNAVAILABLE if the page is not built. */
+/** Returns a route for each file. Errors: STORE_UNAVAILABLE if the page is not built. */
 function fileRoutes(): Map<string, Route> {
   const routes = new Map<string, Route>();
   for (const name of namesIn(FOLDER)) {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const body = readFileSync(join(FOLDER, name));
-    // Everybody on this machine may load the files. Their open connections must not take the owner's places.
+    // Closes the connection: everybody on this machine may load the files, and must not use up the owner's connections.
     const headers = { ...SAFE_HEADERS, "content-type": type, "content-length": body.length, connection: "close" };
     routes.set(name === "index.html" ? "/ui/" : `/ui/${name}`, (request, response) => {
       const isRead = request.method === "GET" || request.method === "HEAD";

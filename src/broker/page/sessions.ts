@@ -1,7 +1,4 @@
-/**
- * Keeps the links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. The door
- * of the page calls `admit` before it answers.
- */
+/** Keeps links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Role } from "../../protocol/spec.ts";
@@ -10,10 +7,9 @@ import { isLoopback } from "../door/listen.ts";
 
 /** Time for which a link is valid, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Maximum number of links of one role, and of sessions of one role. A further link or session drops the role's oldest. */
+/** Maximum number of links of one role, and of sessions of one role. A further one drops the role's oldest. */
 const KEPT_MAX = 100;
-/** Paths that need a session. */
-const CLOSED = ["/ui/rpc", "/ui/events"];
+const SESSION_PATHS = ["/ui/rpc", "/ui/events"];
 
 /** `tokenId`: id of the token whose client asked for the link. The session ends when that token is revoked or expires. */
 type Session = { id: string; role: Role; tokenId: string | undefined };
@@ -53,7 +49,7 @@ export class Sessions {
     this.#sessions.clear();
   }
 
-  /** Admits the page's own requests. Everybody may load the page's files, which contain nothing of the memory. */
+  /** Admits everybody to the page's files, which contain no memories. Calls and events need a session. */
   admit({ headers }: IncomingMessage, path: string): Admission {
     const { host, origin, authorization } = headers;
     // Another site's host name may resolve to this address (DNS rebinding).
@@ -61,7 +57,8 @@ export class Sessions {
     if (origin !== undefined && origin !== `http://${host ?? ""}`)
       return refusal(403, "pages of another origin may not call a palace");
     if (!path.startsWith("/ui")) return refusal(404, "the page is at /ui/");
-    if (!CLOSED.includes(path)) return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
+    if (!SESSION_PATHS.includes(path))
+      return { ok: true, token: { id: "files", name: "ui", role: "reader" }, headers: {} };
     const bearer = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1];
     const session = bearer === undefined ? undefined : this.#sessions.get(hash(bearer));
     if (session === undefined || !this.#isOpen(session)) return refusal(401, "the session is over: type palace ui");

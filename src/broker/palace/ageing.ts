@@ -1,7 +1,4 @@
-/**
- * Ages memories (drawers ranked by their outcomes). After a broker's start and then every hour, a write moves or removes the due memories.
- * The journal records this write like any other.
- */
+/** Moves or removes the due memories (drawers ranked by their outcomes), soon after the broker's start and then every hour. */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
 import { type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";
@@ -32,7 +29,6 @@ const TICK_MS = 60_000;
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
 
-/** Runs the ageing in the background until the returned function is called. */
 export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () => void {
   let isEnded = false;
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +54,6 @@ export function startAgeing({ reader, writer, queue, log }: AgeingOptions): () =
       if (hasJumped)
         log.info("the clock does not show how much time has passed", { aheadMs: time.shifts.at(-1)?.aheadMs });
       const isLook = nth % TICKS_A_LOOK === 1;
-      // A palace without memories has no profiles to read.
       const profiles = isLook ? [...profilesIn(reader.places())] : [];
       const isFiling = time.lastRow !== last?.lastRow;
       if (nth === 0 || hasJumped || isFiling || profiles.length > 0)

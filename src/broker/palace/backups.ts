@@ -1,8 +1,4 @@
-/**
- * Backups that the broker makes, on request or when due. This file connects the job with the backup's thread. A due backup is made in a
- * pause between writes, into MEMPALACE_BACKUP_DIR, and the oldest backups are removed. A list beside the ledger has the results; `palace
- * doctor` reads it.
- */
+/** Makes backups on request or when due, removes old due ones, and lists the results beside the ledger for `palace doctor`. */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -42,8 +38,7 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox mounts the home read-only, so it cannot remove the file after copying it. By this time the devbox has opened the file, so
-      // the broker may remove its name.
+      // A devbox mounts the home read-only, so the broker removes the file's name after the devbox has opened the file.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -75,7 +70,6 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
 
 export type VerifyRequest = Extract<JobRequest, { kind: "verify" }>;
 
-/** Makes the job that verifies a backup. The job only reads. */
 export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   const { ledgerFile, cacheDir } = config.paths;
   const input = { file, ledgerFile, cacheDir, passphrase: config.backup.passphrase() };
@@ -86,14 +80,12 @@ export function beginVerify(config: Config, { file }: VerifyRequest): JobWork {
   );
 }
 
-/** Checks a request to verify a backup. Errors: as readBackupRequest. */
 export function readVerifyRequest({ file }: Record<string, unknown>, from: Pick<Peer, "door">): VerifyRequest {
   const { file: path } = readBackupRequest({ file }, from);
   if (path !== null) return { kind: "verify", file: path };
   throw badParams("file must be an absolute path");
 }
 
-/** Lists the backups that were made, newest first. */
 export function listBackups(home: string): BackupsReport {
   const { backups, schedule } = readList(home);
   const listed = backups.toReversed().map(({ journalSeq: _seq, ...one }) => {
@@ -133,7 +125,6 @@ export type BackupSchedule = {
   log: Log;
 };
 
-/** Makes due backups until the returned function is called. */
 export function startSchedule({ config, jobs, begin, isBusy, log }: BackupSchedule): () => void {
   const { home, tag, cacheDir } = config.paths;
   const { dir, hours, keep } = config.backup;

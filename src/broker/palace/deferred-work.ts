@@ -1,7 +1,7 @@
 /** Runs deferrable work in the pauses between writes. */
 import type { Log } from "../../base/log.ts";
 
-/** Pause between writes that maintenance waits for, and the maximum time to wait for this pause. */
+/** Maintenance starts when this time has passed without a write, and at the latest after the second time. */
 const QUIET_MS = 500;
 const QUIET_WAIT_MAX_MS = 10_000;
 

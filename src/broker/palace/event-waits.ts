@@ -1,7 +1,4 @@
-/**
- * Calls that wait for an event of the coordination log. A wait is a promise and a timer: it uses no thread and does not block the event
- * loop. Our own commits wake waits at once; while waits exist, the broker polls for commits of other processes.
- */
+/** Lets calls wait for an event of the coordination log. While calls wait, the broker polls for commits of other processes. */
 import { PalaceError } from "../../base/errors.ts";
 import { shuttingDown } from "../engine.ts";
 import { EVENT_WAITS_MAX, EVENT_WAITS_PEER_MAX } from "../../protocol/limits.ts";
@@ -57,7 +54,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // The time is over: the caller looks once more for events.
+        // If the time is over, the caller looks for events at most once more.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -69,7 +66,6 @@ export class EventWaits {
     };
   }
 
-  /** Wakes all waits after a commit. */
   wake(): void {
     this.#commits += 1;
     for (const waiter of this.#waiters) waiter.wake();

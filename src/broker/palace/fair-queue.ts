@@ -1,7 +1,4 @@
-/**
- * Bounded round-robin queue: each peer's items stay in order, and the peers take turns. So a peer with a thousand requests does not delay a
- * peer with one request. The ledger's write queue and a child's request queue use it.
- */
+/** Bounded round-robin queue: a peer with a thousand requests does not delay a peer with one request. */
 import { PalaceError } from "../../base/errors.ts";
 
 export type QueueBounds = { depth: number; depthPeer: number; sizeBytes: number; what: string };
@@ -54,7 +51,6 @@ export class FairQueue<T> {
     return next;
   }
 
-  /** Removes and returns the items that match. */
   take(isWanted: (item: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [peerId, lane] of this.#peers) {

@@ -1,7 +1,4 @@
-/**
- * Returns memory to the system after heavy work: SQLite keeps the pages it has read, and the C library keeps freed memory. Also keeps V8's
- * heap from growing far beyond its use.
- */
+/** Returns memory to the system after heavy work (SQLite and the C library keep freed memory), and limits the growth of V8's heap. */
 import { setFlagsFromString } from "node:v8";
 import type { Log } from "../../base/log.ts";
 
@@ -17,10 +14,7 @@ export type MemoryOptions = {
 const TICK_MS = 5_000;
 /** Maximum processor time in one tick for which the broker counts as quiet. */
 const QUIET_CPU_MS = 250;
-/**
- * Processor time between two releases. A release and the reads that fill the caches again take less than 1 % of this time (some dozens of
- * milliseconds).
- */
+/** Processor time between two releases. A release takes less than 1 % of this time, with the reads that fill the caches again. */
 const HEAVY_CPU_MS = 10_000;
 /** Minimum growth of the resident memory since the last release for another release. */
 const GROWN_BYTES = 96 * 1024 ** 2;
@@ -36,7 +30,6 @@ export function boundHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 }
 
-/** Starts the regular releases of memory and returns a function that ends them. */
 export function startMemoryRelease({ release, cpuMs, residentBytes, log }: MemoryOptions): () => void {
   let releasedAtMs = cpuMs();
   let lastMs = releasedAtMs;

@@ -1,7 +1,4 @@
-/**
- * Long work for which the caller need not wait. One job runs at a time, with progress; it is cancelled on request or when the broker ends.
- * The caller supplies the work. The job of a killed broker is lost, but can be requested again.
- */
+/** Runs long work in the background, one job at a time. The job of a killed broker is lost, but can be requested again. */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.ts";
 import { type Progress, STARTING } from "../../base/job-progress.ts";
@@ -20,19 +17,18 @@ export type JobWork = {
 
 type JobMethods = { progress(): Progress; cancel(): void };
 
-/** Names the step that is shown until the thread reports one. Errors: BROKER_CANCELLED. */
+/** Sets the step that is shown until the thread reports its own. Errors: BROKER_CANCELLED. */
 export type Say = (step: string) => void;
 
 /** Time that a cancelled thread gets to end, ms. */
 const LEAVE_MS = 2_000;
-/** Maximum number of threads that are left behind. Each may block one of the process's few threads for files. */
+/** Maximum number of blocked threads that cancelled jobs leave behind. Each may block one of the process's few threads for files. */
 const LEFT_MAX = 2;
 let leftThreads = 0;
 
 /**
- * Makes a job that runs on its own thread. `start` starts the thread. `mayLeave`: set for work on a file that may block, such as a file on
- * a stuck mount. Nothing can end a blocked thread, so a cancelled job ends without its thread. The thread ends when its file answers, and
- * runs no further step. Errors of `run`: BROKER_BUSY while too many such threads are left.
+ * Makes a job with its own thread. `mayLeave`: its file may block, such as a file on a stuck mount. Nothing can end a blocked thread, so a
+ * cancelled job leaves its thread behind. Errors of `run`: BROKER_BUSY while too many such threads are left.
  */
 export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   start: () => Promise<T>,
@@ -146,7 +142,6 @@ export class Jobs {
     return this.#jobs.map(({ report }) => ({ ...report }));
   }
 
-  /** Resolves with the report when the job has ended. */
   async ended(id: string): Promise<JobReport> {
     const job = this.#find(id);
     await job.ended;

@@ -1,4 +1,4 @@
-/** The ledger in the broker: one thread that writes, one connection that reads. palace.ts opens it first. */
+/** The ledger in the broker: one thread that writes, one connection that reads. */
 import type { Config } from "../../config/config.ts";
 import { SqliteLedgerReader } from "../../memory/ledger/read/reader.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,9 +16,7 @@ export type OpenLedger = {
   settings: WriterData["settings"];
 };
 
-/**
- * Opens the ledger. `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
- */
+/** `closing` collects what must be closed at the end. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openLedger(config: Config, log: Log, closing: AsyncDisposableStack): Promise<OpenLedger> {
   const { paths } = config;
   const { ledgerFile } = paths;

@@ -1,7 +1,4 @@
-/**
- * Entry of the coordination log's thread. It connects the rules of the log with logstream.sqlite3. logstream.ts starts the thread at the
- * first use; other files import only this file's types.
- */
+/** Entry of the coordination log's thread, which reads and writes logstream.sqlite3. Other files import only its types. */
 import { workerData } from "node:worker_threads";
 import type { EventLookup } from "../../mempalace/events/events.ts";
 import { applyToLog, type LogRead, logRefusal, lookInLog, readLog } from "../../mempalace/events/log-tools.ts";

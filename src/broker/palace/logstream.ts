@@ -1,7 +1,4 @@
-/**
- * The coordination log in the broker: a thread that has logstream.sqlite3 open, a bounded queue of writes, and calls that wait for events.
- * The first use starts the thread and creates the file.
- */
+/** The coordination log: its thread, a bounded queue of writes, and waiting calls. The first use starts the thread. */
 import { arch, hostname, release, type } from "node:os";
 import { waited, waitTimeout } from "../../mempalace/events/events.ts";
 import type { LogRead } from "../../mempalace/events/log-tools.ts";
@@ -78,12 +75,10 @@ export class Logstream {
     await thread?.call("assertPresent");
   }
 
-  /** Forgets a peer whose connection has closed. */
   leave(peerId: number): void {
     this.#waits.leave(peerId);
   }
 
-  /** Accepts no more waits and ends the present ones. */
   endWaits(): void {
     this.#waits.end();
   }

@@ -1,7 +1,4 @@
-/**
- * Work on a whole palace: export, rebuild, verification. This file connects the jobs with the stores. The route table (methods.ts) calls it
- * through the open palace.
- */
+/** Makes the jobs that work on a whole palace: export, rebuild, backup, verification. */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
@@ -42,7 +39,6 @@ export type MaintenanceParts = {
 
 export type Maintenance = {
   begin(request: JobRequest): JobWork;
-  /** Begins a due backup, into the folder for scheduled backups. */
   beginScheduled(request: BackupRequest, scheduled: { scheduled: boolean; passphrase: string | undefined }): JobWork;
   lookThrough(): Promise<PalaceHealthReport>;
   backups(): BackupsReport;
@@ -106,7 +102,7 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   };
 }
 
-/** Waits until foreign rows are adopted; a broker first compares the palace with its ledger. Errors: PALACE_LOCKED. */
+/** Waits until foreign rows are adopted. A new broker first compares the palace with its ledger. Errors: PALACE_LOCKED. */
 async function whenAdopted({ adopting }: MaintenanceParts, kind: JobKind, say: Say): Promise<void> {
   for (const deadline = performance.now() + SETTLE_MAX_MS; ; await sleep(POLL_MS)) {
     const why = adopting(kind);
@@ -144,7 +140,7 @@ async function compact({ writer }: MaintenanceParts, say: Say): Promise<object> 
   faultPoint("compact.after-rewrite");
   // From here on a cancellation has no effect, because the work is done.
   const { sizeBytes: afterBytes } = await writer.call("ledgerSpace");
-  // If a running search still reads the write-ahead log, the next checkpoint moves the log's content into the file.
+  // False if a running search still reads the write-ahead log. The next checkpoint then moves the log's content into the file.
   const isLogCut = await writer.call("cutLog");
   return { beforeBytes, afterBytes, isLogCut };
 }
@@ -155,10 +151,7 @@ async function migrate(parts: MaintenanceParts, thread: Thread<RebuildMethods>, 
   return { needed: true, why, ...(await rebuildPublic(parts, thread, "migrate")) };
 }
 
-/**
- * Rebuilds the public palace. With the files driver it builds new files. With a Chroma server it sends the rows again. Without a public
- * palace it does nothing.
- */
+/** Rebuilds the public palace. The files driver builds new files; a Chroma server gets all rows again. */
 async function rebuildPublic(parts: MaintenanceParts, thread: Thread<RebuildMethods>, why: string): Promise<object> {
   const { config, writer, exclusively } = parts;
   const { ledgerFile, palaceDir, tag } = config.paths;

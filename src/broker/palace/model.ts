@@ -1,7 +1,4 @@
-/**
- * The embedding model in the broker, if its runtime is installed. The broker finds the model on disk, else downloads it, else tries again
- * later. It compares the model with the palace's recorded model. Until the model is ready, searches use words and static vectors.
- */
+/** Finds or downloads the embedding model. Until the model is ready, searches use words and static vectors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelConfig } from "../../config/config.ts";
 import { downloadModel } from "../../memory/index/embedding/download.ts";
@@ -41,7 +38,6 @@ export class Model {
   state: ModelState = { model: null, modelState: "loading", modelDetail: "looking for the model" };
   rerankerState: RerankerState = { state: "off", detail: "the embedding model, which it needs, is not ready" };
   embedder: LocalEmbedder | undefined;
-  /** The optional cross-encoder. */
   reranker: Reranker | undefined;
 
   constructor(options: ModelOptions) {
@@ -112,10 +108,7 @@ export class Model {
     }
   }
 
-  /**
-   * Sets the model's state if its runtime is not installed. This is a fault if the palace has the model's vectors or the user named a
-   * model's folder. Otherwise the model is optional.
-   */
+  /** A missing runtime is a fault only if the palace has the model's vectors or the user named a model's folder. */
   #withoutRuntime(): undefined {
     const { config, recorded } = this.#options;
     this.state =

@@ -1,7 +1,4 @@
-/**
- * An open palace: ledger, indexes, public palace, graph and write queue. They open in this order and close in reverse. This file connects
- * all parts behind the write queue.
- */
+/** Opens a palace's ledger, indexes, public palace, graph and write queue, in this order, and closes them in reverse. */
 import { dirname, join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { searchTool } from "../../memory/search/search-tool.ts";
@@ -51,11 +48,10 @@ export type Palace = {
   /** Call this when the permission to write the public palace has changed. */
   wakeOutbox(): void;
   close(): Promise<void>;
-  /** Ends without touching the palace's files, because they may be deleted or may belong to another broker. */
   abandon(): Promise<void>;
 };
 
-/** Previews of clean-up work for a person. The writes themselves go through the queue. */
+/** Previews and checks of clean-up work. The writes themselves go through the queue. */
 export type Hygiene = {
   previewForget(selector: ForgetSelector): Promise<Record<string, unknown>>;
   previewUndo(params: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -66,14 +62,12 @@ export type Hygiene = {
 
 export type PalaceOptions = {
   config: Config;
-  /** While another process holds this lock, the broker does not write the public palace. */
   upstreamLock: Omit<UpstreamLock, "release">;
   log: Log;
   /** Called when the ledger is lost or one of our threads has died. The broker must then end. */
   onFatal: (error: PalaceError) => void;
 };
 
-/** The open parts, which the functions below connect. */
 type Parts = PalaceOptions & {
   ledger: OpenLedger;
   indexes: OpenIndexes;
@@ -84,12 +78,10 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** Time between rounds of the ledger's maintenance, which prunes old rows, if no writes cause a round. */
+/** Time between two runs of the ledger's maintenance if no writes cause one. It prunes old rows. */
 const PRUNE_MS = 3_600_000;
 
-/**
- * Opens a palace. If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH.
- */
+/** If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
 export async function openPalace(options: PalaceOptions): Promise<Palace> {
   const { config, log, onFatal, upstreamLock } = options;
   await using opening = new AsyncDisposableStack();
@@ -170,7 +162,6 @@ function openGraph({ paths }: Config, log: Log, { reader, writer }: OpenLedger):
   });
 }
 
-/** Opens the coordination log. No other part of the palace needs its file. */
 function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposableStack): Logstream {
   const { palaceDir, ledgerFile, upstreamLocksDir } = config.paths;
   const logstream = new Logstream({
@@ -233,7 +224,6 @@ function startUpkeep(parts: Parts, closing: AsyncDisposableStack): void {
   });
 }
 
-/** Starts the release of memory and returns a function that ends it. */
 function releaseMemory({ ledger, log }: Parts): () => void {
   const release = async (): Promise<void> => {
     ledger.reader.shrinkCache();
@@ -252,7 +242,6 @@ function releaseMemory({ ledger, log }: Parts): () => void {
   return startMemoryRelease({ release, cpuMs, residentBytes: () => process.memoryUsage.rss(), log });
 }
 
-/** Makes the jobs that work on the whole palace: export, repair, migrate, verification. */
 function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wakes }: Parts): Maintenance {
   const { reader, writer } = ledger;
   const { model, vectors, backlog } = indexes;
@@ -291,7 +280,6 @@ function wholePalace({ config, upstreamLock, ledger, indexes, publicPalace, wake
   });
 }
 
-/** Starts the schedule of backups and returns a function that ends it. */
 function schedule({ config, log }: Parts, jobs: Jobs, maintenance: Maintenance, queue: WriteQueue): () => void {
   return startSchedule({
     ...{ config, jobs, log, isBusy: () => queue.depth > 0 },
@@ -325,7 +313,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Starts the warm-up and returns a function that ends it. Without a model it does not wait for vectors, which nobody makes. */
+/** A palace without a model does not wait for vectors, because nobody makes them. */
 function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { model, backlog } = indexes;
   const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;

@@ -1,7 +1,4 @@
-/**
- * The public palace in the broker: the drivers, the outboxes of drawers and closets, and the reconciler, which finds foreign writers. A
- * broker without a driver keeps no public palace and only adopts rows.
- */
+/** Connects the broker with the public palace: drivers, outboxes and the reconciler. Without a driver it only adopts rows. */
 import type { Config } from "../../config/config.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";

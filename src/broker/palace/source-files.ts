@@ -1,7 +1,4 @@
-/**
- * Source files of drawers, as this machine sees them, for `sync`. Reads names, states and .gitignore files, never a document. palace.ts
- * calls `openSourceFiles`; other code uses only the interface SourceFiles.
- */
+/** Reads states, links and .gitignore files of drawers' source files on this machine, for `sync`. It never reads a document. */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { canBePath } from "../../base/path-size.ts";

@@ -1,7 +1,6 @@
 /**
- * MemPalace's own palace lock, held while the broker lives. A Python MemPalace of the same HOME is then refused by its own code, which
- * prints who holds the lock. This gives no guarantee: the file's name depends on HOME and the palace's path as the other process sees them.
- * mempalace/reconcile finds the writers that the lock does not stop.
+ * Holds MemPalace's own palace lock while the broker lives. A Python MemPalace of the same HOME then refuses to write and prints who holds
+ * the lock. The lock cannot stop a process that sees another HOME or another path of the palace; mempalace/reconcile finds those writers.
  *
  * Source: palace.md 10.1, and `mine_palace_lock` of 3.3.6 and 3.11.0: flock without waiting on ~/.mempalace/locks/mine_palace_<16 hex of
  * SHA-256 of the real path>.lock. Byte 0 is never changed; from byte 1 on the file contains `<pid> <words>`, which a refused process
@@ -49,7 +48,7 @@ export type UpstreamLock = {
 /** Time between two tries to get a lock that another process has, and between two checks of our own lock. */
 const LOOK_MS = 500;
 const LINKS_MAX = 40;
-/** Errors of a folder that cannot be made, for example in a container with a read-only root. */
+/** Error codes when the lock's folder cannot be made, for example in a container with a read-only root. */
 const UNMADE = new Set(["ENOENT", "ENOTDIR", "EROFS", "EACCES", "EPERM"]);
 const OTHER_HOME = "the public palace is held by a palace-devbox broker of another home";
 /** Words that a refused MemPalace prints: `palace DIR is held by PID n (…); wait for it to finish or stop the holder …`. */
@@ -94,10 +93,7 @@ class Keeper {
     }
   }
 
-  /**
-   * Says why we do not have the lock. A user who cannot make the lock file cannot run a MemPalace either, because MemPalace writes nothing
-   * without the lock.
-   */
+  /** A user who cannot make the lock file cannot run a MemPalace either: MemPalace writes nothing without the lock. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -127,10 +123,7 @@ class Keeper {
     this.#held = undefined;
   }
 
-  /**
-   * Locks the palace's folder itself, without a file, against our own brokers. Two homes may name the same palace, and each has its own
-   * lock file of MemPalace. Returns false if another broker has the lock.
-   */
+  /** Keeps other brokers out by a lock on the palace's folder: two homes may name one palace, but have separate MemPalace locks. */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
     if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
@@ -150,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns the lock file, or undefined if there is nothing to lock. In a HOME that MemPalace never used, the broker creates no folder,
-   * unless the palace has a Chroma file: MemPalace's first write would then create the folder, too.
+   * Returns undefined if there is nothing to lock: in a HOME that MemPalace never used, the broker makes no folder, unless the palace has a
+   * Chroma file, because MemPalace's first write would then make the folder.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

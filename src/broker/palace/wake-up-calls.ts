@@ -1,7 +1,4 @@
-/**
- * Named wake-up calls between the parts of an open palace. A part registers a listener, and code that makes work for this part calls the
- * listener. So no part needs a reference to a later part. A call without a listener is dropped: parts look for due work at their start.
- */
+/** Wakes parts of a palace by name, so that no part needs a reference to a later part. Each part looks for due work at its start. */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 
 export class Wakes {

@@ -1,7 +1,4 @@
-/**
- * Runs searches on its own when a broker has just started and is idle. A search takes twice as long until each of its four threads has run
- * its code some dozens of times.
- */
+/** Searches while a new broker is idle: a search takes twice as long until each thread has run its code some dozens of times. */
 import type { Log } from "../../base/log.ts";
 
 export type WarmUpOptions = {
@@ -19,7 +16,7 @@ const SEARCHES = 60;
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;
-/** Time after which a busy palace is not warmed up any more, because the searches of its users have done that. */
+/** Time after which the warm-up gives up: the searches of users have warmed the palace by then. */
 const GIVE_UP_MS = 60_000;
 const QUERY_WORDS = 9;
 

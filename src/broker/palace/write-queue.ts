@@ -1,8 +1,4 @@
-/**
- * Bounded queue of all writes. Each peer's writes stay in order. A group takes one write from each peer in turn, so a feeder with a
- * thousand documents hardly delays an agent with one note. One group is committed at a time; later writes form the next group. The ledger's
- * queue commits its groups on the writer thread and then tells the other parts of the palace about the changes.
- */
+/** Queue of all writes, committed in groups with one write from each peer in turn, so that a feeder hardly delays an agent. */
 import { existsSync } from "node:fs";
 import type { Changes, WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { VectorIndex } from "../../memory/port/search.ts";
@@ -51,7 +47,7 @@ export class WriteQueue {
     what: "writes",
   });
   #committing: Promise<void> | undefined;
-  /** Number of writes that were done. A repeated write counts once, and a refused one counts as refused. */
+  /** Number of writes that were done. A repeated write counts once, and a refused one does not count. */
   acknowledged = 0;
   #refused = 0;
 
@@ -71,10 +67,7 @@ export class WriteQueue {
     return QUEUE_DEPTH_MAX;
   }
 
-  /**
-   * Resolves when the write is committed and synced, or finally refused. `signal` cancels it while it waits; a write that is being
-   * committed completes. Errors: BROKER_BUSY with a retry hint, the signal's reason.
-   */
+  /** Resolves when the write is synced or refused. `signal` cancels only a waiting write. Errors: BROKER_BUSY, the signal's reason. */
   submit(peerId: number, call: WriteCall, sizeBytes: number, signal?: AbortSignal): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
     const waiting: Waiting = { call, resolve, reject, signal, span: currentSpan(), waited: undefined };
@@ -84,7 +77,6 @@ export class WriteQueue {
     return promise;
   }
 
-  /** Resolves when the queue is empty. */
   async drain(): Promise<void> {
     while (this.#committing !== undefined) await this.#committing;
   }
@@ -145,10 +137,9 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Empty changes: for a group that failed as a whole, and for a group of the coordination log. */
+/** Changes of a group that failed as a whole, or of a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
-/** Returns the queue of the ledger's writes. */
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {
   const { vectors, wakes, log } = options;
   return new WriteQueue({
@@ -186,7 +177,7 @@ async function commit(
   }
 }
 
-/** Returns the outcomes of a group that its thread has not answered. */
+/** Refuses all calls of a group whose thread gave no answer. */
 export function refuseAll(calls: readonly WriteCall[], error: PalaceError): WriteOutcome[] {
   return calls.map(() => ({ outcome: { ok: false, error: rpcErrorOf(error) }, replayed: false }));
 }
@@ -198,7 +189,7 @@ function asGone({ message, data }: { message: string; data?: unknown }): PalaceE
 
 type Ending = Pick<LedgerQueueOptions, "ledgerFile" | "onFatal">;
 
-/** Ends the broker if `error` is PALACE_GONE. The next broker opens a ledger whose write-ahead log vanished, but not a vanished ledger. */
+/** Ends the broker if `error` is PALACE_GONE. If only the write-ahead log vanished, the next broker can open the ledger. */
 export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void {
   if (error instanceof PalaceError && error.code === "PALACE_GONE")
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));

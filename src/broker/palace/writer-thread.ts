@@ -1,4 +1,4 @@
-/** Entry of the writer thread. It connects the wings' writes with the ledger. Other files import only its types. */
+/** Entry of the thread that writes the ledger. Other files import only its types. */
 import { workerData } from "node:worker_threads";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { previewForget, previewUndo } from "../../memory/hygiene/hygiene.ts";

@@ -1,7 +1,4 @@
-/**
- * Rules that a client applies while no broker answers (`wire/client/offline-rules.ts`): which writes have arguments that every broker
- * refuses, and which id a new drawer gets. Clients load this file only if no broker answers.
- */
+/** Rules for clients while no broker answers: which writes every broker would refuse, and which id a new drawer gets. */
 import type { OfflineRules, OfflineWrite } from "../../wire/client/offline-rules.ts";
 import { newDrawerId } from "../../memory/drawer/drawer-id.ts";
 import type { LedgerTx } from "../../memory/port/ledger.ts";
@@ -12,7 +9,7 @@ import { Looked, NOTHING } from "../../memory/tools/nothing.ts";
 
 export const OFFLINE_RULES: OfflineRules = { answerWithoutPalace, newDrawerId };
 
-/** Runs the write's own code without a palace. Errors: InvalidValue, WrongType. */
+/** Runs the write's own code without a palace. Returns undefined if that code needs the palace. Errors: InvalidValue, WrongType. */
 function answerWithoutPalace({ tool, params, key, atMs, agent }: OfflineWrite): { value: unknown } | undefined {
   const isForLog = isLogWrite(tool);
   const peer = { agent, door: "", uid: -1, pid: process.pid };

@@ -1,4 +1,4 @@
-/** Table of reads: the function for each tool's name. Each wing has its own functions. Runs on the broker's main thread. */
+/** Table of reads: the function for each tool's name. The functions run on the broker's main thread. */
 import { LEARNING_FINDINGS, LEARNING_READS } from "../../learning/tools.ts";
 import type { OwnSearches, Searches } from "../../learning/search/recent-searches.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
@@ -13,7 +13,7 @@ export type ReadContext = MemoryContext & {
   searches: Searches;
 };
 
-/** Context of one call, with the searches of its agent. */
+/** Context of one call. `own`: recent searches of the calling agent. */
 export type AgentContext = ReadContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;

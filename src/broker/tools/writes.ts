@@ -1,7 +1,4 @@
-/**
- * Joins the tables of writes: the function for each tool's or method's name, which changes the ledger. Each wing has its own functions. They
- * run on the writer thread, inside the transaction.
- */
+/** Table of writes by the name of the tool or method. They run on the writer thread, inside the transaction. */
 import { LEARNING_METHODS, LEARNING_OWN_WRITES, LEARNING_WRITES } from "../../learning/tools.ts";
 import { LEARNING_TRACES } from "../../learning/traces.ts";
 import { forget, undo } from "../../memory/hygiene/hygiene.ts";
@@ -59,5 +56,4 @@ const WRITES: ReadonlyMap<string, Write> = new Map([
 /** Returns the function that applies any write. Its caller rolls back a write that throws an error. */
 export const writesWith = (settings: WriteSettings) => applying(WRITES, settings);
 
-/** Applies a write with the usual settings. */
 export const applyWrite = writesWith({ drawerSize: DRAWER_SIZE });

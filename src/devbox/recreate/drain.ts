@@ -3,10 +3,7 @@ import { boxesOf } from "../engine.ts";
 import { type Job, writeJob } from "./job.ts";
 import type { Room } from "./room.ts";
 
-/**
- * Services whose containers are stopped, in this order; `devbox-bridged` uses the same home. Chroma keeps running: only the broker reaches
- * it, and a copy waits until Chroma has every write.
- */
+/** Services to stop, in this order. Chroma keeps running: only the broker reaches Chroma, and a copy waits for Chroma's last write. */
 const ORDER = ["devbox", "devbox-bridged", "broker"];
 const GRACE_SECONDS = 60;
 

@@ -1,13 +1,10 @@
-/** Finishes a recreate that was killed. The next `recreate` or `up` calls it. */
+/** Finishes a recreate that was killed. */
 import { readJob, STEPS } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/**
- * Finishes a killed recreate. Returns undefined if there was none, or if `up` gave up a recreate that had not changed anything. Errors: as
- * runJob; the stack is then the old stack, and the caller may try again.
- */
+/** Returns undefined if no recreate was killed, or if `up` gave up an unchanged one. Errors: BROKER_START_FAILED; the old stack runs. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;

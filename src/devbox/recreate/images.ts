@@ -30,7 +30,6 @@ export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }
 
-/** Returns the image of each service that the stack had. */
 export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
 }

@@ -1,7 +1,4 @@
-/**
- * State file of a recreate: the current step and the results of earlier steps. It is written before a step begins, so that the next run
- * after a kill knows which step may have run. Every step can be done twice.
- */
+/** State file of a recreate, written before each step begins, so that the next run after a kill knows which step may have run. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -23,7 +20,6 @@ export type Job = Readonly<{
   id: string;
   step: Step;
   isBuilding: boolean;
-  /** Old containers with their images. */
   old: readonly OldBox[];
   /** Time at which each old container ended; a container that has run since may have written. */
   endedAt: Readonly<Record<string, string>>;

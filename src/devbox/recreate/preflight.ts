@@ -7,7 +7,6 @@ import { askInside, sizeInside } from "../one-off.ts";
 import { wrongUsage } from "../../base/errors.ts";
 import type { Room } from "./room.ts";
 
-/** Programs that a person or an agent may be using. */
 const AGENTS = ["claude", "opencode", "pi"];
 const MINERS = ["mempalace-docs", "mempalace-session"];
 /** Space for a build, in addition to the copies. */
@@ -53,7 +52,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   return findings;
 }
 
-/** Returns the changed files, except mount points and their parent folders. */
+/** Returns the added and changed files, without mount points, Docker's own files, and their parent folders. */
 export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
   const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
   const isEngines = (path: string): boolean => ENGINES.test(path);

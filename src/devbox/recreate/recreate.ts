@@ -1,7 +1,4 @@
-/**
- * Makes the stack again from new images, or leaves it unchanged. The steps run in the order of `STEPS`; after a kill the next run continues
- * at the same step. Until `switch` all old containers exist. Afterwards the stack is either new and verified, or has the old images again.
- */
+/** Makes the stack again from new images. Afterwards the stack is either new and verified, or has the old images again. */
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";
@@ -31,8 +28,8 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
 }
 
 /**
- * Runs the job's remaining steps. `isResumed`: somebody may have worked in the new stack, so no data is restored. Errors:
- * BROKER_START_FAILED if a build failed (the stack is unchanged), or if the new stack failed verification (it is rolled back).
+ * `isResumed`: somebody may have worked in the new stack, so the home is not restored. Errors: BROKER_START_FAILED if a build failed (the
+ * stack is unchanged), or if the new stack failed verification (it is rolled back).
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
@@ -91,7 +88,7 @@ async function copy(room: Room, given: Job): Promise<Job> {
     const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
-    // Without a copy, the recreate could not be rolled back, so it is given up.
+    // Without a copy, the recreate could not be rolled back, so the recreate is given up.
     room.log("starting the stack again as it was ...");
     await giveUp(room, job);
     throw error;

@@ -11,7 +11,7 @@ import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
 import { snapshotFolder } from "./verify.ts";
 
-/** Rolls back. Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED; the job is kept and can be tried again. */
+/** Errors: STORE_CORRUPT for an incomplete snapshot, BROKER_START_FAILED. After an error the job remains and can be tried again. */
 export async function rollBack(room: Room, job: Job): Promise<void> {
   const { engine, stack, state, log } = room;
   log(`rolling back: ${job.why ?? ""}`);
@@ -37,10 +37,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
   throw composeFailed("the old stack did not become healthy either; its data are in the snapshot", failure, room.place);
 }
 
-/**
- * Compares memory and home with the snapshot while nothing runs. Another schema counts as a difference, because the old version does not
- * know the tables of a newer schema.
- */
+/** Another schema counts as a difference, because the old version does not know the tables of a newer schema. */
 async function whatDiffers(
   room: Room,
   job: Job,
