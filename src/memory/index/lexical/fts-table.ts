@@ -11,8 +11,8 @@ const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** Share by which the table may grow or shrink before a cached count is read again. */
 const DRIFT_MAX = 0.01;
-/** Minimum number of documents for caching counts. In a smaller table counting is fast. */
-const KEEP_FROM_DOCUMENTS = 5_000;
+/** From this number of documents on, a cached count outlives commits within `DRIFT_MAX`. In a smaller table every commit clears the cache. */
+const DRIFT_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };
 
@@ -20,17 +20,23 @@ export class FtsTable {
   readonly #averages;
   readonly #term;
   readonly #phrase;
+  readonly #version;
   readonly #kept = new Map<string, { holding: number; documents: number }>();
+  #keptVersion: unknown;
 
   constructor(ledger: Database, name: "drawer_fts" | "source_fts" | "form_fts") {
     ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
     this.#averages = ledger.prepare(`SELECT block FROM ${name}_data WHERE id = ${AVERAGES_ID}`).pluck();
     this.#term = ledger.prepare(`SELECT doc FROM temp.${name}_terms WHERE term = ?`).pluck();
     this.#phrase = ledger.prepare(`SELECT count(*) FROM ${name} WHERE ${name} MATCH ?`).pluck();
+    this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
 
   size(): TableSize {
+    const version = this.#version.get();
     const [documents = 0, ...columns] = decodeVarints((this.#averages.get() as Buffer | undefined) ?? Buffer.alloc(0));
+    if (version !== this.#keptVersion && documents < DRIFT_FROM_DOCUMENTS) this.#kept.clear();
+    this.#keptVersion = version;
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
@@ -48,7 +54,6 @@ export class FtsTable {
     const kept = this.#kept.get(key);
     if (kept !== undefined && Math.abs(kept.documents - documents) <= documents * DRIFT_MAX) return kept.holding;
     const holding = count();
-    if (documents < KEEP_FROM_DOCUMENTS) return holding;
     this.#kept.delete(key);
     if (this.#kept.size >= KEPT_FREQUENCIES_MAX) this.#kept.delete(this.#kept.keys().next().value as string);
     this.#kept.set(key, { holding, documents });

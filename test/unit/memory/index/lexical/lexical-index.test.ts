@@ -215,6 +215,20 @@ test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
+test("in a small palace a replaced text changes the weight of its words in the next search", async () => {
+  insertDrawers(
+    ledger,
+    Array.from({ length: 100 }, (_, at) => ({ text: at < 50 ? "gull and rope" : "mast and rope" })),
+  );
+  const before = await scoreOf("gull", 1);
+  ledger.exec("DELETE FROM drawer WHERE row BETWEEN 10 AND 50");
+  insertDrawers(
+    ledger,
+    Array.from({ length: 41 }, () => ({ text: "mast and rope" })),
+  );
+  expect(await scoreOf("gull", 1)).toBeGreaterThan(2 * before);
+});
+
 test("a large palace finds a rare word beside common words, and common words if the query has no other words", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
