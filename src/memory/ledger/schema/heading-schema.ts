@@ -1,8 +1,7 @@
 /**
- * Headings above the drawers of Markdown documents. A later part of a long section does not repeat its heading, so search reads the heading
- * from this table. If a drawer of a source has changed, maintenance makes all rows of the source again (write/maintenance.ts). So the write
- * paths need no rules for headings, and a forgotten heading is removed from the document's other drawers. The drawers of an older ledger
- * get their headings when the broker is idle.
+ * Headings above the drawers of Markdown documents. A later part of a long section does not repeat its heading, so search reads it from
+ * this table. After a change of any drawer, maintenance makes all rows of its source again: so a write needs no rules for headings, and a
+ * forgotten heading disappears from the other drawers, too.
  */
 export const HEADING_SCHEMA = `
 CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;

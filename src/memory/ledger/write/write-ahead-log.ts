@@ -1,6 +1,6 @@
 /**
- * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) while the writer's connection is open, and saves the
- * log's writes. A commit into a deleted log is lost when the process ends. One object per connection.
+ * Notices that SQLite's write-ahead log (`FILE-wal`) was deleted or replaced while the writer's connection is open, and saves its writes. A
+ * commit into a deleted log is lost when the process ends.
  */
 import { statSync } from "node:fs";
 import { PalaceError, unavailable } from "../../../base/errors.ts";
@@ -9,9 +9,8 @@ import type { LedgerDatabase } from "../open.ts";
 export class WriteAheadLog {
   readonly #database: LedgerDatabase;
   readonly #file: string;
-  /** Name of the log in messages, such as "the ledger's log FILE-wal". */
   readonly #name: string;
-  /** Inode of the log. SQLite makes the log when it opens the file in WAL mode, and keeps the log until it closes the file. */
+  /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes the file. */
   readonly #inode: bigint | undefined;
 
   /** `database` must have `file` open in WAL mode. `name`: the log's name in messages. */
@@ -38,8 +37,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Copies the log into the ledger and empties the log, so that nobody can put an old log back. The connection still has the log open, even
-   * if its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's errors.
+   * Copies the log into the ledger and empties the log, so that nobody can put an old log back. Works on a deleted log, because the
+   * connection still has it open. Errors: STORE_UNAVAILABLE, SQLite's errors.
    */
   save(): void {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
