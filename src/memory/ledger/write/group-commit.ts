@@ -248,7 +248,7 @@ export class LedgerWriter {
     this.#database.pragma("shrink_memory");
   }
 
-  /** Deletes the write-ahead log by its path, so it leaves the database open if another ledger is at that path. */
+  /** SQLite deletes the log by its path when it closes, so the database stays open if another ledger is at that path. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();
