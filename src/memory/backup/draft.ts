@@ -1,7 +1,4 @@
-/**
- * Makes a folder to unpack into, with a lock that ends with its process. Any process removes a folder whose lock is free. A pid would mean
- * nothing to another container that shares the folder.
- */
+/** Makes folders to unpack into. A folder has a lock that ends with its process; any process removes a folder whose lock is free. */
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -44,10 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/**
- * Locks a folder and returns the lock's file; undefined if the folder is gone or another process has the lock. `otherwise`: false to return
- * undefined on a file system without locks.
- */
+/** Returns the lock's file; undefined if the folder is gone or locked. On a file system without locks, `otherwise` decides. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {

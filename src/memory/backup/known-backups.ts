@@ -1,7 +1,4 @@
-/**
- * Keeps `backups.json` beside the ledger: a list of backups, and the state of the backup schedule. `forget` names the listed backups that
- * still contain a drawer. The list is a hint, because somebody may have removed a backup.
- */
+/** Keeps `backups.json` beside the ledger: a list of backups, some of which may have been removed, and the schedule's state. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
@@ -46,9 +43,8 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Lists this palace's backups in `dir` with a default name, the oldest first. A file must be in the list, because another machine's palace
- * may have the same tag and share the folder. Skips empty files. `ahead`: backups with a future time in their name, after a clock was set
- * back.
+ * Lists this palace's backups with a default name in `dir`, the oldest first. A file must be in the list, because another machine's palace
+ * may have the same tag. `ahead`: backups with a future time in their name, after a clock was set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

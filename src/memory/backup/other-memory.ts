@@ -1,7 +1,4 @@
-/**
- * Opens another memory for reading: a backup, a palace's home, or the files of MemPalace. All reads use a private copy of one moment, so
- * the other memory is never changed and its broker may continue to write.
- */
+/** Opens another memory (a backup, a palace's home, MemPalace's files) as a private copy, so that it stays unchanged and usable. */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";

@@ -10,9 +10,7 @@ const PAGE_ROWS = 200;
 
 type Stored = { row: number; id: string; text: string; metadata: string };
 
-/**
- * Functions that yield each item of a kind once, in filing order. Standings and entries of Roampal's graphs are in the order of their ids.
- */
+/** Functions that yield each item of a kind once, mostly in filing order. */
 export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
   drawer: drawers,
   closet: closets,

@@ -33,10 +33,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/**
- * Lists every row and every link of the unpacked ledger in its outboxes, so that the next broker sends them all to the public palace. Syncs
- * the unpacked files. Errors: STORE_*.
- */
+/** Lists all rows of the ledger in its outboxes, so that the next broker sends them. Syncs the unpacked files. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
   // SQLite would create a missing file.

@@ -19,8 +19,8 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
 }
 
 /**
- * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted archive. Errors: STORE_CORRUPT
- * for a wrong passphrase or a damaged file, which often look the same; CONFIG_USAGE without a passphrase.
+ * Calls `passphrase` only for an encrypted archive. Errors: STORE_CORRUPT for a wrong passphrase or a damaged file, which often look the
+ * same; CONFIG_USAGE without a passphrase.
  */
 export async function decrypted(
   pieces: Pieces,

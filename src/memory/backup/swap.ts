@@ -62,8 +62,8 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
 }
 
 /**
- * Writes the list and makes its moves. Once the list is written, the restore will be finished, even after a kill. The caller has the
- * palace's lock. Errors: as finishRestore.
+ * Writes the list and makes its moves. Then even a kill only delays the restore. The caller has the palace's lock. Errors: as
+ * finishRestore.
  */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));

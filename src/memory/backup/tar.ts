@@ -1,7 +1,4 @@
-/**
- * The container of a backup: a POSIX ustar archive in which each header has only one valid encoding. Our reader compares each header with
- * the expected one, so it notices every changed bit, and follows no name, link or mode of the archive.
- */
+/** The container of a backup: a POSIX ustar archive in which each header has only one valid encoding, so every changed bit is noticed. */
 
 export const BLOCK_BYTES = 512;
 /** An archive ends with two blocks of zeros. */

@@ -1,7 +1,4 @@
-/**
- * Reads a backup into a folder and checks every byte against the manifest and the one valid encoding of a header. No name in the archive
- * chooses a path.
- */
+/** Unpacks a backup. Checks every byte against the manifest or its one valid value. No name in the archive chooses a path. */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

@@ -56,10 +56,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/**
- * Compares the ledger's links with a file. A link that is not listed was equal at the last comparison, so another program has made a
- * difference. If the file is missing (`isThere` is false), no link counts as deleted.
- */
+/** A link that is not listed was equal at the last comparison, so another program has made any difference. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,

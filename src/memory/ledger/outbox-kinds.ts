@@ -35,10 +35,7 @@ export const CLOSETS: OutboxKind = {
 /** Returns the prefix of keys in `meta` for removed rows. The bare prefix is the key for the collection ids of earlier palaces. */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 
-/**
- * Returns SQL for the key in `meta` of a removed row that earlier palaces may still have. Its value has the ids of their collections. `id`:
- * SQL.
- */
+/** Returns SQL for the key in `meta` of a removed row. Its value has the ids of the earlier collections that may have the row. */
 export const removedKey = (kind: Pick<OutboxKind, "table">, id: string): string => `'${removedPrefix(kind)}' || ${id}`;
 
 /** Returns the key in `meta` for the last row that an earlier palace can have. Later rows were filed while another palace was in use. */

@@ -1,7 +1,4 @@
-/**
- * Runs one query. `values` are bound in order, or by name if they are one object. Each call prepares the statement again, so for a frequent
- * query prepare it once or use read/statement-cache.ts. Errors: SQLite's.
- */
+/** Runs one query. `values` are bound in order, or by name if they are one object. Each call prepares its statement. Errors: SQLite's. */
 import type { LedgerDatabase } from "./open.ts";
 
 export function selectRows<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R[] {

@@ -25,9 +25,7 @@ export type SearchCloset = { sourceFile: string; text: string; vector: Float32Ar
 export interface ClosetReader {
   /** Returns the closets of these drawers' sources, in filing order. Leaves out closets without a vector. */
   ofRows(rows: readonly number[], filter: PlaceFilter): SearchCloset[];
-  /**
-   * Returns each drawer's `chunk_index` and the number of drawers of its source. Has no entry for a drawer without a source or an index.
-   */
+  /** Returns each drawer's `chunk_index` and its source's number of drawers. Leaves out drawers without a source or an index. */
   positions(ids: readonly string[]): Map<string, { index: number; total: number }>;
   /** Returns the files for which closets can be made. Reads the metadata of every drawer. */
   minedSources(wing: string | undefined): string[];

@@ -29,10 +29,7 @@ export type PlaceFilter = { wing?: string; room?: string; wings?: readonly strin
 /** Filter by place, source and time. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
-  /**
-   * Time window `[since, before)`, in local time in the form of `filed_at`. It applies to the time at which the text was said or, if that
-   * is unknown, to the filing time.
-   */
+  /** Window `[since, before)` for the time at which the text was said or, if unknown, filed. Local time in the form of `filed_at`. */
   since?: string;
   before?: string;
 };

@@ -52,7 +52,6 @@ export interface GraphTx {
   putBody(kind: GraphKind, id: string, body: string): void;
   findLink(kind: LinkKind, id: string): LinkRecord | undefined;
   putLink(kind: LinkKind, id: string, record: LinkRecord): void;
-  /** Returns false if the link did not exist. */
   deleteLink(kind: LinkKind, id: string): boolean;
   /** Returns the entities in the wing's drawers; undefined for a wing without drawers. Reads every drawer of the wing. */
   namedRows(wing: string): NamedRows[] | undefined;
@@ -67,7 +66,6 @@ export interface GraphTx {
 export interface GraphReader {
   hasEntity(id: string): boolean;
   hasFacts(): boolean;
-  /** Returns the `ids` that are ids of entities. */
   entitiesAmong(ids: readonly string[]): string[];
   /** Returns ended facts about the subject, the last written first. */
   endedFacts(subject: string, limit: number): NamedFact[];

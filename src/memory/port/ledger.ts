@@ -19,10 +19,7 @@ import type {
 import type { ForgetTx, ImportedTx, UndoTx } from "./hygiene.ts";
 import type { SourceRow, MinedQuery, MinedPage, SourceGroup, PartTx } from "./source.ts";
 
-/**
- * One write transaction. Concurrency: synchronous, on the writer thread, never across an await. Errors: STORE_*, after which the whole call
- * is rolled back.
- */
+/** One write transaction. Concurrency: synchronous, on the writer thread. Errors: STORE_*, after which the whole call is rolled back. */
 export interface LedgerTx {
   findDrawer(id: string): Drawer | undefined;
   /** Adds drawers. Their ids must be new. One call for all drawers of a write is fastest. */
@@ -120,9 +117,7 @@ export interface LedgerReader {
   standings(ids: readonly string[]): Map<string, Standing>;
   /** Returns a drawer's newest outcomes, oldest first. */
   scored(id: string): Scored[];
-  /**
-   * Returns the newest outcomes of memories that were shown for a question with one of these concepts. `collections`: undefined means all.
-   */
+  /** Returns the newest outcomes of memories for questions with one of these concepts. `collections`: undefined means all. */
   answered(concepts: readonly number[], collections?: readonly string[]): Answered[];
   /** Counts for each drawer the outcomes whose question is known. */
   toldOf(ids: readonly string[]): Map<string, Told>;
@@ -132,9 +127,7 @@ export interface LedgerReader {
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of memories of a collection that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;
-  /**
-   * Returns entries of Roampal's graphs in the order of their ids, after the entry `id`: about `bytes` in total, but at least one entry.
-   */
+  /** Returns entries of Roampal's graphs by id, after the entry `id`: about `bytes` in total, but at least one entry. */
   carriedAfter(id: string, limit: number, bytes: number): { id: string; value: string }[];
   isCarried(id: string): boolean;
   conversations(): string[];
@@ -151,10 +144,7 @@ export interface LedgerReader {
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Returns filed sources. `wing`: undefined means all wings. */
   sources(wing: string | undefined): SourceRow[];
-  /**
-   * Returns sources whose names end with `path`, ignoring case and separators. If no name does, returns sources with similar file names.
-   * Reads the names of all sources.
-   */
+  /** Returns sources whose names end with `path` or, if none does, sources with similar file names. Reads the names of all sources. */
   sourcesLike(path: string, place: PlaceFilter, limit: number): string[];
   /** Returns a page of the mined sources for which we have no filing record. */
   minedSources(query: MinedQuery): MinedPage;
@@ -190,9 +180,8 @@ export type Changes = {
   /** Rows whose text, place or vector changed. */
   written: number[];
   removed: number[];
-  /** Number of changed rows of the graph. */
+  /** Number of changed rows of other tables, such as the graph's. */
   graph: number;
-  /** Number of closets that were written or deleted. */
   closets: number;
 };
 

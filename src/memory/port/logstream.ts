@@ -9,10 +9,7 @@ export type StreamEvent = EventText & {
   id: string;
   /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /**
-   * `origin_replica`: the copy of the palace in which the event was made. `origin_seq`: its number there. `hlc`: its time on upstream's
-   * hybrid logical clock.
-   */
+  /** `origin_replica`: copy of the palace with the original event; `origin_seq`: its number there; `hlc`: its hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -86,10 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/**
- * State that MemPalace wrote after it last exchanged events. The keys of `peers` are peers' names, the keys of `profiles` are copies'
- * names.
- */
+/** State that MemPalace wrote after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

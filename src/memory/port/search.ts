@@ -35,18 +35,12 @@ export const NO_PARTS: LexicalParts = {
 /** A row, its score and the parts of the score. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
-/**
- * Candidates by words for each candidate by static vector. More by static vector make a search slower but change no answer
- * (docs/lab/search-recipe.md).
- */
+/** Candidates by words for each candidate by static vector. More of the latter change no answer (docs/lab/search-recipe.md). */
 export const NEAR_PART = 4;
 
 /** BM25 and static vectors over the drawers. Concurrency: runs on its own thread and never waits for a write. */
 export interface LexicalIndex {
-  /**
-   * Returns the best `limit` rows by BM25 that pass the filter, best first. For a source or time window with at most `limit` rows, returns
-   * all.
-   */
+  /** Returns the best `limit` rows by BM25, best first. For a source or time window with at most `limit` rows, returns all its rows. */
   candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]>;
   /**
    * Returns candidates without an order: the `limit` best rows by BM25, drawers whose names the question contains and, unless `isLexical`,
@@ -68,9 +62,7 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /**
-   * Returns rows that include the nearest `limit`, without an order. Faster than `nearest` if you call `similarity` for these rows anyway.
-   */
+  /** Returns rows that include the nearest `limit`. Faster than `nearest` if you call `similarity` for these rows anyway. */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Returns cosines, best first. `vector` is L2-normalised. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;

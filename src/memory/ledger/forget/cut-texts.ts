@@ -1,7 +1,4 @@
-/**
- * Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of one drawer, chunks of one source). A
- * neighbour of such a drawer contains the rest of the text, or the whole text.
- */
+/** Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of a drawer, chunks of a source). */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";

@@ -1,7 +1,4 @@
-/**
- * Finds the rows to be forgotten and deletes them from the ledger's tables, inside one write. write/eraser.ts and mempalace/erase later
- * erase the bytes that remain in pages, segments and other files.
- */
+/** Finds and deletes the rows to be forgotten. write/eraser.ts and mempalace/erase later erase the bytes that remain in files. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
 import { MODE_SEPARATOR } from "../../port/source.ts";
@@ -86,10 +83,7 @@ export class SqliteForget implements ForgetTx {
     };
   }
 
-  /**
-   * Marks filing records without drawers, and records whose name contains the text; background indexing then deletes them. A transcript has
-   * one record for each extract mode. A document that was too short to be filed has a record but never had a drawer.
-   */
+  /** Marks filing records that have no drawers or whose name contains the text; background indexing then deletes them. */
   #dropSources(sources: readonly string[], match: string | undefined): void {
     const path = "substr(source.source_file, 1, instr(source.source_file || @mark, @mark) - 1)";
     this.#database
@@ -150,10 +144,7 @@ export class SqliteForget implements ForgetTx {
     return { facts, entities, links };
   }
 
-  /**
-   * Removes forgotten words from the journal rows that contain the text or name a forgotten row. The rows keep their keys. Returns the
-   * number of cleaned rows, and as `ids` the other drawers that these rows name.
-   */
+  /** Returns the number of cleaned journal rows, and as `ids` the other drawers that these rows name. The rows keep their keys. */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
       `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
@@ -227,10 +218,7 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-/**
- * Returns the journal row's result without the forgotten words; undefined if the row does not contain them. Adds to `ids` the other drawers
- * that the row names.
- */
+/** Returns the row's result without the forgotten words; undefined if it has none. Adds the other drawers in the row to `ids`. */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
   const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];
@@ -244,10 +232,7 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/**
- * Returns `row`, which cleans imported journal rows, and `name`, which cleans names of other memories. `made`: the memories that a row's
- * write made.
- */
+/** `row` cleans imported journal rows, `name` cleans names of other memories. `made`: the memories that a row's write made. */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>

@@ -1,7 +1,4 @@
-/**
- * Finds forgotten words in the form of graph ids. The graph makes ids of entities and facts from their words in lower case, and the journal
- * and the before-images still have these ids after the rows are deleted.
- */
+/** Finds the forgotten words in graph ids, which the journal and the before-images still have after the rows are deleted. */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectValues } from "../select.ts";
@@ -19,10 +16,7 @@ const TOKEN_MIN = 12;
 /** Methods whose arguments and answers name entities. */
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
-/**
- * Returns the id that the graph makes from a text (memory/graph/facts.ts). `isPart`: true for a text like a token, which is also searched
- * inside other ids.
- */
+/** Returns the graph's id for a text (memory/graph/facts.ts). `isPart`: true for a token, which is also searched inside other ids. */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
   return { id, isPart: id.length >= TOKEN_MIN && /[a-z]/.test(id) && /[0-9]/.test(id) };

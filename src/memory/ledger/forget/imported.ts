@@ -40,10 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/**
- * Deletes before-images that contain forgotten words, of rows that an undo removed. Returns their number. Keeps the image that the import
- * made of the same row, so that the import can still be undone.
- */
+/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images, so that it can be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

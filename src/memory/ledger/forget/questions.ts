@@ -1,15 +1,9 @@
-/**
- * Deletes stored questions for which memories were shown. A question is stored as numbers, but somebody who guesses a word could confirm
- * the guess.
- */
+/** Deletes stored questions. A question is stored as numbers, but somebody who guesses a word could confirm the guess. */
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/**
- * Deletes the questions of the given exchanges, and questions with one of the concepts. Returns the drawers that were shown for them, also
- * by before-images, because undo could restore a question from an image.
- */
+/** Returns the drawers that were shown for the deleted questions, and drawers whose before-images have such a question. */
 export function forgetQuestions(
   database: LedgerDatabase,
   exchanges: readonly string[],

@@ -28,10 +28,7 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
   return idsOf(database, "SELECT id, before AS json FROM change WHERE kind = 'carried'", isMeant);
 }
 
-/**
- * Returns a function that is true for a row to be forgotten: it contains an id of one of the drawers or the exact text, or its name has one
- * of the text's concepts or a word that only the forgotten drawers have.
- */
+/** The test is true for a row with a drawer's id or the exact text, or whose name has a concept or a word of no other drawer. */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
   const names = new Set([...ids, ...drawers.map(({ id }) => id)].map(anyIdOf));

@@ -23,10 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/**
- * Adds the SQL function `is_refusal(result)`. The journal has refused writes, because a repeated write must get the same answer. History
- * and undo leave them out.
- */
+/** Adds the SQL function `is_refusal`. The journal has refused writes, too, so that a repeated write gets the same answer. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,

@@ -14,10 +14,7 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/**
- * The agent's changes of one row. `before`, `after`: the row before the first change and after the last. `isBroken`: somebody else changed
- * the row in between. `changed`: a row of the same drawer that somebody else has changed.
- */
+/** The agent's changes of one row. `isBroken`: others changed it in between. `changed`: a row of the same drawer that others changed. */
 type History = {
   kind: ImageKind;
   id: string;

@@ -55,10 +55,7 @@ export class SqliteClosetReader {
     return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
-  /**
-   * Lists the sources for which upstream makes closets: files that its project miner or ours has filed. Conversations, office documents and
-   * notes added by hand have none. Reads every drawer's metadata, so only a command calls it.
-   */
+  /** Upstream makes no closets for conversations, office documents and notes. Only a command calls this, because it is slow. */
   minedSources(wing: string | undefined): string[] {
     const sql = `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
       AND json_extract(metadata, '$.normalize_version') IS NOT NULL

@@ -7,10 +7,7 @@ import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRow, selectRows } from "../select.ts";
 
-/**
- * Maximum number of slices between a slice and the beginning of its exchange. The slices of a longer answer, such as a loop of tool calls,
- * are shown one by one.
- */
+/** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
 const SLICES_MAX = 24;
 
 /** Number of a source's first drawers in which an exchange must begin. Notes that were mined as a transcript have none. */
@@ -33,10 +30,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/**
- * Returns the first row of the drawer's exchange. Undefined if the drawer is in no exchange, is too far from the beginning, or was not
- * filed together with it.
- */
+/** Returns undefined if the drawer is in no exchange, is too far from the beginning, or was not filed together with it. */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;

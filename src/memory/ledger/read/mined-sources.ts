@@ -27,10 +27,7 @@ const RULES: Readonly<Record<Miner, string>> = {
 /** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
-/**
- * Returns a page of mined sources for which we have no filing record. Leaves out a source with fewer drawers than its drawers state,
- * because MemPalace may have been killed between two drawers.
- */
+/** Leaves out a source with fewer drawers than its drawers state: MemPalace may have been killed between two drawers. */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";

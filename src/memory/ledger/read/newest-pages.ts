@@ -17,10 +17,7 @@ type Slice = { row: number; parent: string; wing: string; room: string };
 /** Counts rows, or lists them newest first, only from indexes. The rows are after `after` and not after `upTo`. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
-/**
- * Returns a page of rows, and the number of drawers in the place. Finds the page's first row by halving the range of rows, so it reads no
- * drawer before the page.
- */
+/** Finds the page's first row by halving the range of rows, so it reads no drawer before the page. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -108,10 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/**
- * Finds the slices that the list leaves out. A split drawer is listed once, at its oldest slice; if its slices are in several places, at
- * its first slice. `parentOf`: ids of the drawers by listed slice.
- */
+/** A split drawer is listed at its oldest slice or, if its slices are in several places, at its first slice. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
@@ -148,10 +142,7 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/**
- * Returns ids of deleted drawers whose old texts the journal still has. The id or its hash begins with `part`. Does not find a drawer that
- * another program deleted in the palace.
- */
+/** Returns ids of deleted drawers whose old texts the journal has. A drawer that another program deleted is not found. */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (where: string, ...values: string[]): string[] => {
     const sql = `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}

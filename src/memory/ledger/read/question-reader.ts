@@ -1,7 +1,4 @@
-/**
- * Reads the outcomes of memories by the questions for which the memories were shown. Reads only the newest outcomes of a concept or kind of
- * conversation, which limits the cost.
- */
+/** Reads the outcomes of memories by question. Only the newest outcomes of a concept or kind of conversation are read, for speed. */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -1,7 +1,4 @@
-/**
- * Implements LedgerReader over SQLite, and reads the embedding backlog. The broker's main thread runs it on a read-only connection, so a
- * query should use an index and take well under a millisecond.
- */
+/** Implements LedgerReader over SQLite on the broker's main thread, so a query should take well under a millisecond. */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, PlaceFilter } from "../../port/drawer.ts";
 import type { Conversation, Scored, Standing } from "../../port/outcome.ts";

@@ -1,7 +1,4 @@
-/**
- * Sets of the rows that pass a filter, in which a search thread looks up each hit. A set is read only from indexes, in about 0.2 µs per
- * row, and is cached until the ledger changes.
- */
+/** Sets of the rows that pass a filter, for the search threads. A set is cached until the ledger changes. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";

@@ -14,10 +14,7 @@ const ALIKE_MAX = 500;
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 
-/**
- * Returns sources whose names end with this path, ignoring case and separators. If no name does, returns sources whose file names have the
- * same first letters or contain the file's name.
- */
+/** If no name ends with the path, returns sources whose file names have the same first letters or contain the file's name. */
 export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFilter, limit: number): string[] {
   const { where, values } = condition(place);
   const isHere = `EXISTS (SELECT 1 FROM drawer ${where === "" ? "WHERE" : `${where} AND`} source_file = name AND source_file <> '')`;

@@ -4,10 +4,7 @@ import type { LedgerDatabase } from "../open.ts";
 
 const KEPT_MAX = 200;
 
-/**
- * Returns the same connection. Do not keep a statement while you prepare the same SQL again: both calls get the same statement, and the
- * second call resets it.
- */
+/** Do not keep a statement while you prepare the same SQL again: both calls get one statement, and the second call resets it. */
 export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;
   const kept = new Map<string, Statement>();

@@ -15,10 +15,7 @@ const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, len
 const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
 const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
-/**
- * Last outcome of each shown drawer. A person's outcome has no conversation; it counts for every conversation whose last turn was before
- * it.
- */
+/** A person's outcome has no conversation; it counts for every conversation whose last turn was before it. */
 const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
     AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
     ORDER BY nth DESC LIMIT 1) ${SHOWN}`;
@@ -53,9 +50,7 @@ export function turnPage(
   return { turns: page, total };
 }
 
-/**
- * Counts shown drawers and their last outcomes by the week of the conversation's last turn, oldest week first. Other calls run in between.
- */
+/** The week is that of the conversation's last turn. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
   const talks = selectRows<{ id: string; agent: string; atMs: number; week: string }>(
     database,

@@ -1,7 +1,4 @@
-/**
- * Counts of drawers by filing day. Triggers maintain them, so no write can forget them. A drawer without a known day has the day ''.
- * Migrating an older ledger reads each drawer once.
- */
+/** Counts of drawers by filing day, which triggers maintain. A drawer without a known day has the day ''. */
 
 /** Returns SQL for the day in `filed_at`; '' without a date. A learned memory has `created_at` instead. */
 const dayOf = (metadata: string): string => {

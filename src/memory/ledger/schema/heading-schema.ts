@@ -1,7 +1,6 @@
 /**
- * Headings above the drawers of Markdown documents. A later part of a long section does not repeat its heading, so search reads it from
- * this table. After a change of any drawer, maintenance makes all rows of its source again: so a write needs no rules for headings, and a
- * forgotten heading disappears from the other drawers, too.
+ * Headings above the drawers of Markdown documents, because a later part of a section does not repeat its heading. After a change of any
+ * drawer, maintenance makes all rows of its source again, so a forgotten heading disappears from the other drawers, too.
  */
 export const HEADING_SCHEMA = `
 CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;

@@ -1,7 +1,4 @@
-/**
- * The tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only the graphs and the
- * reasons of outcomes contain users' words.
- */
+/** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
 /** Id in a row of `shown` without a drawer. It makes the drawers shown before its turn count as not shown. */
 export const ANEW = "";

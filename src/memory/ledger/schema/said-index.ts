@@ -1,7 +1,4 @@
-/**
- * The index of the times at which drawers' texts were said, with the drawers' places, so that a time window is answered without reading a
- * drawer. A drawer whose authored time is unknown has its filing time in the index.
- */
+/** The index of the times at which texts were said, so that a time window is answered without reading a drawer. */
 
 const DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*";
 

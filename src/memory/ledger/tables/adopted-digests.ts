@@ -1,7 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers that have no vector in the palace. While the ledger's drawer matches its digest, nobody has
- * changed it here, so a later change in the palace is adopted although the ledger never sent the drawer. A digest is deleted when the
- * ledger's drawer changes, and when the palace has received the drawer.
+ * Digests (in `meta`) of adopted drawers that have no vector in the palace. While a drawer matches its digest, nobody has changed it here,
+ * so a later change in the palace is adopted although the ledger never sent the drawer.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

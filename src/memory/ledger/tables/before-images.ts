@@ -1,7 +1,4 @@
-/**
- * Collects the before-images of one write, which are stored with its journal row. A row that is changed twice keeps its first old state and
- * its last new state.
- */
+/** Collects the before-images of one write. A row that is changed twice keeps its first old state and its last new state. */
 import type { Drawer, Metadata } from "../../port/drawer.ts";
 import type { GraphKind } from "../../port/graph.ts";
 import { digest, drawerDigest } from "../record.ts";

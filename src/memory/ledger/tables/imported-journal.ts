@@ -62,10 +62,7 @@ export class SqliteImportedTx implements ImportedTx {
     return this.#keptFrom.get() ?? Number.NEGATIVE_INFINITY;
   }
 
-  /**
-   * Returns the answer that a call with this key got in the other memory, if the call's drawer is in this memory (`isHere`) or forgotten.
-   * Otherwise the call must run again.
-   */
+  /** Returns a call's answer in the other memory, if the call's drawer is here or forgotten. Otherwise the call must run again. */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {
       const value = readAnyColumn("imported_journal.result", row.result);

@@ -1,7 +1,4 @@
-/**
- * The tables of drawers and sources inside one write, which also collects its changed rows and before-images. The other files of this
- * folder change the other tables.
- */
+/** The tables of drawers and sources inside one write. The other files of this folder change the other tables. */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";

@@ -50,10 +50,7 @@ export class ClosetWriter {
     return filed;
   }
 
-  /**
-   * Adopts rows that other programs wrote into the closets' collection: closets by MemPalace or by a language model, closets of a diary
-   * day, compressed drawers. Only their program could rebuild them. Returns the number of new or different rows.
-   */
+  /** Adopts rows of other programs, which only these programs could rebuild. Returns the number of new or different rows. */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {

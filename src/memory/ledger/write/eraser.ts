@@ -1,7 +1,6 @@
 /**
- * Removes deleted data from the ledger's bytes. Full-text segments keep words of deleted rows until they are merged, pages keep deleted
- * cells until the file is rewritten, and the log keeps pages until it is truncated. A rewrite is slow, so it is done only for forgotten
- * texts or on request (`palace repair compact`). After a kill at any step the list of data to erase still exists, and all steps run again.
+ * Removes deleted data from the ledger's bytes: deleted words stay in full-text segments, and deleted rows in pages and in the log. A
+ * rewrite is slow, so it is done only for forgotten texts or on request (`palace repair compact`). After a kill all steps run again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";

@@ -1,7 +1,4 @@
-/**
- * Makes rows in `form_fts` for drawers that have none, or rows by an older version of cut.ts. A step is one transaction that also stores
- * the last row done, so a kill loses at most one step.
- */
+/** Makes rows in `form_fts` for drawers that have none, or rows by an older version of cut.ts. A kill loses at most one step. */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 

@@ -36,10 +36,7 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images. */
 const PRUNE_EVERY_MS = 3_600_000;
-/**
- * Maximum time by which one pruning may move `prunedAtMs` forward. Without it, a clock that is set years ahead would expire every key at
- * once.
- */
+/** Maximum step by which a pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** How much faster than time a later pruning may move `prunedAtMs`, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
@@ -229,10 +226,7 @@ export class LedgerWriter {
     return false;
   }
 
-  /**
-   * Does one bounded step. Returns true if there is more to do. `now`: the machine's clock, ms. A time more than `stepMs` after the last
-   * pruning is cut to `stepMs`.
-   */
+  /** Returns true if there is more to do. A `now` more than `stepMs` after the last pruning is cut to `stepMs`. */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
     this.#group(() => {

@@ -1,7 +1,4 @@
-/**
- * The list of drawers or closets that the public palace does not have yet. Triggers add an entry at every write. This file removes sent
- * entries, and lists all rows again for another palace.
- */
+/** The list of rows that the public palace does not have yet. Triggers add an entry at every write; this file removes sent entries. */
 import type { LedgerDatabase } from "../open.ts";
 import { lastRowKey, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
 
@@ -96,9 +93,8 @@ export class OutboxList {
   }
 
   /**
-   * Lists the next rows again if `target` is another palace than before. Returns true if there are more rows; the caller then calls it
-   * again. For an earlier palace it also lists rows that were removed while another palace was in use. Otherwise they would come back as
-   * foreign rows.
+   * Lists the next rows for another palace than before. Call it again while it returns true. Also lists rows that were removed while
+   * another palace was in use, because otherwise they would come back as foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
@@ -134,10 +130,7 @@ export class OutboxList {
   }
 }
 
-/**
- * Makes a trigger of this connection, the only writer. It keeps each removal of a row that an earlier palace can have, until the present
- * palace and the earlier palaces have the removal.
- */
+/** Keeps each removal of a row that an earlier palace can have, until the present and the earlier palaces have the removal. */
 function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
   database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
   database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}

@@ -18,10 +18,7 @@ export class Reindex {
     this.#group = group;
   }
 
-  /**
-   * Rebuilds the words of all drawers, and verifies them against the texts before it commits. The index of whole sources, and other forms
-   * of words, are rebuilt when the broker is idle.
-   */
+  /** Rebuilds the drawers' full text and verifies it before the commit. Other indexes of words are rebuilt when the broker is idle. */
   words(): void {
     this.#group(() => {
       this.#database.exec(`
@@ -34,10 +31,7 @@ export class Reindex {
     });
   }
 
-  /**
-   * Corrects the counts of places and days, and adds drawers that the embedding backlog lacks. Returns the number of wrong places and
-   * missing drawers.
-   */
+  /** Corrects the counts of places and days, and adds missing drawers to the embedding backlog. Returns the numbers of corrections. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {

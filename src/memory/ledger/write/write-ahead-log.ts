@@ -1,7 +1,4 @@
-/**
- * Notices that SQLite's write-ahead log (`FILE-wal`) was deleted or replaced while the writer's connection is open, and saves its writes. A
- * commit into a deleted log is lost when the process ends.
- */
+/** Saves the writes of a log (`FILE-wal`) that was deleted while the database is open. They would be lost when the process ends. */
 import { statSync } from "node:fs";
 import { PalaceError, unavailable } from "../../../base/errors.ts";
 import type { LedgerDatabase } from "../open.ts";
