@@ -41,7 +41,7 @@ export async function* packArchive(
   yield Buffer.concat([tarHeader(SEAL, seal.length), seal, Buffer.alloc(padding(seal.length) + END_BYTES)]);
 }
 
-/** As writeFileAtomic, for large content. Returns the file's size. Errors: the file system's errors, errors of `pieces`. */
+/** Writes a large file as a whole or not at all. Returns its size. Errors: the file system's errors, errors of `pieces`. */
 export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   await removeParts(file);
   const part = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString("hex")}.part`);

@@ -61,10 +61,7 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/**
- * Writes the list and makes its moves. Then even a kill only delays the restore. The caller has the palace's lock. Errors: as
- * finishRestore.
- */
+/** Writes the list and makes its moves. Then a kill only delays the restore. The caller has the palace's lock. Errors: as finishRestore. */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");

@@ -10,7 +10,7 @@ export function readColumn<T>(column: string, json: string, is: (value: unknown)
   return parseAs(json, is) ?? damaged(column);
 }
 
-/** As readColumn, for JSON of any shape. */
+/** Works like readColumn, for JSON of any shape. */
 export function readAnyColumn(column: string, json: string): unknown {
   const value = parseJson(json);
   return value === undefined ? damaged(column) : value;

@@ -104,7 +104,7 @@ export interface LedgerReader {
   wholePlaces(): { wing: string; room: string; drawers: number }[];
   /** Returns the ids of whole drawers that begin with `part`. If no id does, returns ids whose hash does. */
   idsByPart(part: string, limit: number): string[];
-  /** As `idsByPart`, for deleted drawers whose old texts the journal still has. */
+  /** Works like `idsByPart` for deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];
   /** Counts the rows by wing and room. */
   places(): { wing: string; room: string; drawers: number }[];

@@ -35,7 +35,7 @@ export interface SourceFiles {
   isProject(folder: string): boolean;
   ignoreRules(folder: string): string | undefined;
   directoryId(folder: string): string | undefined;
-  /** Returns the user's file of which `sourceFile` is a staged copy; undefined if it is no copy, or the file does not exist. */
+  /** Returns the user's file of which `sourceFile` is a staged copy; undefined for another path, or if that file does not exist. */
   original(sourceFile: string): string | undefined;
   /** Returns the paths of staged copies under which the user's file may have been filed. */
   stagedAs(path: string): string[];

@@ -87,7 +87,6 @@ export class SqliteGraphReader implements GraphReader {
     return { records: records.map(readLink), total: this.#count(where, ...of) };
   }
 
-
   /** Counts the rows that upstream's graph files do not have yet. */
   pending(): { rows: number; oldestAtMs: number | null } {
     const sql =

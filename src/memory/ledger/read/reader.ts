@@ -295,7 +295,6 @@ export class SqliteLedgerReader implements LedgerReader {
     });
   }
 
-
   pendingTexts(afterRow: number, limit: number): PendingText[] {
     const sql = `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
       WHERE p.row > ? ORDER BY p.row LIMIT ?`;
