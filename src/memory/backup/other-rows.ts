@@ -10,7 +10,7 @@ const PAGE_ROWS = 200;
 
 type Stored = { row: number; id: string; text: string; metadata: string };
 
-/** Functions that yield each item of a kind once, mostly in filing order. */
+/** Functions that yield each item of a kind once, in filing order or, for a table without row numbers, by id. */
 export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
   drawer: drawers,
   closet: closets,

@@ -56,7 +56,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/** A link that is not listed was equal at the last comparison, so another program has made any difference. */
+/** A link that is not listed was equal at the last comparison, so any difference is a change by another program. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,

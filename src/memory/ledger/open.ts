@@ -32,7 +32,7 @@ export function openForWriting(file: string): LedgerDatabase {
   });
 }
 
-/** The writer must have opened the ledger before. */
+/** The writer must have opened the ledger before, because a reader does not migrate it. */
 export function openForReading(file: string): LedgerDatabase {
   return translated(file, () => {
     const database = new Database(file, { readonly: true, fileMustExist: true });

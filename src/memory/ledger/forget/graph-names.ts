@@ -16,7 +16,10 @@ const TOKEN_MIN = 12;
 /** Methods whose arguments and answers name entities. */
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
-/** Returns the graph's id for a text (memory/graph/facts.ts). `isPart`: true for a token, which is also searched inside other ids. */
+/**
+ * Returns the graph's id for a text (memory/graph/facts.ts). `isPart`: true for a long text of letters and digits, such as a token, which
+ * is also searched inside other ids.
+ */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
   return { id, isPart: id.length >= TOKEN_MIN && /[a-z]/.test(id) && /[0-9]/.test(id) };
@@ -38,7 +41,7 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
   };
 }
 
-/** Returns ids of changed or removed entities by their before-images, which alone still have the names. */
+/** Returns ids of entities whose before-images contain the text. They may be renamed or deleted now. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
   const sql = "SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0";
   return selectValues<string>(database, sql, JSON.stringify(match).slice(1, -1));

@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Undo of the import removes only rows that have their stored digest, so a cleaned row gets a new digest.
+  // Undo of the import removes only rows with their stored digest, so the digest of a cleaned row is updated.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);
@@ -40,7 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images, so that it can be undone. */
+/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images: the import can still be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

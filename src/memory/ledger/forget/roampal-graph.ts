@@ -28,7 +28,10 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
   return idsOf(database, "SELECT id, before AS json FROM change WHERE kind = 'carried'", isMeant);
 }
 
-/** The test is true for a row with a drawer's id or the exact text, or whose name has a concept or a word of no other drawer. */
+/**
+ * Returns a test for entries to be forgotten. It is true for an entry that contains one of the drawers' ids or the exact text. It is also
+ * true if the entry's name has one of the text's concepts, or a word that no other drawer has.
+ */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
   const names = new Set([...ids, ...drawers.map(({ id }) => id)].map(anyIdOf));

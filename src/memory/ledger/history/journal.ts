@@ -23,7 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/** Adds the SQL function `is_refusal`. The journal has refused writes, too, so that a repeated write gets the same answer. */
+/** Adds the SQL function `is_refusal`, by which history and undo skip refused writes. The journal has them for repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
@@ -45,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep: the row after the last old row that is before the first row within the retention. Uses `seq`, which
-      // rises with time, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was
-      // ahead; it is kept until an old row follows it.
+      // Finds the first row to keep. It looks for the first row within the retention, then for the last old row before it; the next `seq`
+      // is the first to keep. An index of the times would cost every write a page, so it uses `seq`, which rises with time. A row dated
+      // after `now` is from a clock that was ahead; it is kept until an old row follows it.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(
@@ -59,7 +59,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // An import adds no row from before this time.
+      // An import adds no row from before `history_from_ms`.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,

@@ -96,7 +96,7 @@ export class SqliteUndo implements UndoTx {
            WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       window,
     ) ?? { dated: 0, earliestMs: null };
-    // ORDER puts facts before entities, and drawers before outcomes, because the second decision depends on the first.
+    // ORDER puts facts before entities, and drawers before outcomes, because the later decision depends on the earlier.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(window).flatMap((history) => {
@@ -122,7 +122,7 @@ export class SqliteUndo implements UndoTx {
       const known = histories.get(name);
       if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
       else {
-        // If the agent's previous write left another state, somebody else changed the row in between.
+        // If this old state is not what the agent's previous write left, somebody else changed the row in between.
         known.isBroken ||= this.#digestOf(kind, before) !== known.after;
         known.after = after;
       }

@@ -28,7 +28,7 @@ export function condition(filter: DrawerFilter): Condition {
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 
-/** Compares a local bound with moments in local time and in UTC. The first condition uses the index with the wider of both forms. */
+/** Compares a local bound with moments in local time and in UTC. The first condition searches the index from the wider bound. */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
   if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };

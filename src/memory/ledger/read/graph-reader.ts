@@ -5,7 +5,7 @@ import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
-/** As in 3.11's find_entity_candidates. */
+/** Same limit as in MemPalace 3.11's find_entity_candidates. */
 const SIMILAR_MAX = 5;
 
 const NAMED = `SELECT ${FACT_COLUMNS}, s.name AS subjectName, o.name AS objectName FROM kg_triple t

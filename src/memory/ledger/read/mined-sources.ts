@@ -13,7 +13,7 @@ const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** True for a drawer by a current version of the miner. Drawers of 3.3.6 do not have the file's time. */
+/** True for a drawer by a current version of the miner, or by MemPalace 3.3.6, which does not store the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
 /** Conditions that select each miner's drawers. Another miner's drawers of the same file do not count. */

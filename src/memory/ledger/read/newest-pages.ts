@@ -14,7 +14,7 @@ const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows, or lists them newest first, only from indexes. The rows are after `after` and not after `upTo`. */
+/** Counts rows, or lists them newest first, only from indexes. The rows are above `after` and at most `upTo`. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
 /** Finds the page's first row by halving the range of rows, so it reads no drawer before the page. */

@@ -31,7 +31,7 @@ import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 /** Maximum number of diary rows that upstream reads before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
-/** Far below the 32,766 bound values that SQLite allows. */
+/** Maximum number of rows per query, far below the 32,766 bound values that SQLite allows. */
 const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
@@ -241,8 +241,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // `lower` also finds rows of MemPalace 3.3.4 and older, which have the agent's name in its original case (palace.md 8.1 lists this as a
-    // bug).
+    // `lower`: MemPalace 3.3.4 and older stored the agent's name in its original case (palace.md 8.1 lists this as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?

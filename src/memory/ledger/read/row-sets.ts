@@ -8,7 +8,7 @@ import { selectValue } from "../select.ts";
 /** Rows that pass a filter, in order. `allowed[row]` is 1 for each; a row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
-/** Agents search the same few places again and again. */
+/** Number of cached sets. Agents search the same few places again and again. */
 const KEPT_MAX = 8;
 
 export class RowSets {

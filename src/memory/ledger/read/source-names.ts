@@ -7,7 +7,7 @@ import { condition } from "./drawer-filter.ts";
 const START = 3;
 /** Maximum number of letters of a file's name that are searched for in other names. */
 const PART_MAX = 64;
-/** Many thousands of files may begin in the same way. */
+/** Maximum number of similar names to read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
 /** A source that was just filed is only in `source_dirty`. */

@@ -19,7 +19,7 @@ const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
 const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
     AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
     ORDER BY nth DESC LIMIT 1) ${SHOWN}`;
-/** Number of conversations, and of outcomes, that are read before other calls run. Each takes about 3 ms. */
+/** Number of conversations, or of outcomes, read in one step of about 3 ms. Other calls run between the steps. */
 const TALKS_AT_ONCE = 20;
 const OUTCOMES_AT_ONCE = 5_000;
 

@@ -14,11 +14,11 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** The trigger `static_gone` in versions 16 and 17, by which a backup of such a ledger is accepted. */
+/** The trigger `static_gone` of versions 16 and 17. A backup of such a ledger has it, and must be accepted. */
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 
-/** Replaces version 16's table, which had a second number for each code and so made writes longer. */
+/** Replaces version 16's table, which had a second number for each code and so made writes take longer. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

@@ -2,7 +2,7 @@
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
-/** Version of the rules in index/lexical/cut.ts. Raise it if the same text gets other words. */
+/** Version of the rules in index/lexical/cut.ts. Raise it when the rules make other words of the same text. */
 const FORMS_VERSION = 1;
 /** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";

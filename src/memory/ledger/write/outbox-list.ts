@@ -13,7 +13,7 @@ export class OutboxList {
   /** Target whose rows are being listed, and the last row listed so far. A new process begins again. */
   #listing: { target: string; row: number } | undefined;
 
-  /** `group` runs its work as one transaction. `onDone` is called inside it for each sent row. */
+  /** `group` runs its work as one transaction. `onDone` is called inside the transaction for each sent row. */
   constructor(
     database: LedgerDatabase,
     kind: OutboxKind,
@@ -93,8 +93,8 @@ export class OutboxList {
   }
 
   /**
-   * Lists the next rows for another palace than before. Call it again while it returns true. Also lists rows that were removed while
-   * another palace was in use, because otherwise they would come back as foreign rows.
+   * Lists the next rows if `target` is another palace than before. Call it again while it returns true. Also lists rows that were removed
+   * while another palace was in use, because otherwise they would come back as foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
