@@ -11,7 +11,7 @@ export type Draft = {
   release: () => void;
 };
 
-/** Prefix of a folder in which a whole backup is read. */
+/** Prefix of the name of a folder into which a backup is unpacked to verify it. */
 export const VERIFY_DRAFT = "verify-";
 const LOCK = "lock";
 

@@ -20,7 +20,7 @@ export type OtherMemory = {
 
 export type OpenOptions = Omit<VerifyOptions, "folder"> & {
   cacheDir: string;
-  /** Files of the running memory, which is refused; empty if it is on another machine. */
+  /** Files of the running memory, which cannot be imported into itself; empty if it is on another machine. */
   ownFiles: readonly string[];
   /** Makes a ledger from the copy of MemPalace's files in `folder`. */
   makeLedger: (folder: string, ledgerFile: string) => void;

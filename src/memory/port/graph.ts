@@ -1,4 +1,4 @@
-/** The knowledge graph: entities, facts, and links between rooms. */
+/** The knowledge graph: entities, facts, and links (tunnels and hallways). */
 
 /** A fact. `subject` and `object` are ids of entities. `validFrom`: null if unknown; `validTo`: null if the fact has not ended. */
 export type Fact = {

@@ -8,9 +8,9 @@ export type ForgetSelector = {
   ids?: readonly string[];
   source?: string;
   match?: string;
-  /** With `match`: numbers of the text's concepts, as in stored questions. */
+  /** With `match`: the text's concepts as numbers, as in stored questions. */
   concepts?: readonly number[];
-  /** With `match`: words of the text's concepts, as in the names in Roampal's graphs. */
+  /** With `match`: the text's concepts as words, as in the names in Roampal's graphs. */
   words?: readonly string[];
 };
 
@@ -27,7 +27,7 @@ export type Found = {
   carried: string[];
 };
 
-/** Finds and forgets rows. Each call reads the whole ledger. Concurrency and errors: as LedgerTx. */
+/** Finds and forgets rows. A call may read the whole ledger. Concurrency and errors: as LedgerTx. */
 export interface ForgetTx {
   find(selector: ForgetSelector): Found;
   /** Deletes the rows, and removes their words from the journal and the before-images. This cannot be undone. */

@@ -102,7 +102,7 @@ export interface LedgerReader {
   listNewest(place: PlaceFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
   /** Counts the drawers by wing and room. A split drawer counts once. */
   wholePlaces(): { wing: string; room: string; drawers: number }[];
-  /** Returns the ids of whole drawers that begin with `part`. If no id does, returns ids whose hash does. */
+  /** Returns whole drawers' ids that begin with `part` or, if none does, whose hash begins with `part`. */
   idsByPart(part: string, limit: number): string[];
   /** Works like `idsByPart` for deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];

@@ -47,13 +47,13 @@ export type Answered = Question & { id: string; collection: string; outcome: Tel
 
 /** Sum of a drawer's outcomes. */
 export type Standing = {
-  /** 0…1, six decimals. */
+  /** Score, 0…1, six decimals. */
   score: number;
   uses: number;
-  /** `worked` counts 1, `partial` 0.5. The sum has no maximum, and stays the same when the memory changes its collection. */
+  /** Sum of outcomes: `worked` counts 1, `partial` 0.5. It has no maximum, and stays the same when the memory changes its collection. */
   successes: number;
   lastUsedMs: number | null;
-  /** The newest last. */
+  /** Past outcomes, the newest last. */
   past: readonly PastOutcome[];
 };
 

@@ -8,7 +8,7 @@ export type ForeignRow = { id: string; text: string; metadata: Metadata; vector:
 export type AdoptionBatch = {
   rows: readonly ForeignRow[];
   removed: readonly string[];
-  /** Undefined if no vectors are adopted. */
+  /** Model of the vectors; undefined if no vectors are adopted. */
   model: string | undefined;
 };
 

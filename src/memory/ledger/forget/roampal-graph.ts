@@ -9,7 +9,7 @@ import { stringsOf } from "./strings.ts";
 /** A graph names a memory by the id that the memory had when the entry was made. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
-/** Separator inside a name. */
+/** Separator of the parts of an entry's name. */
 const JOINT = "::";
 /** Section in which names consist only of Roampal's own words: the kind of conversation, the action, the collection. */
 const WORDLESS_SECTION = "context_action_effectiveness";

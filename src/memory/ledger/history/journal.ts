@@ -23,7 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/** Adds the SQL function `is_refusal`, by which history and undo skip refused writes. The journal has them for repeated calls. */
+/** Adds the SQL function `is_refusal`, which is true for a refused write. The journal keeps these to answer repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,

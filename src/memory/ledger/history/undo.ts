@@ -14,7 +14,7 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** The agent's changes of one row. `isBroken`: others changed it in between. `changed`: a row of the same drawer that others changed. */
+/** The agent's changes of one row. `isBroken`: others changed it between them. `changed`: a row of the same drawer that others changed. */
 type History = {
   kind: ImageKind;
   id: string;

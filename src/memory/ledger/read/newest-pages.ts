@@ -125,7 +125,7 @@ function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<
   return { later, parentOf };
 }
 
-/** Returns ids of whole drawers that begin with `part`. If no id does, returns ids whose hash does. */
+/** Returns whole drawers' ids that begin with `part` or, if none does, whose hash begins with `part`. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
     selectValues<string>(

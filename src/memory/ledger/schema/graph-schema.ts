@@ -14,7 +14,7 @@ export const GRAPH_TABLES = {
   },
 } as const;
 
-/** Returns SQL for a row's columns. `absent`: columns that an older file of upstream does not have. */
+/** Returns SQL for a row's columns. `absent`: columns that an older file of upstream does not have; they are NULL. */
 export function columnsOf(kind: keyof typeof GRAPH_TABLES, absent: ReadonlySet<string>, table: string): string[] {
   return GRAPH_TABLES[kind].columns.map((column) =>
     absent.has(column) ? "NULL" : `CAST(${table}.${column} AS ${column === "confidence" ? "REAL" : "TEXT"})`,

@@ -20,7 +20,7 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 
 /**
  * Index of deleted drawers. Each opening for writing makes it if it is missing. That needs no new schema version, because an older program
- * maintains the index, too. With `after`, which is null here, SQLite does not read the table.
+ * maintains the index, too. `after` is always null here, but with this column SQLite need not read the table.
  */
 export const GONE_INDEX = `
 CREATE INDEX IF NOT EXISTS change_gone ON change (id, after) WHERE kind = 'drawer' AND after IS NULL;

@@ -30,7 +30,7 @@ export const IMPORTED_ID = "at_ms || ' ' || key";
 /** SQL that makes one JSON array of an imported row, without the time and key that are in its id. */
 export const IMPORTED_BODY =
   "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
-/** SQL that makes an array like IMPORTED_BODY of a row of this memory's own journal, with null for the other memory's name. */
+/** SQL like IMPORTED_BODY, for a row of this memory's own journal. The other memory's name is null. */
 export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
   method, agent, door, uid, pid, request_id, arguments, result,
   (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'

@@ -61,7 +61,7 @@ export class LedgerEraser {
     return state?.busy === 0;
   }
 
-  /** Call it after everything is erased. */
+  /** Call it after the texts of all entries up to `seq` are erased. */
   done(seq: number): void {
     const database = this.#database;
     // Overwrites the deleted list with zeros, because no rewrite follows.

@@ -38,7 +38,7 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 const PRUNE_EVERY_MS = 3_600_000;
 /** Maximum step by which a pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** How much faster than time a later pruning may move `prunedAtMs`, until it reaches the machine's clock. */
+/** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
 class SqliteLedgerTx extends LedgerTables implements LedgerTx {

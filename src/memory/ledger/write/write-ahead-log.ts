@@ -7,7 +7,7 @@ export class WriteAheadLog {
   readonly #database: LedgerDatabase;
   readonly #file: string;
   readonly #name: string;
-  /** SQLite makes the log when it opens the file in WAL mode, and keeps it until it closes the file. */
+  /** SQLite keeps the same log while the file is open, so another inode means that somebody deleted or replaced it. */
   readonly #inode: bigint | undefined;
 
   /** `database` must have `file` open in WAL mode. `name`: the log's name in messages. */
