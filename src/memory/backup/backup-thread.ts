@@ -1,4 +1,4 @@
-/** Entry of the worker thread that makes or reads one backup. The thread ends after that. */
+/** Entry of the worker thread that makes or reads one backup and then ends. */
 import { rmSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
@@ -12,13 +12,13 @@ import { makeBackup, type MakeInput, type MakeReport } from "./make.ts";
 
 export type BackupThreadData = { fault: string | undefined };
 
-/** A backup to read. `ledgerFile`: the ledger to compare with. `cacheDir`: folder in which to unpack. */
+/** `ledgerFile`: the ledger to compare with. `cacheDir`: folder in which to unpack. */
 export type VerifyInput = { file: string; ledgerFile: string; cacheDir: string; passphrase: string | undefined };
 export type VerifyReport = Omit<Manifest, "kind" | "schema" | "ledgerSchema" | "files"> & {
   file: string;
   bytes: number;
   encrypted: boolean;
-  /** The present palace, which a restore would move aside. */
+  /** The present palace, which a restore would move aside; null if it cannot be read. */
   before: NonNullable<ReturnType<typeof glance>> | null;
 };
 
@@ -45,7 +45,7 @@ await serveThread<BackupMethods>(() => {
   };
 });
 
-/** Reads a whole backup, and compares it with the present palace. Errors: as unpackVerified. */
+/** Reads a whole backup and counts the present palace. Errors: as unpackVerified. */
 async function verifyBackup(
   { file, ledgerFile, cacheDir, passphrase }: VerifyInput,
   steps: Steps,

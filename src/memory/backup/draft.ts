@@ -1,7 +1,4 @@
-/**
- * Makes a folder to unpack into. The folder has a lock that ends with its process. Any process that finds a folder with a free lock removes
- * the folder. A pid would mean nothing to another container that shares the folder.
- */
+/** Makes folders to unpack into. A folder has a lock that ends with its process; any process removes a folder whose lock is free. */
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -14,11 +11,11 @@ export type Draft = {
   release: () => void;
 };
 
-/** Prefix of the name of a folder in which a whole backup is read. */
+/** Prefix of the name of a folder into which a backup is unpacked to verify it. */
 export const VERIFY_DRAFT = "verify-";
 const LOCK = "lock";
 
-/** Makes and locks a folder. `prefix`: beginning of the folder's name. Errors: the file system's errors. */
+/** Makes and locks a folder whose name begins with `prefix`. Errors: the file system's errors. */
 export function makeDraft(parent: string, prefix: string): Draft {
   for (;;) {
     const folder = join(parent, `${prefix}${randomBytes(4).toString("hex")}`);
@@ -29,7 +26,7 @@ export function makeDraft(parent: string, prefix: string): Draft {
   }
 }
 
-/** Removes the folders whose lock is free, because their process has ended. */
+/** Removes the folders whose process has ended, so that their lock is free. */
 export function removeDrafts(parent: string, prefix: string): void {
   for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {
     const folder = join(parent, name);
@@ -44,10 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/**
- * Locks a folder and returns the lock's file; undefined if the folder is gone or another process has the lock. `otherwise`: true to return
- * the file also on a file system without locks.
- */
+/** Returns the lock's file; undefined if the folder is gone or locked. On a file system without locks, `otherwise` decides. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {
@@ -60,7 +54,7 @@ function lockIn(folder: string, otherwise = true): number | undefined {
   try {
     isOurs = tryFlock(fd);
   } catch {
-    // Without locks, used and abandoned folders look the same. So our new folder counts as locked, and `removeDrafts` removes no folder.
+    // Without locks, used and abandoned folders look the same. So a new folder counts as locked, and `removeDrafts` removes none.
   }
   if (isOurs) return fd;
   closeSync(fd);

@@ -1,8 +1,4 @@
-/**
- * Keeps `backups.json` beside the ledger: a list of the backups that were made, with their places, and the state of the backup schedule.
- * `forget` names the listed backups that still contain a drawer, the schedule recognises its own backups, and `doctor` shows the state. The
- * list is a hint, because somebody may have removed a backup. The broker writes the file.
- */
+/** Keeps `backups.json` beside the ledger: a list of backups, some of which may have been removed, and the schedule's state. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
@@ -17,7 +13,7 @@ export type Schedule = NonNullable<BackupsReport["schedule"]>;
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Maximum number of listed backups. Without it the list would grow for ever, because nobody has to delete backups. */
+/** Maximum number of listed backups that were not scheduled. Without it the list would grow for ever. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
@@ -32,14 +28,14 @@ function isList(value: Record<string, unknown>): value is BackupList {
 
 export function noteBackup(home: string, made: ListedBackup): void {
   const { backups, schedule } = readList(home);
-  // A backup that replaces a file also replaces that file's entry. A streamed backup has no file, so it keeps an entry of its own.
+  // A backup that replaces a file also replaces that file's entry. A streamed backup (`file` is null) keeps its own entry.
   const others = backups.filter(({ file }) => file === null || (file !== made.file && !isGone(file)));
   const asked = others.filter(({ scheduled }) => !scheduled);
   const dropped = new Set(asked.slice(0, -LISTED_MAX));
   write(home, { backups: [...others.filter((one) => !dropped.has(one)), made], schedule });
 }
 
-/** Returns true if the file was removed. A missing file on an unmounted disk does not count as removed. */
+/** A missing file on an unmounted disk does not count as removed. */
 function isGone(file: string): boolean {
   return !existsSync(file) && existsSync(dirname(file));
 }
@@ -47,8 +43,8 @@ function isGone(file: string): boolean {
 export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
- * Lists this palace's backups in `dir`, the oldest first. Only listed backups count, because another machine's palace may have the
- * same tag and share the folder. Skips empty files. `ahead`: backups with a future time in their name, after a clock was set back.
+ * Lists this palace's backups with a default name in `dir`, the oldest first. A file must be in the list, because another machine's palace
+ * may have the same tag. `ahead`: backups with a future time in their name, after a clock was set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

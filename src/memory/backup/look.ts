@@ -1,4 +1,4 @@
-/** Opens the databases of a backup, reads them completely and counts their rows, when the backup is made and at each verification. */
+/** Opens the databases of a backup, reads them completely and counts their rows. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -22,7 +22,7 @@ const LEDGER_COUNTS = {
 } as const;
 const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
-/** Examines the files in a folder. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
 export function lookInto(folder: string): Look {
   const ledger = openWhole(join(folder, LEDGER));
   try {
@@ -48,7 +48,7 @@ export function lookInto(folder: string): Look {
   }
 }
 
-/** Counts as lookInto does, without reading the files completely. Errors: STORE_CORRUPT. */
+/** Counts the rows without reading the files completely. Errors: STORE_CORRUPT. */
 export function countIn(folder: string): Counts {
   const ledger = openQuietly(join(folder, LEDGER));
   try {
@@ -62,7 +62,7 @@ export function countIn(folder: string): Counts {
 
 /** Reads a file of agents' events completely. Errors: STORE_CORRUPT; SQLite's errors if the file cannot be opened. */
 export function assertEvents(file: string): void {
-  // Checks this first, because opening a pipe would wait for a writer.
+  // Opening a pipe would wait for a writer, so check the type first.
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   try {
     if (isFile) return void countEvents(file);
@@ -90,7 +90,7 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
   }
 }
 
-/** Counts a palace's drawers, facts and writes without reading it completely; undefined if it cannot be read. */
+/** Counts without reading the palace completely. Returns undefined for a palace that cannot be read. */
 export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
@@ -109,7 +109,7 @@ export function glance(ledgerFile: string): { drawers: number; facts: number; jo
   }
 }
 
-/** Opens a file from elsewhere in such a way that SQLite runs none of the file's own code. */
+/** Opens a file that may come from anywhere, so that SQLite runs none of the file's own code. */
 function openQuietly(file: string): Database.Database {
   const database = new Database(file, { readonly: true, fileMustExist: true });
   database.pragma("trusted_schema = OFF");
@@ -130,10 +130,7 @@ function openWhole(file: string): Database.Database {
   }
 }
 
-/**
- * Refuses a file with a trigger that our own ledgers do not have. Somebody else added it, and it would run at each write. Errors:
- * STORE_CORRUPT.
- */
+/** Refuses triggers and views that our own ledgers do not have: a trigger would run at each write. Errors: STORE_CORRUPT. */
 function assertNoProgram(database: Database.Database, file: string, allowed: ReadonlySet<string>): void {
   const foreign = programsOf(database).find(({ sql }) => !allowed.has(sql));
   if (foreign !== undefined) throw damaged(`${file} has a ${foreign.type} of its own, ${foreign.name}`);
@@ -159,7 +156,7 @@ function ownPrograms(): ReadonlySet<string> {
   }
 }
 
-/** Counts the rows of tables. A table that an older ledger does not have counts as empty. */
+/** A table that an older ledger does not have counts as empty. */
 function countAll<K extends string>(
   database: Database.Database,
   tables: Readonly<Record<K, string>>,

@@ -1,4 +1,4 @@
-/** Makes one backup: snapshot, archive, final name, and an entry in the list of backups. Runs on the backup's thread. */
+/** Makes one backup: snapshot, archive, final name, and an entry in the list of backups. */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -13,11 +13,10 @@ import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
 
 export type MakeInput = {
   source: SnapshotSource;
-  /** Destination of the archive. Null for a temporary file in the home, which the report names and the caller removes. */
+  /** Null for a temporary file in the home, which the report names and the caller removes. */
   file: string | null;
-  /** True to replace an older file with the same name. */
   replace: boolean;
-  /** Passphrase for our own encryption. The caller may encrypt the archive with a passphrase of its own. */
+  /** Undefined for no encryption here; the caller may encrypt the archive itself. */
   passphrase: string | undefined;
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
 };
@@ -33,10 +32,10 @@ export type MakeReport = {
 };
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
-/** Maximum age of a staged archive, ms. The caller reads it at once, so an older archive is from a killed broker. */
+/** Maximum age of a temporary archive. The caller reads it at once, so an older one is from a killed broker. */
 export const STAGED_KEPT_MS = 20_000;
 
-/** Makes a backup. After an error no part of it exists. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
+/** After an error no part of the backup exists. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
 export async function makeBackup(input: MakeInput, steps: Steps): Promise<MakeReport> {
   const { source, passphrase } = input;
   removeDrafts(source.home, STAGED_KEPT_MS);

@@ -1,6 +1,4 @@
-/**
- * The description of a backup: `manifest.json`, its first entry. The reader checks every field, because the file may come from anywhere.
- */
+/** The description of a backup: `manifest.json`, its first entry. Every field is checked, because the file may come from anywhere. */
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
@@ -28,7 +26,7 @@ export type Counts = {
   artifacts: number;
 };
 
-/** File that could not be read, and the cause as one sentence (`why`). */
+/** `why`: the cause as one sentence. */
 export type UnreadFile = { name: string; why: string };
 
 export type Manifest = {
@@ -37,12 +35,12 @@ export type Manifest = {
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
-  /** Number of the journal row of the backup's last write. */
+  /** Number of the last journal row. */
   journalSeq: number;
   counts: Counts;
   /** Collections of the public palace that the ledger cannot rebuild. A backup does not contain them. */
   leftOut: string[];
-  /** Files beside the ledger that could not be read, so the backup does not have them; undefined in backups of older versions. */
+  /** Files that could not be read, so the backup does not have them; undefined in older backups. */
   unreadable?: UnreadFile[];
   files: BackedUpFile[];
 };
@@ -54,7 +52,7 @@ export function formatManifest(body: ManifestBody): Buffer {
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Parses a manifest. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
+/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a manifest of a newer version. */
 export function parseManifest(bytes: Buffer): Manifest {
   let value: unknown;
   try {

@@ -1,15 +1,15 @@
-/** Moves a file or folder, within a disk or to another disk. Removes the source only after the whole copy is synced. */
+/** Moves a file or folder, also to another disk. Removes the source only after the whole copy is synced. */
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";
 
-/** Moves `from` to `to`. A test passes its own `rename`. Errors: the file system's errors; `from` is then unchanged. */
+/** A test passes its own `rename`. Errors: the file system's errors, after which `from` or `to` is complete. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {
     rename(from, to);
   } catch (error) {
-    // EXDEV: the target is on another disk, or the source is a folder of a container image's layer. Both need a copy.
+    // EXDEV: the target is on another disk, or the source is a folder in a container image's layer.
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     const part = `${to}.part`;
     rmSync(part, { recursive: true, force: true });
@@ -21,7 +21,7 @@ export function move(from: string, to: string, rename: (from: string, to: string
   }
 }
 
-/** Syncs a folder's entries. Does nothing for a missing folder. */
+/** Does nothing for a missing path. */
 export function sync(path: string): void {
   if (existsSync(path)) syncPath(path);
 }

@@ -1,7 +1,4 @@
-/**
- * Opens another memory for reading: a backup, a palace's home, or the files of MemPalace. All reads use a private copy of one moment. The
- * other memory stays unchanged to the byte, and its broker may continue to write.
- */
+/** Opens another memory (a backup, a palace's home, MemPalace's files) as a private copy, so that it stays unchanged and usable. */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -17,13 +14,13 @@ export type OtherMemory = {
   kind: "backup" | "home" | "mempalace";
   ledger: LedgerDatabase;
   counts: Counts;
-  /** Removes the copy. */
+  /** Closes and removes the copy. */
   close: () => void;
 };
 
 export type OpenOptions = Omit<VerifyOptions, "folder"> & {
   cacheDir: string;
-  /** Files by which the running memory is recognised, if it is on this machine. */
+  /** Files of the running memory, which cannot be imported into itself; empty if it is on another machine. */
   ownFiles: readonly string[];
   /** Makes a ledger from the copy of MemPalace's files in `folder`. */
   makeLedger: (folder: string, ledgerFile: string) => void;
@@ -32,15 +29,15 @@ export type OpenOptions = Omit<VerifyOptions, "folder"> & {
 const PREFIX = "import-";
 const COPY_TRIES = 3;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Suffixes of a ledger's files: the ledger, and SQLite's logs if the ledger was not closed. */
+/** Suffixes of a database and of SQLite's logs, which exist if it was not closed. */
 const PARTS = ["", "-wal", "-journal"];
 const CHROMA = "chroma.sqlite3";
 /** Files that MemPalace keeps beside its palace's folder. An export has them inside the folder. */
 const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
- * Opens the memory. After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself;
- * STORE_CORRUPT, STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
+ * After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself; STORE_CORRUPT,
+ * STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
  */
 export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
   const there = statSync(path, { throwIfNoEntry: false });
@@ -68,7 +65,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
   }
 }
 
-/** Replaces the copy's path in an error by the home's path, which the user knows. */
+/** Replaces the copy's path in an error by the path that the user knows. */
 function ofHome(error: unknown, home: string, copy: string): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
@@ -87,7 +84,7 @@ function ofHome(error: unknown, home: string, copy: string): unknown {
 function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
   const file = join(draft.folder, LEDGER);
   const { counts } = lookInto(draft.folder);
-  // Opening migrates the copy of an older ledger to the present tables. The other memory itself stays unchanged.
+  // Opening for writing migrates the copy of an older ledger to the present tables.
   openForWriting(file).close();
   const ledger = openForReading(file);
   return {
@@ -166,7 +163,7 @@ function copyDatabase(file: string, copy: string): void {
   }
 }
 
-/** Copies a regular file. Errors: CONFIG_USAGE for any other file: copying a pipe would wait for a writer for ever. */
+/** Errors: CONFIG_USAGE for anything but a regular file: copying a pipe would wait for a writer for ever. */
 function copyRegular(file: string, copy: string): void {
   const stat = statSync(file);
   if (stat.isDirectory()) throw unusable(file, "is a folder, but must be a file");

@@ -10,7 +10,7 @@ const PAGE_ROWS = 200;
 
 type Stored = { row: number; id: string; text: string; metadata: string };
 
-/** Functions that yield each item of a kind once, in the order in which the other memory filed it. */
+/** Functions that yield each item of a kind once, in filing order or, for a table without row numbers, by id. */
 export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<ImportItems[K]> } = {
   drawer: drawers,
   closet: closets,
@@ -31,7 +31,7 @@ const GRAPH = {
   hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
 };
 
-/** Yields drawers. The slices of a long drawer follow each other, at the place of the first slice. */
+/** The slices of a long drawer are one item, in the place of the first filed slice. */
 function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
   const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
   for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
@@ -65,10 +65,10 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
     yield source;
 }
 
-/** Yields journal rows. An imported row keeps the name of the memory from which it came. */
+/** An imported row keeps the name of the memory from which it came. */
 function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
   yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
-  // Leave out rows that an import wrote. Each import writes new rows, so two memories that import each other would never finish.
+  // Leaves out rows that an import wrote: each import writes new rows, so two memories that import each other would never finish.
   const own = `${JOURNAL_BODY} AS body FROM journal WHERE method <> 'memory.import' AND`;
   yield* bodies(ledger, own, `seq AS row, ${IMPORTED_ID} AS id`);
 }
@@ -78,7 +78,7 @@ function* bodies(ledger: LedgerDatabase, from: string, name = "row, id"): Genera
     yield { id, body };
 }
 
-/** Yields the rows of a table that has no row numbers, ordered by id. */
+/** Yields the rows of a table without row numbers, ordered by id. */
 function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; body: string }> {
   const statement = ledger.prepare<[string, number], { id: string; body: string }>(
     `SELECT ${from} WHERE id > ? ORDER BY id LIMIT ?`,
@@ -92,7 +92,7 @@ function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; b
   }
 }
 
-/** Yields rows page by page. `from`: the SQL up to the condition on the row. */
+/** `from`: the SQL up to the condition on the row. */
 function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
   const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
   for (let after = 0; ;) {
@@ -104,13 +104,13 @@ function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: strin
   }
 }
 
-/** Converts a row. Metadata that cannot be parsed becomes null, which `isFlat` then refuses. */
+/** Metadata that cannot be parsed become null, which `isFlat` then refuses. */
 function toRow({ id, text, metadata }: Stored): ImportedRow {
   let parsed: unknown = null;
   try {
     parsed = JSON.parse(metadata);
   } catch {
-    // `parsed` stays null, so that one invalid row does not end the import of all other rows.
+    // One invalid row must not end the import of all other rows.
   }
   return { id, text, metadata: parsed as ImportedRow["metadata"] };
 }

@@ -10,10 +10,10 @@ import { formatManifest, MANIFEST, type ManifestBody, SEAL } from "./manifest.ts
 import { END_BYTES, padding, tarHeader } from "./tar.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Bytes after which the file is synced while it is written. One sync at the end of a large file would delay other writes. */
+/** Bytes after which the file is synced. A single sync at the end of a large file would delay other writes. */
 const SYNCED_EACH_BYTES = 2 * 1024 * 1024;
 
-/** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
+/** Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,
@@ -41,10 +41,7 @@ export async function* packArchive(
   yield Buffer.concat([tarHeader(SEAL, seal.length), seal, Buffer.alloc(padding(seal.length) + END_BYTES)]);
 }
 
-/**
- * Does the same as writeFileAtomic, for content that does not fit into memory. Returns the file's size. Errors: the file system's errors
- * and errors from `pieces`.
- */
+/** Writes a large file as a whole or not at all. Returns its size. Errors: the file system's errors, errors of `pieces`. */
 export async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   await removeParts(file);
   const part = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString("hex")}.part`);

@@ -1,4 +1,4 @@
-/** Names of the files that a restore may move, by folder. A restore refuses a list of moves with any other name. */
+/** Names of the files that a restore may move. A restore refuses a list of moves with any other name. */
 import { basename, join } from "node:path";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { namesIn } from "../../base/read-folder.ts";
@@ -16,7 +16,7 @@ export type Place = "home" | "palace";
 export type Entry = { place: Place; name: string };
 
 const SQLITE = ["", "-wal", "-shm", "-journal"];
-/** Matches the files that MemPalace and we keep in a palace's folder. All other files in the folder belong to other programs. */
+/** Matches the files that MemPalace and we keep in a palace's folder. All other files there belong to other programs. */
 const PALACE_ENTRY =
   /^(?:chroma\.sqlite3|logstream\.sqlite3)(?:-wal|-shm|-journal)?$|^(?:replica|mempalace_embedder)\.json$|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EVENTS_ENTRY = /^logstream\.sqlite3(?:-wal|-shm|-journal)?$|^replica\.json$/;
@@ -35,7 +35,7 @@ export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   return isName && (files.includes(path) || (place === "palace" && PALACE_ENTRY.test(name)));
 }
 
-/** Lists the existing files of the palace. `isElsewhere`: true if a server has the public palace; we do not move its files. */
+/** Lists the existing files of the palace. `isElsewhere`: true if a server has the public palace, whose files we do not move. */
 export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const { home, palaceDir } = paths;
   const own = (place: Place): Entry[] =>
@@ -45,7 +45,6 @@ export function ownEntries(paths: SwapPaths, isElsewhere: boolean): Entry[] {
   const inPalace = own("palace").filter(
     ({ name }) => !isElsewhere || EVENTS_ENTRY.test(name) || !PALACE_ENTRY.test(name),
   );
-  // If both are the same folder, list it once.
   return palaceDir === home ? inPalace : [...own("home"), ...inPalace];
 }
 

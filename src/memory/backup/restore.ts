@@ -1,4 +1,4 @@
-/** Prepares a backup to replace a palace, and describes the palace that it will replace. Changes nothing in that palace. */
+/** Prepares a backup to replace a palace. Changes nothing in that palace. */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
@@ -16,7 +16,7 @@ import { unpackVerified, type Verified, type VerifyOptions } from "./verify.ts";
 
 export type Staged = Verified & Draft;
 
-/** Keys in `meta` that describe the old public palace. They are wrong after a restore. */
+/** Keys in `meta` that describe the old public palace, so they are wrong after a restore. */
 const PUBLIC_MARKS = ["driver_target", "closet_target", "palace_seen"];
 
 /** Unpacks and verifies the backup in a new folder inside the palace's home. Errors: as unpackVerified. */
@@ -33,13 +33,10 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
   }
 }
 
-/**
- * Puts every row and every link of the unpacked ledger into its outboxes, so that the next broker sends them all to the public palace.
- * Syncs the unpacked files. Errors: STORE_*.
- */
+/** Lists all rows of the ledger in its outboxes, so that the next broker sends them. Syncs the unpacked files. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
-  // SQLite would create a missing file when it opens the file for writing.
+  // SQLite would create a missing file.
   if (!existsSync(file)) throw damaged(`${file}, which was unpacked, is gone`);
   const ledger = openForWriting(file);
   try {
@@ -50,8 +47,8 @@ export function listAllAgain(folder: string): void {
         ledger.exec(`DELETE FROM ${listed.table}; DELETE FROM meta WHERE key LIKE '${removedPrefix(listed)}%'`);
         new OutboxList(ledger, listed, (work) => work()).resend("all");
       }
-      // Lists all links, too. Upstream's files of links may be older, as they may be outside the folders that a restore replaces. A link
-      // that such a file lacks would count as deleted, unless it is in the outbox.
+      // Upstream's files of links may be outside the folders that a restore replaces, so they may be older. A link that such a file lacks
+      // would count as deleted, unless it is in the outbox.
       ledger.exec(`INSERT OR IGNORE INTO graph_outbox (kind, id, at_ms)
         SELECT kind, id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM link ORDER BY row`);
     })();
@@ -65,7 +62,7 @@ export function listAllAgain(folder: string): void {
   faultPoint("restore.after-list");
 }
 
-/** Checks that the unpacked files still exist and have the verified backup's numbers of rows. Errors: STORE_CORRUPT. */
+/** Checks that the unpacked files still exist and have the manifest's numbers of rows. Errors: STORE_CORRUPT. */
 export function assertStaged(folder: string, { files, counts }: Manifest): void {
   const gone = files.find(({ name }) => !existsSync(join(folder, name)));
   if (gone !== undefined) throw damaged(`${join(folder, gone.name)}, which was unpacked, is gone`);
@@ -76,14 +73,14 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
-/** Lists the files to restore. Leaves out what an archive must not decide: tokens (unless `withTokens`), settings that name a palace. */
+/** Leaves out what an archive must not decide: tokens (unless `withTokens`), and settings that name a palace. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)
     .filter((name) => (name !== TOKENS || withTokens) && (name !== CONFIG || namesNoPlace(join(folder, name))));
 }
 
-/** Removes the unpacked backup, unless an unfinished restore needs it. The process that finishes that restore then removes it. */
+/** Removes the unpacked backup, unless an unfinished restore needs it. The process that finishes the restore then removes it. */
 export function leaveStaged(home: string, { folder, release }: Draft): void {
   try {
     if (pendingRestore(home)?.staged !== basename(folder)) rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,4 @@
-/**
- * Encrypts an archive with a passphrase in the age format. The command `age` can read and write this format, too. Loaded only if a
- * passphrase is used.
- */
+/** Encrypts an archive with a passphrase in the format of the command `age`. */
 import { ReadableStream } from "node:stream/web";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { damaged } from "./manifest.ts";
@@ -10,7 +7,7 @@ export const AGE_MAGIC = Buffer.from("age-encryption.org/v1\n");
 
 type Pieces = AsyncIterable<Uint8Array>;
 
-/** Work factor that `age` uses by default. Making or reading a backup, and each guess of an attacker, takes about 1 s and 256 MiB. */
+/** The default of `age`. Making or reading a backup, and each guess of an attacker, takes about 1 s and 256 MiB. */
 const WORK_FACTOR = 18;
 
 export async function encrypted(pieces: Pieces, passphrase: string, workFactor = WORK_FACTOR): Promise<Pieces> {
@@ -22,8 +19,8 @@ export async function encrypted(pieces: Pieces, passphrase: string, workFactor =
 }
 
 /**
- * Returns the archive's own bytes, whether it is encrypted or not. Calls `passphrase` only for an encrypted archive. Errors: STORE_CORRUPT
- * for a wrong passphrase or a damaged file, which often look the same; CONFIG_USAGE without a passphrase.
+ * Calls `passphrase` only for an encrypted archive. Errors: STORE_CORRUPT for a wrong passphrase or a damaged file, which often look the
+ * same; CONFIG_USAGE without a passphrase.
  */
 export async function decrypted(
   pieces: Pieces,
@@ -55,7 +52,7 @@ async function* translated(pieces: Pieces): Pieces {
 }
 
 function streamOf(pieces: Pieces): globalThis.ReadableStream<Uint8Array> {
-  // `plain` turns Node's Buffers into plain arrays, because the age package accepts no others.
+  // The age package accepts only plain arrays, not Node's Buffers.
   return ReadableStream.from(plain(pieces));
 }
 

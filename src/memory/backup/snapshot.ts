@@ -1,7 +1,6 @@
 /**
- * Copies the data that cannot be rebuilt, as of one moment, while agents continue to write. These are the ledger without its free pages,
- * the agents' events, and the files beside them. From the ledger a broker rebuilds all other data when it opens the copy, above all the
- * public palace. Runs on the backup's thread.
+ * Copies the data that cannot be rebuilt, while agents continue to write: the ledger without its free pages, the agents' events, and the
+ * files beside them. The ledger is copied as of one moment. A broker rebuilds all other data from the ledger, above all the public palace.
  */
 import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync, statSync } from "node:fs";
@@ -20,19 +19,19 @@ export type SnapshotSource = {
   home: string;
   ledgerFile: string;
   palaceDir: string;
-  /** Home of upstream. The settings in it are copied only if it is the palace's home, too. */
+  /** Home of upstream. Its settings are copied only if it is also the palace's home. */
   settingsDir: string;
   /** The collections of drawers and closets, which are rebuilt from the ledger. */
   collections: readonly string[];
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Number of pages copied in one step. It is above any file's size, because a copy in several steps starts again after each write. */
+/** More pages than any file has, because a copy in several steps starts again after each write. */
 const ALL_PAGES = 2 ** 30;
 
 /**
- * Fills an empty folder. A file beside the ledger that cannot be read is left out, and the manifest names it. Errors: STORE_CORRUPT for the
- * ledger, SQLite's and the file system's errors, BROKER_CANCELLED.
+ * Fills an empty folder. Leaves out a file beside the ledger that cannot be read, and names it in the manifest. Errors: STORE_CORRUPT for
+ * the ledger, SQLite's and the file system's errors, BROKER_CANCELLED.
  */
 export async function takeSnapshot(source: SnapshotSource, folder: string, steps: Steps): Promise<ManifestBody> {
   const madeAtMs = Date.now();
@@ -41,12 +40,12 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
   faultPoint("backup.after-ledger");
   await steps.step("copying the agents' events", 0, 0);
   const unreadable: UnreadFile[] = [];
-  /** Copies one file. A full disk stops the backup. A file that is damaged, or that this user may not read, does not stop it. */
+  /** A full disk stops the backup. A file that is damaged, or that this user may not read, does not. */
   const part = async (home: string, name: string, copy: (from: string, to: string) => unknown): Promise<void> => {
     const [from, to] = [join(home, name), join(folder, name)];
     if (lstatSync(from, { throwIfNoEntry: false }) === undefined) return;
     try {
-      // Checks the type before it opens the file, because opening a pipe would wait for a writer.
+      // Opening a pipe would wait for a writer, so check the type first.
       if (!statSync(from).isFile()) throw damaged("it is not a file", "");
       await copy(from, to);
     } catch (error) {
@@ -69,8 +68,8 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
 }
 
 /**
- * Copies the ledger with one statement. It reads the state of one moment and does not block writers. The copy is not synced: only the
- * archive must survive a power cut, and a sync of a large copy would hold up the syncs of writes.
+ * One statement reads the state of one moment and does not block writers. The copy is not synced: only the archive must survive a power
+ * cut, and a sync of a large copy would hold up the syncs of writes.
  */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -82,9 +81,7 @@ function copyLedger(file: string, copy: string): void {
   }
 }
 
-/**
- * Copies the events with their row numbers, which a vacuum would change. An event keeps its key, by which a repeated event is recognised.
- */
+/** Copies the events with their row numbers, which a vacuum would change. */
 async function copyEvents(file: string, copy: string): Promise<void> {
   const events = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -105,7 +102,6 @@ async function copyEvents(file: string, copy: string): Promise<void> {
 const UNREADABLE =
   /^(?:STORE_CORRUPT|SQLITE_(?:CORRUPT|NOTADB|FORMAT|CANTOPEN|PERM|IOERR_READ)|E(?:ACCES|PERM|IO|ISDIR|LOOP|NOENT))/;
 
-/** Copies upstream's settings unless they name a palace's folder on this machine. */
 function copySettings(from: string, to: string): void {
   if (basename(from) !== CONFIG || namesNoPlace(from)) copyFileSync(from, to);
 }

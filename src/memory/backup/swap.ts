@@ -1,8 +1,8 @@
 /**
- * Replaces a palace by a verified backup. Moves each old file aside and renames each staged file, in the order of a list that is written
- * before the first rename. After a kill before the list exists, the old palace is in place. After a later kill, the next holder of the
- * palace's lock finishes the list: another `palace backup restore`, or the next broker before it opens anything. The list has only names.
- * The folders come from the configuration, so the restore of a palace that was moved in between is finished in its new place.
+ * Replaces a palace by a verified backup: moves each old file aside and each staged file into its place. A list of the moves is written
+ * before the first move. After a kill before that, the old palace is in place. After a later kill, the next holder of the palace's lock
+ * finishes the list: another `palace backup restore`, or the next broker. The list has only names, and the folders come from the
+ * configuration, so a palace that was moved in between is restored in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -23,7 +23,7 @@ export type PendingRestore = {
   staged: string;
   /** Suffix of the folders `before-restore-STAMP`, which keep the old files beside their old place. */
   stamp: string;
-  /** Old files that move to the folders `before-restore-STAMP`. After that the files in `come` move in. */
+  /** Old files that move to the folders `before-restore-STAMP`. The files in `come` move in after that. */
   out: Entry[];
   come: string[];
 };
@@ -32,7 +32,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** Plans the moves of a restore. `isElsewhere`: a server has the public palace. */
+/** `isElsewhere`: true if a server has the public palace. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -51,7 +51,7 @@ export function planSwap(
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last: when the ledger is in its place, all other files are in theirs.
+    // The ledger moves last, so when it is in its place, all other files are in theirs.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
@@ -61,10 +61,7 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/**
- * Writes the list and makes its moves. Once the list is written, the restore will be finished, even after a kill. The caller has the
- * palace's lock. Errors: as finishRestore.
- */
+/** Writes the list and makes its moves. Then a kill only delays the restore. The caller has the palace's lock. Errors: as finishRestore. */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");
@@ -73,7 +70,7 @@ export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   finishRestore(paths);
 }
 
-/** Reads the list of an unfinished restore. Errors: STORE_CORRUPT for an invalid list. */
+/** Returns the list of an unfinished restore; undefined if every restore is finished. Errors: STORE_CORRUPT for an invalid list. */
 export function pendingRestore(home: string): PendingRestore | undefined {
   let value: unknown;
   try {
@@ -88,8 +85,8 @@ export function pendingRestore(home: string): PendingRestore | undefined {
 }
 
 /**
- * Finishes a restore that was begun; does nothing otherwise. The caller has the palace's lock. Errors: STORE_CORRUPT before any move; the
- * file system's errors, after which the caller may call this again.
+ * Finishes a restore that was begun, and removes staged folders of killed restores. The caller has the palace's lock. Errors: STORE_CORRUPT
+ * before any move; the file system's errors, after which the caller may call this again.
  */
 export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   const { home } = paths;
@@ -98,7 +95,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     const moves = movesOf(paths, pending);
     assertThere(moves);
     for (const { from, to } of moves) {
-      // The name was free when the list was made. So if the file exists there, an earlier run has already moved it.
+      // The target was free when the list was made. If the file exists there, an earlier run has already moved it.
       if (!isThere(to)) move(from, to);
       faultPoint("restore.after-move");
     }
@@ -110,12 +107,11 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
     sync(home);
     faultPoint("restore.after-end");
   }
-  // This also removes staged folders of restores that were killed before their swap.
   removeDrafts(home, STAGED);
   return pending;
 }
 
-/** Returns the moves of a list. Errors: STORE_CORRUPT for a list that we cannot have written: somebody else may have made the folder. */
+/** Errors: STORE_CORRUPT for a list that we cannot have written: somebody else may have made the folder. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
@@ -140,7 +136,7 @@ function assertThere(moves: readonly Move[]): void {
   if (lost !== undefined) throw refused(`cannot be finished: there is neither ${lost.from} nor ${lost.to}`);
 }
 
-/** Returns true if the path exists, even as a dangling link. */
+/** Returns true also for a dangling link. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

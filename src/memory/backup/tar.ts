@@ -1,15 +1,12 @@
-/**
- * The container of a backup: a POSIX ustar archive in which each header has only one valid encoding. Any `tar` lists and unpacks it. Our
- * reader compares each header with the expected one. So it notices every flipped bit, and follows no name, link or mode of the archive.
- */
+/** The container of a backup: a POSIX ustar archive in which each header has only one valid encoding, so every changed bit is noticed. */
 
 export const BLOCK_BYTES = 512;
-/** Size of the end of an archive: two blocks of zeros. */
+/** An archive ends with two blocks of zeros. */
 export const END_BYTES = 2 * BLOCK_BYTES;
 
 const OCTAL_SIZE_MAX = 0o77777777777;
 
-/** Returns the header of a regular file. Sizes beyond 8 GiB are in base 256, as GNU tar and bsdtar write them. */
+/** Returns the header of a regular file. Sizes of 8 GiB and more are in base 256, as GNU tar and bsdtar write them. */
 export function tarHeader(name: string, size: number): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES);
   block.write(name, 0, 100, "latin1");
@@ -27,18 +24,18 @@ export function tarHeader(name: string, size: number): Buffer {
   return block;
 }
 
-/** Reads the size of a file from its header, so that `tarHeader` can make the expected header. NaN if the field is not a number. */
+/** Returns the file's size in a header; NaN if the field is not a number. */
 export function sizeIn(header: Buffer): number {
   if (header[124] === 0x80) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString("latin1", 124, 135), 8);
 }
 
-/** Returns the number of zero bytes that follow a file of the given size, up to the next block. */
+/** Returns the number of zero bytes between a file of this size and the next block. */
 export function padding(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** Returns the number of bytes that a file of the given size takes in the archive. */
+/** Returns the number of bytes that a file of this size takes in the archive. */
 export function entryBytes(size: number): number {
   return BLOCK_BYTES + size + padding(size);
 }

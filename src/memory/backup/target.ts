@@ -11,7 +11,7 @@ import { BLOCK_BYTES, sizeIn, tarHeader } from "./tar.ts";
 
 export type BackupTarget = { file: string; replace: boolean };
 
-/** Checks the path to which a backup is to be written. Errors: CONFIG_USAGE. */
+/** Errors: CONFIG_USAGE. */
 export function assertTarget(
   { file, replace }: BackupTarget,
   { home, palaceDir }: { home: string; palaceDir: string },
@@ -32,7 +32,7 @@ export function assertTarget(
     throw refuse("is not a palace backup, and is not overwritten");
 }
 
-/** Returns true if the file begins like a backup. Every other age file looks like an encrypted backup, too. */
+/** Returns true if the file begins like a backup. Any age file looks like an encrypted backup. */
 function beginsLikeOurs(file: string): boolean {
   const head = Buffer.alloc(BLOCK_BYTES);
   const fd = openSync(file, "r");

@@ -1,7 +1,4 @@
-/**
- * Reads a backup into a folder and checks every byte. It refuses every bit that differs from the manifest or from the one valid encoding of
- * a header. No name in the archive chooses a path.
- */
+/** Unpacks a backup. Checks every byte against the manifest or its one valid value. No name in the archive chooses a path. */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +19,7 @@ const CUT_SHORT = "it is cut short";
 const COMPRESSED = { "1f8b": "gzip", "28b52ffd": "zstd", fd377a585a: "xz", "425a68": "bzip2" };
 
 export type UnpackOptions = {
-  /** The destination folder, which must exist and be empty. */
+  /** Must exist and be empty. */
   folder: string;
   /** Maximum number of bytes to unpack: the size of the archive's own file. */
   bytesMax: number;
@@ -30,7 +27,7 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** Unpacks an archive. If that fails, the files that were unpacked before the error stay. Errors: as unpackVerified. */
+/** If it fails, the files that were unpacked before the error stay. Errors: as unpackVerified. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);
@@ -100,7 +97,7 @@ class Reader {
     return this.#sum.copy().digest("hex");
   }
 
-  /** Reads the next bytes of the archive: at least 1, at most `most`. Errors: STORE_CORRUPT at the end of the file. */
+  /** Reads at least 1 and at most `most` bytes. Errors: STORE_CORRUPT at the end of the file. */
   async some(most: number): Promise<Buffer> {
     while (this.#left.length === 0) {
       const next = await this.#pieces.next();

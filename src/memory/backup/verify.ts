@@ -7,7 +7,7 @@ import { damaged, type Manifest } from "./manifest.ts";
 import { decrypted } from "./secret.ts";
 import { unpackArchive } from "./unpack.ts";
 
-/** Name of a backup that is read from a pipe. */
+/** Name of a backup that is read from stdin. */
 export const STDIN = "-";
 
 export type VerifyOptions = {
@@ -20,7 +20,7 @@ export type VerifyOptions = {
 
 export type Verified = { manifest: Manifest; bytes: number; isEncrypted: boolean };
 
-/** Unpacks and verifies a backup. Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
+/** Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
 export async function unpackVerified(file: string, options: VerifyOptions): Promise<Verified> {
   const { folder, passphrase, onBytes, signal } = options;
   const { input, bytesMax } = openBackup(file);
@@ -58,7 +58,7 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
   }
 }
 
-/** Opens a backup. `-` is stdin, whose size is unknown. Errors: CONFIG_USAGE. */
+/** The size of stdin is unknown, so it has no limit. Errors: CONFIG_USAGE. */
 function openBackup(file: string): { input: Readable; bytesMax: number } {
   if (file === STDIN) return { input: process.stdin, bytesMax: Number.MAX_SAFE_INTEGER };
   const there = statSync(file, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** Row format of a conversation. Used by the ledger's transaction and its reader. */
+/** The row format of a conversation. */
 import type { Conversation } from "../port/outcome.ts";
 import { isTexts, readColumn } from "./json-column.ts";
 

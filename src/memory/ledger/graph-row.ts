@@ -1,7 +1,4 @@
-/**
- * The common form of a graph row in the ledger and in upstream's files, and the comparison of the two. Pure, apart from reading the ledger.
- * Also used by mempalace/graph.
- */
+/** The common form of a graph row in the ledger and in upstream's files, and the comparison of the ledger with a file. */
 import type { Statement } from "better-sqlite3";
 import { isRecord } from "../../base/parse-json.ts";
 import type { LinkKind, LinkRecord } from "../port/graph.ts";
@@ -15,20 +12,20 @@ export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
 /** A row in the form of upstream's files. `body`: the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
-/** A row whose newest state is not in upstream's file yet. A null `body` means that the row is deleted. */
+/** A row whose newest state upstream's file lacks. A null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
 
 /** Changes that other processes made in a file. */
 export type Finding = {
-  /** Rows that are new in the file, or that differ from the ledger. */
+  /** Rows that the ledger lacks or has with another content. */
   rows: FileRow[];
-  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has put back an older file. */
+  /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has restored an older file. */
   missing: RowName[];
-  /** Links that somebody deleted from the file. Upstream, too, deletes links. */
+  /** Links that were deleted from the file, as upstream itself does. */
   deleted: RowName[];
 };
 
-/** The ledger's links of one kind. `bodies`: records by id; `listed`: ids of links that wait to be sent. */
+/** The ledger's links of one kind. `bodies`: records by id; `listed`: ids of links that the file does not have yet. */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
@@ -59,10 +56,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/**
- * Compares the ledger's links with a file. A listed link still waits to be sent, so it may differ. Any other link was equal at the last
- * comparison, so a difference is a change by another program. A missing file deletes no link.
- */
+/** A link that is not listed was equal at the last comparison, so any difference is a change by another program. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,
@@ -88,7 +82,7 @@ export function isLink(kind: Kind): kind is LinkKind {
   return kind === "tunnel" || kind === "hallway";
 }
 
-/** Returns the records of all links of a kind, in the order in which they were made. */
+/** Returns the links of a kind in the order in which they were made. */
 export function allLinks(ledger: LedgerDatabase, kind: LinkKind): LinkRecord[] {
   return selectValues<string>(ledger, "SELECT record FROM link WHERE kind = ? ORDER BY row", kind).map(readLink);
 }

@@ -1,16 +1,16 @@
-/** Reads JSON from a column of the ledger. Only the ledger writes these columns, so any other text means that the file is damaged. */
+/** Reads JSON from the ledger's columns. Only the ledger writes them, so other text means that the file is damaged. */
 import { parseAs, parseJson } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 export const RESTORE_HINT =
   "palace backup restore FILE puts a backup in its place; or move the file away, or name another palace with --palace DIR";
 
-/** Parses JSON and tests its shape with `is`. `column`: "table.column", for the message. Errors: STORE_CORRUPT for any other text. */
+/** Parses JSON of the shape `is`. `column`: "table.column", for the message. Errors: STORE_CORRUPT for any other text. */
 export function readColumn<T>(column: string, json: string, is: (value: unknown) => value is T): T {
   return parseAs(json, is) ?? damaged(column);
 }
 
-/** Does the same as readColumn, for JSON of any shape. */
+/** Works like readColumn, for JSON of any shape. */
 export function readAnyColumn(column: string, json: string): unknown {
   const value = parseJson(json);
   return value === undefined ? damaged(column) : value;

@@ -1,4 +1,4 @@
-/** Opens the ledger for its one writer or for a reader. Called from the broker's threads only. */
+/** Opens the ledger for its one writer or for a reader. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -15,8 +15,8 @@ const READ_CACHE_KIB = 32 * 1024;
 const WRITE_CACHE_KIB = 64 * 1024;
 
 /**
- * Opens the ledger for writing, and makes it if it does not exist. A damaged file stays exactly as it is. Errors: STORE_CORRUPT,
- * STORE_READ_ONLY, STORE_DISK_FULL, PROTOCOL_VERSION_MISMATCH.
+ * Opens the ledger for writing. Creates it if it does not exist, and never changes a damaged file. Errors: STORE_CORRUPT, STORE_READ_ONLY,
+ * STORE_DISK_FULL, PROTOCOL_VERSION_MISMATCH.
  */
 export function openForWriting(file: string): LedgerDatabase {
   return translated(file, () => {
@@ -32,7 +32,7 @@ export function openForWriting(file: string): LedgerDatabase {
   });
 }
 
-/** Opens a read-only connection. The writer must have opened the ledger before. */
+/** The writer must have opened the ledger before, because a reader does not migrate it. */
 export function openForReading(file: string): LedgerDatabase {
   return translated(file, () => {
     const database = new Database(file, { readonly: true, fileMustExist: true });
@@ -43,8 +43,8 @@ export function openForReading(file: string): LedgerDatabase {
 }
 
 /**
- * Makes an empty ledger under another name and renames it when it is complete, so that `file` is never half made. Errors: STORE_CORRUPT if
- * the log of a lost ledger exists, because SQLite would write that log into the new ledger.
+ * Creates a ledger under another name and then renames it, so that `file` is always complete. Errors: STORE_CORRUPT if the log of a lost
+ * ledger exists, because SQLite would write that log into the new ledger.
  */
 function make(file: string): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
@@ -52,12 +52,11 @@ function make(file: string): void {
   keepFolder(dirname(file));
   const begun = `${file}.new`;
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(begun + suffix, { force: true });
-  // Makes the file private, and thereby SQLite's log, which gets the file's mode: other users may be able to read the folder.
+  // The mode keeps the file private, and also SQLite's log, which gets the same mode: other users may be able to read the folder.
   closeSync(openSync(begun, "a", 0o600));
   const database = new Database(begun);
   try {
-    // Must be set before the file has any content. Without it SQLite cannot free pages step by step
-    // (sqlite.org/pragma.html#pragma_auto_vacuum).
+    // Must be set while the file is empty. Without it SQLite cannot free single pages (sqlite.org/pragma.html#pragma_auto_vacuum).
     database.pragma("auto_vacuum = INCREMENTAL");
     database.transaction(() => {
       database.pragma(`application_id = ${APPLICATION_ID}`);
@@ -79,8 +78,8 @@ function prepare(database: LedgerDatabase, file: string): void {
     throw damaged(`${file} is not a palace ledger`, RESTORE_HINT);
   }
   database.pragma("journal_mode = WAL");
-  // SQLite itself syncs the log only before it overwrites the log and before a checkpoint. The writer therefore syncs after each
-  // acknowledged commit (Source: sqlite.org/pragma.html#pragma_synchronous). The setting is per connection, so set it at every open.
+  // In this mode SQLite does not sync the log at a commit, so the writer syncs it after each acknowledged commit (Source:
+  // sqlite.org/pragma.html#pragma_synchronous). The setting is lost when the connection closes.
   database.pragma("synchronous = NORMAL");
   database.pragma("foreign_keys = OFF");
   database.pragma("temp_store = MEMORY");
@@ -103,7 +102,7 @@ function prepare(database: LedgerDatabase, file: string): void {
   database.prepare("SELECT count(*) FROM place").get();
 }
 
-/** Makes the index of deleted drawers. A ledger on a full disk opens without this index. */
+/** On a full disk, the ledger opens without this index. */
 function makeIndex(database: LedgerDatabase): void {
   try {
     database.exec(GONE_INDEX);
@@ -147,7 +146,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
   ],
 ];
 
-/** Translates SQLite's errors into PalaceErrors; other errors pass through. */
+/** Translates SQLite's and the file system's errors into PalaceErrors. Returns any other error as it is. */
 export function translateError(error: unknown, file: string): unknown {
   const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof PalaceError || typeof code !== "string") return error;

@@ -1,19 +1,14 @@
-/**
- * SQL of the two outboxes, of drawers and of closets: the lists of rows whose newest state the public palace does not have. Used by
- * read/outbox-reader.ts and write/outbox-list.ts.
- */
+/** SQL of the two outboxes (drawers and closets): the lists of rows whose newest state the public palace lacks. */
 
 export type OutboxKind = Readonly<{
   table: string;
-  /** Table of the rows. */
   rows: string;
-  /** FROM clause of all rows that can be sent: a table `c` with the column `id`. */
+  /** FROM clause of the rows that can be sent: a table `c` with the column `id`. */
   sendable: string;
-  /** Join to the outbox table `o`. It gives `c.text`, `c.metadata` and `vector` of each entry. */
+  /** Join to the outbox table `o` that gives `c.text`, `c.metadata` and `vector` of each entry. */
   joined: string;
-  /** Query that counts rows without a vector. */
   pending: string;
-  /** Key in `meta` for the name of the public palace that the outbox fills. */
+  /** Key in `meta` for the name of the public palace that the outbox serves. */
   target: string;
 }>;
 
@@ -22,7 +17,7 @@ export const DRAWERS: OutboxKind = {
   rows: "drawer",
   sendable: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE",
   joined: "LEFT JOIN drawer c ON c.id = o.id LEFT JOIN vector v ON v.row = c.row",
-  // Without a model all drawers wait. Their number is then the sum of the counts by place, because counting a million rows takes time.
+  // Without a model all drawers wait. Adding the counts by place is then faster than counting a million rows.
   pending: `SELECT CASE WHEN EXISTS (SELECT 1 FROM vector) THEN (SELECT count(*) FROM pending_embedding)
     ELSE (SELECT coalesce(sum(drawers), 0) FROM place) END`,
   target: "driver_target",
@@ -37,16 +32,10 @@ export const CLOSETS: OutboxKind = {
   target: "closet_target",
 };
 
-/**
- * Returns the prefix of the keys in `meta` that name removed rows. The key that is only this prefix has the ids of the earlier palaces'
- * collections.
- */
+/** Returns the prefix of keys in `meta` for removed rows. The bare prefix is the key for the collection ids of earlier palaces. */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 
-/**
- * Returns, as SQL, the key in `meta` of a removed row that earlier palaces may still have. Its value has the ids of these palaces'
- * collections. `id`: SQL.
- */
+/** Returns SQL for the key in `meta` of a removed row. Its value has the ids of the earlier collections that may have the row. */
 export const removedKey = (kind: Pick<OutboxKind, "table">, id: string): string => `'${removedPrefix(kind)}' || ${id}`;
 
 /** Returns the key in `meta` for the last row that an earlier palace can have. Later rows were filed while another palace was in use. */

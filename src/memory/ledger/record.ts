@@ -1,4 +1,4 @@
-/** Converts ledger rows between SQLite's form and the ports' form. Used by the files of this folder. */
+/** Converts ledger rows between SQLite's form and the ports' form. */
 import { hash } from "node:crypto";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
@@ -28,8 +28,8 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /**
- * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" or "on Monday" finds the drawer (Source:
- * docs/lab/search-recipe.md, the recipe, item 3). Empty if the metadata have no such date.
+ * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date (Source:
+ * docs/lab/search-recipe.md, the recipe, item 3).
  */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
@@ -40,30 +40,26 @@ export function dateWords(metadata: Metadata): string {
   return `${time.getUTCDate()} ${MONTHS[time.getUTCMonth()]} ${time.getUTCFullYear()} ${DAYS[time.getUTCDay()]}`;
 }
 
-/** Returns the id recipe that `meta` names; `v3` if it names none. */
 export function recipeOf(noted: string | undefined): IdRecipe {
   return noted === "bare" ? "bare" : "v3";
 }
 
-/** Returns the first and the last possible id of a slice of `id`, so that one range read of the id index finds all slices. */
+/** Returns the first and last possible id of a slice of `id`, so that one range of the id index has all slices. */
 export function sliceBounds(id: string): [first: string, last: string] {
   return [`${id}_chunk_000000`, `${id}_chunk_999999`];
 }
 
-/** Returns the id of the drawer to which a row's id belongs. Use it for a row that is gone; other rows name their drawer in their metadata. */
+/** Returns the whole drawer's id. Use it only for a deleted row: an existing slice names its drawer in the metadata. */
 export function wholeId(id: string): string {
   return id.replace(/_chunk_\d{6}$/, "");
 }
 
-/**
- * Returns true if the drawer is a slice of `id`. The drawer's metadata decide, not its id: the id of an unrelated drawer may begin with
- * `id`, too (Source: upstream-latest.md 2.1).
- */
+/** Reads the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
 
-/** SQL for the inode of the folder of a drawer's source, at filing time. `IS_REGISTRY`: true for upstream's marks of mined files. */
+/** SQL for the inode of the source's folder at filing time. */
 export const DIRECTORY_ID = "CAST(json_extract(metadata, '$.source_dir_ino') AS TEXT)";
 export const IS_REGISTRY =
   "(room = '_registry' OR id GLOB '_reg_*' OR json_extract(metadata, '$.ingest_mode') IS 'registry')";
@@ -71,7 +67,7 @@ export const IS_REGISTRY =
 /** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Returns a digest of a drawer's state. Lone surrogates are replaced as SQLite replaces them. */
+/** Replaces lone surrogates in the text as SQLite does, so a drawer has the same digest before and after it is stored. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
@@ -80,12 +76,12 @@ export function digest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
 
-/** Returns true if two rows are equal when they are read back from a palace. */
+/** Returns true if two rows are the same once a palace has stored them. */
 export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: string; metadata: Metadata }): boolean {
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Returns metadata in canonical form, as they are read back from a palace. Equal texts mean equal metadata. */
+/** Returns metadata in canonical form, as a palace stores them. Equal texts mean equal metadata. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)
@@ -107,7 +103,7 @@ export function place(metadata: Metadata): { wing: string; room: string; sourceF
   return { wing: text("wing", "unknown"), room: text("room", "unknown"), sourceFile: text("source_file", "") };
 }
 
-/** Returns the bytes of a vector, without copying them. */
+/** Returns the vector's bytes without copying them. */
 export function floatBytes({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

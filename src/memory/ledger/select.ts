@@ -1,15 +1,10 @@
-/**
- * Runs one query of a SQLite file. `values` are bound in order, or by name if they are one object. Errors: SQLite's. For a query that runs
- * often, prepare a statement once, or use a connection with a cache (read/statement-cache.ts).
- */
+/** Runs one query. `values` are bound in order, or by name if they are one object. Each call prepares its statement. Errors: SQLite's. */
 import type { LedgerDatabase } from "./open.ts";
 
-/** Returns all rows. */
 export function selectRows<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R[] {
   return database.prepare<unknown[], R>(sql).all(...values);
 }
 
-/** Returns the first row. */
 export function selectRow<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R | undefined {
   return database.prepare<unknown[], R>(sql).get(...values);
 }

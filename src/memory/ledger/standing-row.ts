@@ -1,4 +1,4 @@
-/** Row formats of a standing (the sum of a drawer's outcomes) and of a single outcome. Used by the ledger's transaction and its reader. */
+/** The row formats of a standing (the sum of a drawer's outcomes) and of a single outcome. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
 import { isNumbers, readColumn } from "./json-column.ts";
@@ -29,11 +29,10 @@ export type ScoredRecord = {
   exchange: string | null;
 } & QuestionRecord;
 
-/** Reads the outcomes of one drawer, oldest first. */
 export const SCORED_OF = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
   FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
 
-/** Question of an outcome. All three fields are null if the question is unknown. */
+/** All three fields are null if the question is unknown. */
 type QuestionRecord = { context: string | null; collection: string | null; concepts: string | null };
 
 export function toScored(record: ScoredRecord): Scored {

@@ -1,41 +1,38 @@
-/** Drawers and their places: types that the whole broker uses. */
+/** Types of drawers and their places. */
 
-/** Metadata of a drawer as a palace keeps them (palace.md 4.7). The keys are upstream's, in snake_case. */
+/** Metadata of a drawer, with upstream's keys in snake_case (palace.md 4.7). */
 export type Metadata = Record<string, MetadataValue>;
 
 /** A plain value of a drawer's metadata. */
 export type Scalar = string | number | boolean;
 
-/** Value of metadata. A list has elements of one type. Only foreign rows have lists: Chroma allows them since 1.5, MemPalace makes none. */
+/** A value of metadata. Only foreign rows have lists, with elements of one type: Chroma allows lists since 1.5, MemPalace writes none. */
 export type MetadataValue = Scalar | Scalar[];
 
-/** Returns true for a list. Array.isArray does not narrow the type for the compiler. */
+/** Returns true for a list. `Array.isArray` alone does not narrow the type. */
 export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
 
-/** One drawer. `row` is the ledger's own number. It grows, is never reused, and orders rows as Chroma would. */
+/** One drawer. `row`: the ledger's own number, which rises and is never reused. Rows are in the order that Chroma would give them. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
-/** Rows of a drawer's id: one row, or the slices of a long text in their order. */
+/** A whole drawer: its one row, or the slices of a long text in their order. */
 export type LogicalDrawer = { id: string; rows: [Drawer, ...Drawer[]]; isSplit: boolean };
 
-/** The content of a new drawer; wing, room and source_file are read from the metadata. */
+/** A drawer to be added. Its wing, room and source are in the metadata. */
 export type NewDrawer = { id: string; text: string; metadata: Metadata };
 
 /** Filter by wing, by room, or by both; without either, all drawers pass. `wings`: the drawer's wing must also be one of these. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
-/** A place, and further conditions on a drawer's metadata. */
+/** Filter by place, source and time. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
-  /**
-   * Time window `[since, before)` for the time at which a drawer's text was said, or for its filing time if that is unknown. Bounds have
-   * the form of `filed_at`: local time, compared as text.
-   */
+  /** Window `[since, before)` for the time at which the text was said or, if unknown, filed. Local time in the form of `filed_at`. */
   since?: string;
   before?: string;
 };
 
-/** The form of a drawer's id: 3.3.6 joins the parts of an id directly, 3.11 puts each part's length before the part. */
+/** The recipe of a drawer's id: `bare` (3.3.6) joins the parts of an id, `v3` (3.11) puts each part's length before the part. */
 export type IdRecipe = "bare" | "v3";

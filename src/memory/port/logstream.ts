@@ -1,15 +1,15 @@
-/** MemPalace's coordination log: events that agents append for each other, and artifacts they hand over. Implemented in mempalace/. */
+/** The coordination log: events that agents append for each other, and artifacts that they hand over. */
 import type { EventText } from "../../protocol/event.ts";
 
-/** An event to be appended. `atMs`: Unix time. */
+/** An event to be appended. `atMs`: Unix time, ms. */
 export type NewEvent = EventText & { metadata: Record<string, unknown>; artifactIds: readonly string[]; atMs: number };
 
 /** An event as it is stored, with upstream's column names. `created_at`: ISO 8601. */
 export type StreamEvent = EventText & {
   id: string;
-  /** The event's position in this file, in order of arrival. A caller continues a list after a position. */
+  /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /** Name of the copy of the palace in which the event was made, its number there, and its time on upstream's hybrid logical clock. */
+  /** `origin_replica`: copy of the palace with the original event; `origin_seq`: its number there; `hlc`: its hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -18,7 +18,7 @@ export type StreamEvent = EventText & {
   metadata: unknown;
 };
 
-/** A text to be stored beside the events. `atMs`: Unix time. */
+/** An artifact to be stored. `atMs`: Unix time, ms. */
 export type NewArtifact = {
   kind: string;
   content: string;
@@ -46,31 +46,31 @@ export type EventFilter = Partial<
   >
 >;
 
-/** Query for the first `limit` matching events in the given order, or fewer if they are long. `afterSeq` and `beforeSeq` are exclusive. */
+/** Query for the first `limit` events in the given order. `afterSeq` and `beforeSeq` are exclusive. */
 export type EventQuery = {
   filter: EventFilter;
   afterSeq?: number;
   beforeSeq?: number;
   limit: number;
-  /** Maximum size of the events' texts together, bytes. The first event is returned whatever its size. */
+  /** Maximum total size of the events' texts, bytes. The first event is returned whatever its size. */
   sizeMaxBytes: number;
   newestFirst: boolean;
 };
 
-/** Page of events. `more`: true if further events match but were left out because of the size limit. */
+/** Page of events. `more`: true if the size limit left out further matching events. */
 export type EventPage = { events: StreamEvent[]; more: boolean };
 
 /** Reads of the log. Concurrency: synchronous, on the log's own thread. Errors: STORE_*. */
 export interface LogstreamReader {
   event(id: string): StreamEvent | undefined;
   events(query: EventQuery): EventPage;
-  /** Returns the `seq` of the newest event; 0 if no event exists. */
+  /** Returns the `seq` of the newest event; 0 without events. */
   lastSeq(): number;
   artifact(id: string): (Artifact & { content: string; metadata: unknown }) | undefined;
   hasArtifact(id: string): boolean;
-  /** Returns the name of this copy of the palace. The first call makes the name. */
+  /** Returns the name of this copy of the palace. The first call creates the name. */
   replicaId(): string;
-  /** Returns, for each copy of the palace whose events are in this file, the number of its newest event. */
+  /** Returns, for each copy of the palace with events in this file, the number of its newest event. */
   versionVector(): Record<string, number>;
 }
 
@@ -80,10 +80,10 @@ export interface LogstreamTx extends LogstreamReader {
   addArtifact(artifact: NewArtifact): Artifact;
 }
 
-/** Another copy of the palace, with which a MemPalace on this machine exchanges events. */
+/** Another copy of the palace, with which MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that this MemPalace published after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
+/** State that MemPalace wrote after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

@@ -1,12 +1,9 @@
-/**
- * The part of the ledger that memory with outcomes uses, limited to one Roampal profile. learning/memory/profiles.ts implements it over the
- * ledger.
- */
+/** The part of the ledger that outcome memory uses, limited to one Roampal profile. */
 import type { LedgerReader, LedgerTx } from "./ledger.ts";
 import type { StandingTx } from "./outcome.ts";
 import type { LexicalIndex, VectorIndex } from "./search.ts";
 
-/** One profile's part of a write transaction. Concurrency and errors: as LedgerTx. */
+/** One profile inside a write transaction. Concurrency and errors: as LedgerTx. */
 export type MemoryTx = Pick<
   LedgerTx,
   | "findDrawer"
@@ -21,9 +18,9 @@ export type MemoryTx = Pick<
   | "changedBy"
   | "lastChangedByMethod"
 > & {
-  /** Adds the profile to the text from which an id is made, so that the same text gets different ids in different profiles. */
+  /** Adds the profile to the text from which an id is made, so that each profile gets another id for the same text. */
   seed(text: string): string;
-  /** Returns true if any drawer has that id, in any profile. */
+  /** Returns true if a drawer of any profile has that id. */
   isTaken(id: string): boolean;
   readonly standings: Pick<StandingTx, "find" | "put" | "scored">;
 };

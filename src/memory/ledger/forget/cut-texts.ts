@@ -1,12 +1,9 @@
-/**
- * Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of one drawer, chunks of one source).
- * Such a drawer is found if a neighbour contains the rest of the text, or the whole text. Used by forget.ts.
- */
+/** Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of a drawer, chunks of a source). */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 
-/** Minimum length of a part. Shorter parts match by chance. */
+/** Shorter parts match by chance. */
 const PART_MIN = 4;
 
 type Edge = { row: number; key: string; index: number; head: string; tail: string };
@@ -18,7 +15,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer once. */
+  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

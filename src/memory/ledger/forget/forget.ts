@@ -1,7 +1,4 @@
-/**
- * Finds the rows to be forgotten and deletes them from the ledger's tables (undo.test.ts lists the tables), inside one write. Bytes that
- * remain in pages, segments and other files are erased afterwards (eraser.ts, mempalace/erase). Runs on the writer thread.
- */
+/** Finds and deletes the rows to be forgotten. write/eraser.ts and mempalace/erase later erase the bytes that remain in files. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector, ForgetTx, Found } from "../../port/hygiene.ts";
 import { MODE_SEPARATOR } from "../../port/source.ts";
@@ -18,13 +15,11 @@ import { stringsOf } from "./strings.ts";
 import { TextParts } from "./cut-texts.ts";
 import { selectRows, selectValues } from "../select.ts";
 
-/** Text that replaces a forgotten text in the journal. */
 const FORGOTTEN = "[forgotten]";
 /** Matches ids of memories with outcomes. The journal row that filed such a memory may have other words, or may lack the id. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
-/** Returns true for ids of drawers, diary entries and memories of any version. */
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
-/** Length of a text's preview in answers (memory/drawer/logical.ts), in code points. */
+/** Length of a text's preview in answers (memory/drawer/logical.ts), code points. */
 const PREVIEW = 200;
 
 type JournalRow = Written & { seq: number };
@@ -32,7 +27,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** Results of `carriedTest` by list of drawers. A result contains words to be forgotten; the WeakMap frees it together with the list. */
+  /** A test contains words to be forgotten, so it is freed together with its list of drawers. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -58,19 +53,19 @@ export class SqliteForget implements ForgetTx {
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words);
-    // Closets quote their source, so forget the closets of each forgotten drawer's source.
+    // Closets quote their source, so the closets of each forgotten drawer's source are forgotten, too.
     const sources = drawers.map(({ metadata }) => String(metadata["source_file"] ?? "")).concat(selector.source ?? []);
     const { match } = selector;
     const closets = this.#tx.closets.forget([...new Set(sources)], match, match === undefined ? "" : inJson(match));
     this.#tx.deleteDrawers(drawers.map(({ id }) => id));
     this.#dropSources(sources, match);
-    // Drop all documents that are still arriving in parts, because one of them may contain the text.
+    // Deletes all documents that are still arriving in parts, because one of them may contain the text.
     this.#tx.parts.dropBefore(Number.MAX_SAFE_INTEGER);
     for (const id of facts) this.#tx.graph.restore("triple", id, null);
     for (const id of entities) this.#tx.graph.restore("entity", id, null);
     for (const { kind, id } of links) this.#tx.graph.deleteLink(kind, id);
     for (const id of carried) this.#tx.carried.restore(id, null);
-    // Drop the before-images of this write, because with them an undo would bring the text back.
+    // Without before-images, an undo of this write cannot bring the text back.
     this.#tx.images.clear();
     this.#tx.touch();
     const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
@@ -88,10 +83,7 @@ export class SqliteForget implements ForgetTx {
     };
   }
 
-  /**
-   * Marks filing records without drawers, and records whose name contains the text; background indexing then deletes the marked records. A
-   * transcript has one record for each extract mode. A document that was too short to be filed has a record, but never had a drawer.
-   */
+  /** Marks filing records that have no drawers or whose name contains the text; background indexing then deletes them. */
   #dropSources(sources: readonly string[], match: string | undefined): void {
     const path = "substr(source.source_file, 1, instr(source.source_file || @mark, @mark) - 1)";
     this.#database
@@ -104,7 +96,7 @@ export class SqliteForget implements ForgetTx {
       .run({ mark: MODE_SEPARATOR, match: match ?? null, sources: JSON.stringify(sources) });
   }
 
-  /** Returns the test for entries of Roampal's graphs, from the cache if possible: `find` and `forget` then look up each word only once. */
+  /** Caches the test, so that `find` and `forget` look up each word only once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -122,7 +114,7 @@ export class SqliteForget implements ForgetTx {
     return this.#whole([...records.map(toDrawer), ...parts]);
   }
 
-  /** Adds the other slices of split drawers of which one slice is in the list. */
+  /** Adds the missing slices of split drawers. */
   #whole(drawers: readonly Drawer[]): Drawer[] {
     const all = new Map<string, Drawer>();
     const parents = new Set<string>();
@@ -139,7 +131,7 @@ export class SqliteForget implements ForgetTx {
     const holds = (...columns: string[]): string =>
       columns.map((column) => `instr(${column}, @match) > 0`).join(" OR ");
     const { id, isPart } = heldAs(match);
-    // Names of entities are compared as ids, which are in lower case. Predicates are stored only in lower case.
+    // Names of entities are compared as ids, which are in lower case. Predicates are always in lower case.
     const named = (column: string): string => (isPart ? `instr(${column}, @id) > 0` : `${column} = @id`);
     const entitySql = `SELECT id FROM kg_entity WHERE ${named("id")} OR ${holds("id", "name", "properties", "type")}`;
     const entities = selectValues<string>(this.#database, entitySql, { match, id });
@@ -152,10 +144,7 @@ export class SqliteForget implements ForgetTx {
     return { facts, entities, links };
   }
 
-  /**
-   * Removes forgotten words from the journal rows that contain the text or name a forgotten row. The rows keep their keys. Returns the
-   * number of cleaned rows, and in `ids` the other drawers that these rows name.
-   */
+  /** Returns the number of cleaned journal rows, and as `ids` the other drawers that these rows name. The rows keep their keys. */
   #cleanJournal(words: Words): { rows: number; ids: string[] } {
     const clean = this.#database.prepare(
       `UPDATE journal SET fingerprint = '', arguments = '{"forgotten":true}', result = ? WHERE seq = ?`,
@@ -203,7 +192,6 @@ export class SqliteForget implements ForgetTx {
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
-    // `graph.isId` is true also for the facts of this text that an undo or an earlier `forget` removed, so their rows are found, too.
     const sql = "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')";
     const holding = selectRows<{ kind: string; id: string }>(this.#database, sql).filter(({ id }) => graph.isId(id));
     if (source !== undefined)
@@ -230,10 +218,7 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-/**
- * Returns the journal row's result without the forgotten words; undefined if the row does not contain them. Adds to `ids` the other drawers
- * that a row with these words names.
- */
+/** Returns the row's result without the forgotten words; undefined if it has none. Adds the other drawers in the row to `ids`. */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
   const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];
@@ -242,15 +227,12 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   const isOfSource = given.some((text) => words.isSource(text, row.method));
   const isNamed = (text: string): boolean => words.ids.has(text) || words.graph.isNameIn(row.method, text);
   if (!isOfSource && !strings.some((text) => words.isOf(text) || isNamed(text))) return undefined;
-  // A drawer that had the text earlier may still be in the outbox with that text, so the erasure must wait for the drawer, too.
+  // A drawer that had the text earlier may still be in the outbox with that text, so the erasure must wait for it, too.
   if (words.isWide) for (const text of strings) if (isDrawerId(text)) ids.add(text);
   return JSON.stringify(withoutWords(result, words));
 }
 
-/**
- * Returns two functions: `row` cleans imported journal rows, `name` cleans names of other memories. An imported row lists the ids of the
- * memories that its write made.
- */
+/** `row` cleans imported journal rows, `name` cleans names of other memories. `made`: the memories that a row's write made. */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>
@@ -267,7 +249,7 @@ function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: st
 type Words = {
   ids: ReadonlySet<string>;
   isOf: (text: string) => boolean;
-  /** True if an argument of that method is a forgotten source's name or, in a feeder's method, the name of a source that loses drawers. */
+  /** True if the argument is a forgotten source or, in a feeder's method, a source that loses drawers. */
   isSource: (text: string, method: string) => boolean;
   graph: GraphNames;
   /** True if `cleaned` also collects drawers that no longer exist. */
@@ -287,7 +269,7 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Only feeders' methods have a dot in their name. They send whole documents; a drawer's text is a part of such a document.
+    // Only feeders' methods have a dot in their name. They send whole documents, which contain the drawers' texts.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,

@@ -1,17 +1,14 @@
-/**
- * Computes the graph ids of the words to be forgotten. The graph makes ids of entities and facts from their words in lower case. After the
- * rows are deleted, the ids are still in the journal's answers and in the before-images. Used by forget.ts.
- */
+/** Finds the forgotten words in graph ids, which the journal and the before-images still have after the rows are deleted. */
 import type { Found } from "../../port/hygiene.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectValues } from "../select.ts";
 
 export type GraphNames = {
-  /** True for the id of a forgotten entity or fact. */
+  /** True for the id of a forgotten entity or fact, even if an undo or an earlier `forget` has removed it. */
   isId: (text: string) => boolean;
-  /** True if the text names the entity in a journal row of this method. In rows of other methods it may be the name of a room or wing. */
+  /** True if the text names the entity in a journal row of this method. In other methods it may be a room or wing of that name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True if the text contains the forgotten words, in any case. Call it only with texts of rows that belong to the forgotten text. */
+  /** True if the text contains the forgotten words, in any case. Use it only for rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 
@@ -20,8 +17,8 @@ const TOKEN_MIN = 12;
 const OF_GRAPH = /^(?:kg_|memory\.)/;
 
 /**
- * Returns the id that the graph makes from a text (memory/graph/facts.ts). `isPart`: true if the text looks like a token; then the id is
- * also searched inside other ids.
+ * Returns the graph's id for a text (memory/graph/facts.ts). `isPart`: true for a long text of letters and digits, such as a token, which
+ * is also searched inside other ids.
  */
 export function heldAs(match: string): { id: string; isPart: boolean } {
   const id = foldedOf(match);
@@ -44,7 +41,7 @@ export function graphNames(database: LedgerDatabase, found: Found, match: string
   };
 }
 
-/** Returns ids of changed or removed entities whose before-images contain the text. Only these images still have the names. */
+/** Returns ids of entities whose before-images contain the text. They may be renamed or deleted now. */
 function goneEntities(database: LedgerDatabase, match: string): string[] {
   const sql = "SELECT DISTINCT id FROM change WHERE kind = 'entity' AND instr(before, ?) > 0";
   return selectValues<string>(database, sql, JSON.stringify(match).slice(1, -1));

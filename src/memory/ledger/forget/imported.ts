@@ -1,4 +1,4 @@
-/** Removes forgotten words from imported journal rows and from their before-images. Used by forget.ts. */
+/** Removes forgotten words from imported journal rows and from their before-images. */
 import { isColumns, isTexts, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { digest } from "../record.ts";
@@ -10,7 +10,7 @@ export type Clean = (row: Written, made: readonly string[]) => string | undefine
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/** Cleans the rows. `withoutWords` removes the forgotten words from the other memory's name. Returns the number of cleaned rows. */
+/** `withoutWords` removes the forgotten words from the other memory's name. Returns the number of cleaned rows. */
 export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(
@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Updates the digest of a cleaned row, because undo of the import restores only rows that have their stored digest.
+  // Undo of the import removes only rows with their stored digest, so the digest of a cleaned row is updated.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);
@@ -40,10 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/**
- * Deletes before-images of rows that an undo removed, if the images contain forgotten words. Returns their number. Keeps the image that the
- * import made of the same row, so that the import can still be undone.
- */
+/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images: the import can still be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

@@ -1,15 +1,9 @@
-/**
- * Deletes stored questions for which memories were shown. A question is stored as numbers. The numbers reveal no word, but somebody who
- * guesses a word could confirm the guess. Used by forget.ts.
- */
+/** Deletes stored questions. A question is stored as numbers, but somebody who guesses a word could confirm the guess. */
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/**
- * Deletes the questions of the given exchanges, and the questions with one of the concepts. Returns the drawers that were shown for them.
- * Also reads before-images, because undo could restore the question from an image.
- */
+/** Returns the drawers that were shown for the deleted questions, and drawers whose before-images have such a question. */
 export function forgetQuestions(
   database: LedgerDatabase,
   exchanges: readonly string[],
@@ -41,7 +35,7 @@ function holds(left: ReadonlySet<string>, exchange: string | null): boolean {
   return exchange !== null && left.has(exchange);
 }
 
-/** Returns for each outcome in a drawer's before-image (STANDING_BODY) its exchange, and the concepts of its question. */
+/** Returns the exchange of each outcome in a before-image (STANDING_BODY), and the concepts of its question. */
 function outcomesIn(image: string): [exchange: string | null, concepts: readonly number[]][] {
   const scored = readColumn("change.before", image, isColumns)[5];
   if (!Array.isArray(scored)) return [];

@@ -1,7 +1,4 @@
-/**
- * Finds entries of Roampal's graphs that name a forgotten memory or contain its words, in the rows and in their before-images. An entry's
- * file and section are not words of the user. Used by forget.ts.
- */
+/** Finds entries of Roampal's graphs, and their before-images, that name a forgotten memory or contain its words. */
 import type { Statement } from "better-sqlite3";
 import type { Drawer } from "../../port/drawer.ts";
 import type { ForgetSelector } from "../../port/hygiene.ts";
@@ -9,16 +6,16 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/** Pattern of a memory's id anywhere in a text. A graph names a memory by the id that the memory had when the entry was made. */
+/** A graph names a memory by the id that the memory had when the entry was made. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
-/** Separator of the parts of a name. */
+/** Separator of the parts of an entry's name. */
 const JOINT = "::";
 /** Section in which names consist only of Roampal's own words: the kind of conversation, the action, the collection. */
 const WORDLESS_SECTION = "context_action_effectiveness";
 const WORD_MIN = 3;
 
-/** An entry of Roampal's graphs. `json`: its value, or the value in a before-image. */
+/** `json`: the entry's value, or its value in a before-image. */
 type Row = { id: string; json: string | null };
 type IsMeant = (row: Row) => boolean;
 type Lookup = Statement<[string], number>;
@@ -32,8 +29,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a function that is true for a row to be forgotten. Such a row contains an id of one of the drawers, or the exact text. A row is
- * also forgotten if its name has one of the text's concepts, or a word that no other drawer has.
+ * Returns a test for entries to be forgotten. It is true for an entry that contains one of the drawers' ids or the exact text. It is also
+ * true if the entry's name has one of the text's concepts, or a word that no other drawer has.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
@@ -64,7 +61,7 @@ function idsOf(database: LedgerDatabase, sql: string, isMeant: IsMeant): string[
   return [...found];
 }
 
-/** Returns a function that is true for a word that only the drawers' texts contain. Words are cut as in the full-text index. */
+/** Returns a function that is true for a word that only these drawers contain. Words are cut as in the full-text index. */
 function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word: string) => boolean {
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
@@ -88,7 +85,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   };
 }
 
-/** Returns a memory's id without its collection, which changes when the memory moves. The rest of the id stays the same. */
+/** Returns a memory's id without its collection, which changes when the memory moves. */
 function anyIdOf(id: string): string {
   return id.replace(MOVED, "");
 }
@@ -99,7 +96,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word.length >= WORD_MIN);
 }
 
-/** Writes a text in the form of names in a graph: lower case, words joined. */
+/** Returns a text in the form of names in a graph: lower case, words joined by `_`. */
 function folded(text: string): string {
   return text
     .toLowerCase()

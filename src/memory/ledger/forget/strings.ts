@@ -1,6 +1,5 @@
-/** Walks the texts of a JSON value. Used by the files of this folder. */
+/** Walks the texts of a JSON value. */
 
-/** Yields all texts of a value, and the keys of its objects. */
 export function* stringsOf(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (Array.isArray(value)) for (const one of value) yield* stringsOf(one);

@@ -1,7 +1,4 @@
-/**
- * The journal records who wrote what and when, what the write changed, and the answer for a repeated key. Long texts are shortened, and
- * forgotten texts are removed. Used by group-commit.ts on the writer thread, inside its transactions.
- */
+/** The journal: who wrote what and when, what the write changed, and the answer for a repeated key. */
 import { hash } from "node:crypto";
 import { isMoment, type Moment } from "../../../base/uptime.ts";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -12,24 +9,21 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/before-images.ts";
 
-/** Maximum length of a string in the journal. A longer string is stored as its length and hash; its text is in the drawer. */
+/** A longer string is stored as its length and hash; the drawer has its text. */
 const TEXT_MAX = 256;
-/** Replaces the fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
+/** Fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
 
-/** Time for which keys and before-images are kept. `imagesBytes`: maximum size of the before-images; the oldest are deleted first. */
+/** How long keys and before-images are kept. `imagesBytes`: maximum size of the before-images; the oldest are deleted first. */
 export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
-/** Maximum number of rows deleted in one step. A step takes some milliseconds, and other writes run in between. */
+/** Maximum number of rows per step. A step takes some milliseconds, and other writes run in between. */
 const PRUNED_PER_STEP = 2_000;
 
-/** Matches every answer of a refused write, but also some other answers. */
+/** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/**
- * Gives the connection the SQL function `is_refusal(result)`. The journal also has refused writes, because a repeated write must get the
- * same answer. A refused write changed nothing, so history and undo do not count it.
- */
+/** Adds the SQL function `is_refusal`, which is true for a refused write. The journal keeps these to answer repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
@@ -51,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep: the row after the last old row that is before the first row within the retention. Uses `seq`, which
-      // rises with time, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was
-      // ahead; it is kept until an old row follows it.
+      // Finds the first row to keep. It looks for the first row within the retention, then for the last old row before it; the next `seq`
+      // is the first to keep. An index of the times would cost every write a page, so it uses `seq`, which rises with time. A row dated
+      // after `now` is from a clock that was ahead; it is kept until an old row follows it.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(
@@ -65,7 +59,7 @@ export class Journal {
       pruneImported: prepare(
         "DELETE FROM imported_journal WHERE row IN (SELECT row FROM imported_journal WHERE at_ms < ? ORDER BY at_ms LIMIT ?)",
       ),
-      // Moves the beginning of the kept history forward. An import adds no row from before that time.
+      // An import adds no row from before `history_from_ms`.
       historyFrom: prepare(
         `INSERT INTO meta (key, value) VALUES ('history_from_ms', CAST(CAST(@ms AS INTEGER) AS TEXT))
            ON CONFLICT (key) DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@ms AS INTEGER)) AS TEXT)`,
@@ -90,7 +84,7 @@ export class Journal {
     };
   }
 
-  /** Looks up a repeated key. Returns undefined for a new key, and "other" for a key that was used for another call. */
+  /** Returns undefined for a new key, and "other" for the key of another call. */
   find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;
@@ -111,7 +105,7 @@ export class Journal {
     for (const { kind, id, before, after } of images) this.#statements.addImage.run(seq, kind, id, before, after);
   }
 
-  /** Deletes old rows in one bounded step; returns true if there are more. `now`: ms. */
+  /** Deletes old rows in one bounded step. Returns true if there may be more. `now`: ms. */
   prune(retention: Retention, now: number): boolean {
     const { firstSince, prune, pruneImages, pruneImported, historyFrom, undoFrom } = this.#statements;
     const undoSeq = Math.max(
@@ -127,7 +121,7 @@ export class Journal {
     return images > 0 || [rows, imported].includes(PRUNED_PER_STEP);
   }
 
-  /** Time of the last pruning, ms; Infinity before the first pruning. */
+  /** Time of the last pruning, ms; Infinity if there was none. */
   get prunedAtMs(): number {
     return this.#statements.prunedAt.get() ?? Number.POSITIVE_INFINITY;
   }
@@ -136,7 +130,7 @@ export class Journal {
     this.#statements.setPrunedAt.run(String(Math.trunc(ms)));
   }
 
-  /** Moment of the last pruning; undefined before the first pruning. */
+  /** Moment of the last pruning; undefined if there was none. */
   get prunedAt(): Moment | undefined {
     const noted = parseJson(this.#statements.getMoment.get() ?? "");
     return isMoment(noted) ? noted : undefined;
@@ -146,7 +140,7 @@ export class Journal {
     this.#statements.setMoment.run(JSON.stringify(moment));
   }
 
-  /** Returns the oldest journal row whose image, with all newer images, fits into `bytesMax`; 0 if all images fit. */
+  /** Returns the first journal row whose images, with all newer images, fit into `bytesMax`; 0 if all fit. */
   #firstThatFits(bytesMax: number): number {
     let bytes = 0;
     for (const row of this.#statements.imagesSize.iterate()) {

@@ -1,8 +1,6 @@
 /**
- * Undoes one agent's writes that arrived since a moment, from the before-images of the agent's journal rows. The time that a client claims
- * does not count. A row is restored only if it still is as the agent left it. A row that somebody else has changed is reported and stays.
- * The rows of a long drawer are restored together or not at all. Runs on the writer thread as one write, which has its own before-images
- * and can be undone too.
+ * Undoes one agent's writes in a window of arrival times, from their before-images. Reports and keeps a row that somebody else has changed
+ * since. Restores the rows of a long drawer together or not at all. An undo is one write, which can be undone too.
  */
 import { isRecord } from "../../../base/parse-json.ts";
 import type { Metadata } from "../../port/drawer.ts";
@@ -16,10 +14,7 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/**
- * The agent's changes of one row. `before`, `after`: the row before the first change and after the last. `changed`: a row of the same
- * drawer that somebody else has changed.
- */
+/** The agent's changes of one row. `isBroken`: others changed it between them. `changed`: a row of the same drawer that others changed. */
 type History = {
   kind: ImageKind;
   id: string;
@@ -30,9 +25,8 @@ type History = {
   changed?: History;
 };
 
-/** Condition for the journal rows of the writes to undo, with the parameters of UndoWindow. */
 const IN_WINDOW = "agent = @agent AND at_ms BETWEEN @sinceMs AND @untilMs AND (@seq IS NULL OR seq = @seq)";
-/** Prefix of the agent names that a person's own commands use. */
+/** Prefix of the agent names of a person's own commands. */
 const COMMANDS = "palace ";
 const ORDER: readonly ImageKind[] = [
   "drawer",
@@ -102,7 +96,7 @@ export class SqliteUndo implements UndoTx {
            WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       window,
     ) ?? { dated: 0, earliestMs: null };
-    // Judges facts before their entities, and drawers before their outcomes (ORDER), because the later decision depends on the earlier.
+    // ORDER puts facts before entities, and drawers before outcomes, because the later decision depends on the earlier.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
     const items = this.#histories(window).flatMap((history) => {
@@ -128,7 +122,7 @@ export class SqliteUndo implements UndoTx {
       const known = histories.get(name);
       if (known === undefined) histories.set(name, { kind, id, before, after, isBroken: false, firstSeq: seq });
       else {
-        // If this old state is not the state that the agent's previous write left, somebody else changed the row in between.
+        // If this old state is not what the agent's previous write left, somebody else changed the row in between.
         known.isBroken ||= this.#digestOf(kind, before) !== known.after;
         known.after = after;
       }
@@ -137,7 +131,7 @@ export class SqliteUndo implements UndoTx {
     return [...histories.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   }
 
-  /** Sets `changed` in each history whose row somebody else has changed. If one row of a long drawer was changed, all its rows get it. */
+  /** If somebody else has changed one row of a long drawer, sets `changed` for all its rows. */
   #noteChanged(histories: Iterable<History>): void {
     const changed = new Map<string, History>();
     const nameOf = ({ kind, id }: History): string => `${kind} ${kind === "drawer" ? wholeId(id) : id}`;
@@ -152,11 +146,11 @@ export class SqliteUndo implements UndoTx {
     }
   }
 
-  /** Decides whether a row can be restored. Returns undefined if the row already has the state from before the agent's writes. */
+  /** Returns undefined if the row already has the state from before the agent's writes. */
   #judge(history: History, leaving: ReadonlySet<string>, window: UndoWindow): UndoItem | undefined {
     const { kind, id, before, after, changed } = history;
     if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;
-    // A filing record is restored even if somebody else has changed it since.
+    // A filing record is restored even if somebody else has changed it.
     if (kind === "source") return before === null && this.#isUnfiled(id) ? undefined : { kind, id, change: "restore" };
     if (changed !== undefined) return { kind, id, change: "refused", by: this.#otherWriter(changed, window) };
     if (kind === "entity" && before === null && this.#isNamed(id, leaving)) return undefined;
@@ -164,8 +158,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   /**
-   * Makes the decisions about a drawer and about its outcomes agree. A drawer that an agent made is removed even if other agents have
-   * scored it, because its text may be harmful. A drawer that a person's command made stays if other agents have scored it.
+   * Makes the decisions about a drawer and its outcomes agree. An agent's drawer is removed even if other agents have scored it, because
+   * its text may be harmful. A person's drawer stays if other agents have scored it.
    */
   #withDrawer(item: UndoItem | undefined, drawers: ReadonlyMap<string, UndoItem>, agent: string): UndoItem | undefined {
     const drawer = item?.kind === "standing" ? drawers.get(item.id) : undefined;
@@ -191,11 +185,10 @@ export class SqliteUndo implements UndoTx {
   #restore({ kind, id, before }: History): void {
     if (kind === "drawer") return this.#restoreDrawer(id, before);
     if (kind === "source") return this.#restoreSource(id, before);
-    // Skips the outcomes of a drawer that does not exist.
     if (kind === "standing") return void (this.#tx.findDrawer(id) && this.#tx.standings.restore(id, before));
     if (kind === "imported") return this.#tx.imported.restore(id, before);
     if (kind === "carried") return this.#tx.carried.restore(id, before);
-    // Keeps an entity that a fact names. This write may have restored such a fact.
+    // Keeps an entity that a fact names: this undo may have restored the fact.
     if (kind === "entity" && before === null && this.#isNamed(id, new Set())) return;
     this.#tx.graph.restore(kind, id, before);
   }
@@ -208,13 +201,13 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps closets that a language model wrote. */
+  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps closets by a language model. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
   }
 
-  /** Restores a filing record. If there was none, it stores an empty record, so that the feeder files the source again on its next run. */
+  /** For a source without an earlier record, stores an empty one, so that the feeder files the source again. */
   #restoreSource(sourceFile: string, before: string | null): void {
     const record = before === null ? ["", 0, "", 0] : readColumn("change.before", before, isColumns);
     const [wing, mtime, sha256, drawers] = record as [string, number, string, number];
@@ -246,7 +239,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Returns the last other agent that wrote this row after the first undone write. A foreign MemPalace has no journal rows. */
+  /** Returns the agent that last changed this row after the first undone write. A foreign MemPalace has no journal rows. */
   #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
     const sql = `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
       WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})

@@ -1,4 +1,4 @@
-/** Reads closets for the search and the embedder. Runs on the broker's main thread, as reader.ts does. */
+/** Implements ClosetReader over SQLite, and reads the closets that wait for a vector. */
 import type { SearchCloset } from "../../port/closet.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { PendingText } from "../../port/ledger.ts";
@@ -39,7 +39,7 @@ export class SqliteClosetReader {
     return new Map(found.flatMap(({ id, at, total }) => (typeof at === "number" ? [[id, { index: at, total }]] : [])));
   }
 
-  /** Returns true if closets exist, or if a public palace, the present or an earlier one, still has to delete a closet. */
+  /** Returns true if closets exist, or if the present or an earlier public palace still has to delete a closet. */
   isAny(): boolean {
     const any = `SELECT EXISTS (SELECT 1 FROM closet) OR EXISTS (SELECT 1 FROM closet_outbox)
       OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(CLOSETS, "''")})`;
@@ -55,10 +55,7 @@ export class SqliteClosetReader {
     return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
-  /**
-   * Lists the sources that upstream makes closets for: files that its project miner or ours has filed. Conversations, office documents and
-   * notes added by hand have no closets. Reads every drawer's metadata, so only a command calls it.
-   */
+  /** Upstream makes no closets for conversations, office documents and notes. Only a command calls this, because it is slow. */
   minedSources(wing: string | undefined): string[] {
     const sql = `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
       AND json_extract(metadata, '$.normalize_version') IS NOT NULL

@@ -1,18 +1,14 @@
-/**
- * Turns a filter of drawers into SQL: the condition, and the index from which a time window is read. Used by the ledger's reader and by the
- * search threads (row-sets.ts).
- */
+/** Turns a filter of drawers into SQL, and selects the index for a time window. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
 
-/** Finds a room in any wing with the index on (wing, room). An index on rooms alone would make every write change one page more. */
+/** Finds a room in any wing by the index on (wing, room). Another index on rooms would make every write change one page more. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
 
-/** Cost of reading a drawer's time from its row, relative to reading the time from the index of times. */
+/** Cost of reading a drawer's time from its row, relative to reading it from the index of times. */
 const READ_COST = 30;
 
-/** SQL of the filter (with the word WHERE, or empty), and its bound values. */
 export type Condition = { where: string; values: string[] };
 
 export function condition(filter: DrawerFilter): Condition {
@@ -23,7 +19,6 @@ export function condition(filter: DrawerFilter): Condition {
   if (wings !== undefined) (parts.push(`wing IN (${wings.map(() => "?").join(", ")})`), values.push(...wings));
   if (room !== undefined) (parts.push(wing === undefined ? IN_ROOM : "room = ?"), values.push(room));
   if (sourceFile !== undefined) (parts.push("source_file = ? AND source_file <> ''"), values.push(sourceFile));
-  // A drawer without a known time is in no time window.
   for (const [bound, comparison] of [[since, ">="] as const, [before, "<"] as const]) {
     if (bound === undefined) continue;
     const moment = momentCondition(bound, comparison);
@@ -33,10 +28,7 @@ export function condition(filter: DrawerFilter): Condition {
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 
-/**
- * Compares a bound, which is in local time, with moments in local time and in UTC. Searches the index from the earlier form of a lower
- * bound, or up to the later form of an upper bound.
- */
+/** Compares a local bound with moments in local time and in UTC. The first condition searches the index from the wider bound. */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
   if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };
@@ -45,7 +37,7 @@ function momentCondition(local: string, comparison: ">=" | "<"): { parts: string
   return { parts: [`${SAID_AT} ${comparison} ?`, exact], values: [outer, utc, local] };
 }
 
-/** Returns the bound in UTC, without Z. Midnight is written as the date only, as in local bounds. */
+/** Returns the bound in UTC, without Z. Midnight is only the date, as in local bounds. */
 function utcOf(local: string): string {
   const date = new Date(local.length === 10 ? `${local}T00:00:00` : local);
   const utc = Number.isNaN(date.getTime()) ? local : date.toISOString().slice(0, -1);
@@ -56,7 +48,7 @@ export function isWindow({ since, before }: DrawerFilter): boolean {
   return since !== undefined || before !== undefined;
 }
 
-/** Returns SQL to put after the table's name: it selects the index for a time window, and is empty for other filters. */
+/** Returns SQL to put after the table's name, which selects the index for a time window; "" for other filters. */
 export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): string {
   if (!isWindow(filter)) return "";
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";

@@ -1,7 +1,4 @@
-/**
- * Finds the rows of one page of a list, and the number of all rows, only from indexes. About three drawers fit on a page of the SQLite
- * file, so only the drawers that are shown are read. Used by reader.ts.
- */
+/** Finds the rows of one page of a list, and the number of all rows, only from indexes: only the drawers that are shown are read. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -11,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** Maximum share of the rows that merging several places may read. If merging would read more, all rows are sorted instead. */
+/** Maximum share of the rows that may be read to merge several places. If it would be more, all rows are sorted instead. */
 const MERGED_SHARE = 1 / 4;
 
 export function drawerPage(
@@ -24,7 +21,7 @@ export function drawerPage(
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
     selectValues<number>(database, sql, ...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and the rows of a time window are read from its index, so one query can read all rows and count them.
+    // A source has few drawers, and an index has the rows of a time window, so one query reads and counts all rows.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -43,7 +40,7 @@ export function drawerPage(
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";
   const [first, ...others] = places;
   if (first !== undefined && others.length === 0) return page(rowsOf(inPlace, first.wing, first.room, limit, offset));
-  // The index has the rows of each place in order; the rows of several places have to be sorted.
+  // The index has the rows of each place in order, but the rows of several places have to be sorted.
   const wanted = offset + limit;
   if (places.length * wanted > total * MERGED_SHARE)
     return page(rowsOf(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`, ...values, limit, offset));

@@ -1,24 +1,19 @@
 /**
  * Finds the exchange of a transcript's slice, and who speaks in the slice. An exchange begins with a drawer that begins with `> ` and the
- * user's words. The exchange's further slices are the assistant's. Slices are filed in the order of their numbers, so the rows of an
- * exchange follow each other. Used by reader.ts.
+ * user's words; its further slices are the assistant's. Its rows follow each other, because slices are filed in order.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRow, selectRows } from "../select.ts";
 
-/**
- * Maximum number of slices between a slice and the beginning of its exchange. The parts of a longer answer, such as a loop of tool calls,
- * are shown one by one.
- */
+/** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
 const SLICES_MAX = 24;
 
-/** Number of a source's first drawers that are examined for exchanges. Notes that were mined as a transcript have no exchanges. */
+/** If no exchange begins in this number of first drawers, the source is notes that were mined as a transcript. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
-  // A quoted key cannot occur inside a value, because JSON escapes the quotes in values.
   const sql = `SELECT row, source_file AS source, text GLOB '>*' AS opens FROM drawer WHERE row IN (SELECT value FROM json_each(?))
     AND source_file <> '' AND instr(metadata, '"extract_mode":"exchange"') > 0`;
   const slices = selectRows<{ row: number; source: string; opens: 0 | 1 }>(ledger, sql, JSON.stringify(rows));
@@ -35,10 +30,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/**
- * Returns the row in which the drawer's exchange begins. Undefined if the drawer is in no exchange, is too far from the beginning, or was
- * not filed together with it.
- */
+/** Returns undefined if the drawer is in no exchange, is too far from the beginning, or was not filed together with it. */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;
@@ -49,10 +41,10 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
   return found !== undefined && Number(index) - found.at === row - found.row ? found.row : undefined;
 }
 
-/** Number of characters that are read from an exchange's beginning to find the user's words. */
+/** Number of characters read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** Returns the slices of transcripts among the rows, in row order. The user's words are the exchange's first line without `>`. */
+/** The user's words are the first line of the exchange, without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

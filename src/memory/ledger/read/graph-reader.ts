@@ -1,11 +1,11 @@
-/** Implements GraphReader over SQLite, on the broker's main thread. Every query uses an index, except the search for words of a name. */
+/** Implements GraphReader over SQLite. Every query uses an index, except the search for words of a name. */
 import type { GraphReader, LinkKind, LinkRecord, NamedFact } from "../../port/graph.ts";
 import { allLinks, readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { FACT_COLUMNS } from "../tables/graph.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
-/** Maximum number of similar entities (Source: 3.11's find_entity_candidates). */
+/** Same limit as in MemPalace 3.11's find_entity_candidates. */
 const SIMILAR_MAX = 5;
 
 const NAMED = `SELECT ${FACT_COLUMNS}, s.name AS subjectName, o.name AS objectName FROM kg_triple t
@@ -87,9 +87,7 @@ export class SqliteGraphReader implements GraphReader {
     return { records: records.map(readLink), total: this.#count(where, ...of) };
   }
 
-  // --- for the sync with upstream's graph files ---
-
-  /** Counts the rows that upstream's files do not have yet. */
+  /** Counts the rows that upstream's graph files do not have yet. */
   pending(): { rows: number; oldestAtMs: number | null } {
     const sql =
       "SELECT count(*) AS rows, (SELECT at_ms FROM graph_outbox ORDER BY seq LIMIT 1) AS oldestAtMs FROM graph_outbox";

@@ -1,4 +1,4 @@
-/** Reads the journal for `palace history`. Runs on the broker's main thread like reader.ts, so a page examines a limited number of rows. */
+/** Reads the journal for `palace history`. The broker's main thread runs it, so a page examines a limited number of rows. */
 import { isRecord } from "../../../base/parse-json.ts";
 import type { AuditEntry, AuditPage, AuditRequest } from "../../../protocol/hygiene.ts";
 import { readColumn } from "../json-column.ts";
@@ -43,11 +43,11 @@ export class SqliteJournalReader {
     };
   }
 
-  /** Returns rows of other memories by their time. `before`: the row number of the last row of the page before. */
+  /** Returns imported rows by their time. `before`: number of the last row of the page before. */
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
     const sql = "SELECT at_ms FROM imported_journal WHERE row = ?";
     const topMs = before === undefined ? Number.MAX_SAFE_INTEGER : selectValue<number>(this.#database, sql, before);
-    // Since the page before, the retention or an undo of the import has deleted that page's last row.
+    // The last row of the page before was deleted meanwhile, by the retention or by an undo of the import.
     if (topMs === undefined) return { entries: [], next: null };
     const entries: AuditEntry[] = [];
     let looked = 0;
@@ -67,7 +67,6 @@ export class SqliteJournalReader {
     return selectValue<number | null>(this.#database, `SELECT ${which}(seq) FROM journal`) ?? 0;
   }
 
-  /** Returns true if every row below `seq` arrived before `sinceMs`. */
   #isOlder(seq: number, sinceMs: number): boolean {
     const sql = "SELECT at_ms FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT 1";
     const below = selectValue<number>(this.#database, sql, seq);

@@ -1,6 +1,6 @@
 /**
- * Lists whole drawers page by page, in the order of their ids, with the slices of a split drawer joined, as MemPalace 3.11 does. Finds the
- * drawers of a page only from indexes. Used by reader.ts (Source: upstream-latest.md 2.1).
+ * Lists whole drawers in the order of their ids, with the slices of a split drawer joined, as MemPalace 3.11 does (Source:
+ * upstream-latest.md 2.1). Finds the drawers of a page only from indexes.
  */
 import type { Drawer, DrawerFilter, LogicalDrawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -11,15 +11,15 @@ import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 type Entry = { id: string; isSplit: number; total?: number };
 type Sql = { sql: string; values: string[] };
 
-/** Maximum number of UTF-16 units to read of a drawer: enough for the 200 characters that a list shows. */
+/** Number of UTF-16 units after which no more slices are read: enough for the 200 characters that a list shows. */
 const PREVIEW_MAX = 400;
 
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Condition on the place alone. With it, a drawer with slices in two places is shown with its slices from the filter's place. */
+  /** Condition on the place alone. A drawer with slices in two places is shown with the slices in the filter's place. */
   readonly #inPlace: Sql;
-  /** Rows that pass the filter; undefined if all rows pass. */
+  /** Undefined if all rows pass the filter. */
   readonly #rows: Sql | undefined;
 
   constructor(database: LedgerDatabase, filter: Omit<DrawerFilter, "sourceFile">) {
@@ -39,7 +39,7 @@ export class LogicalPages {
       sql: `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql})`,
       values: [...singles.values, ...splits.values],
     };
-    // For a time window, one query returns page and total. For a place, `#total` counts without reading all ids.
+    // For a time window one query returns page and total. For a place `#total` counts faster, because it reads no ids.
     const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
     const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
     const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();

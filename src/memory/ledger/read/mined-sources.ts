@@ -1,22 +1,22 @@
 /**
- * Lists sources that only MemPalace's miners have filed. Their drawers were adopted with the palace, and the drawers' metadata show which
- * version of the file they contain. Used by reader.ts. Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11.
+ * Lists sources that only MemPalace's miners have filed. The metadata of their adopted drawers show which version of the file these contain
+ * (Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11).
  */
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
 import type { Miner } from "../../../protocol/filing.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows, selectValues } from "../select.ts";
 
-/** Minimum version of current drawers; older drawers are stale. MemPalace 3.12 writes 3, which is current too. */
+/** Minimum version of a drawer that is not stale. MemPalace 3.12 writes 3, which is current, too. */
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** SQL that is true for a drawer that a current version of the miner cut. Drawers of 3.3.6 do not have the file's time. */
+/** True for a drawer by a current version of the miner, or by MemPalace 3.3.6, which does not store the file's time. */
 const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
-/** SQL over a drawer for each miner. It is true for drawers of this miner; another miner's drawers of the same file do not count. */
+/** Conditions that select each miner's drawers. Another miner's drawers of the same file do not count. */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
@@ -24,18 +24,15 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Number of sources examined in one step. They mostly have some thousands of drawers, so a step takes tens of milliseconds. */
+/** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
-/**
- * Returns a page of mined sources for which we have no filing record. If drawers state their source's number of drawers, the source counts
- * as filed only if all of them exist. MemPalace may have been killed between two drawers.
- */
+/** Leaves out a source with fewer drawers than its drawers state: MemPalace may have been killed between two drawers. */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";
   const bounds = { after: after ?? folder, end: `${folder.slice(0, -1)}0`, mark };
-  // Reads the sources' names from an index and skips sources with a filing record, so that few drawers have to be read.
+  // Reads names from an index and skips sources with a filing record, so that few drawers have to be read.
   const nameSql = `SELECT DISTINCT source_file FROM drawer d INDEXED BY drawer_source
     WHERE source_file > @after AND source_file < @end AND source_file <> ''
       AND NOT EXISTS (SELECT 1 FROM source s

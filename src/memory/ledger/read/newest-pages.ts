@@ -1,4 +1,4 @@
-/** Lists drawers for people, the newest first, and finds drawers by a part of their ids. A split drawer counts once. Used by reader.ts. */
+/** Lists drawers for people, the newest first, and finds drawers by a part of their ids. A split drawer counts once. */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { wholeId } from "../record.ts";
@@ -6,23 +6,18 @@ import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition } from "./drawer-filter.ts";
 import { selectRows, selectValues } from "../select.ts";
 
-/** SQL for the row of a drawer's first slice. */
 const FIRST_SLICE = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER} LIMIT 1`;
-/** SQL that lists all slices from the index, drawer by drawer. */
 const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDEXED BY drawer_parent
   WHERE ${PARENT} IS NOT NULL ORDER BY ${PARENT}`;
-/** Matches the first hexadecimal digits of the hash in an id, as people copy them. */
+/** Matches the first digits of the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows or lists them newest first, only from indexes. Rows begin after `after` and end with `upTo`. */
+/** Counts rows, or lists them newest first, only from indexes. The rows are above `after` and at most `upTo`. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
-/**
- * Returns the page's rows, and the number of drawers in the place. It finds the page's first row by halving the range of rows, so it reads
- * no drawer in front of the page.
- */
+/** Finds the page's first row by halving the range of rows, so it reads no drawer before the page. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -61,7 +56,7 @@ export function newestPage(
   return { rows: shown, total };
 }
 
-/** Counts and lists all drawers by FTS5's short records of them, which are read a hundred times as fast as the drawers. */
+/** Uses FTS5's short records of the drawers, which are read a hundred times as fast as the drawers. */
 function allRows(database: LedgerDatabase): Rows {
   const count = database
     .prepare<[number, number], number>("SELECT count(*) FROM drawer_fts_docsize WHERE id > ? AND id <= ?")
@@ -98,7 +93,7 @@ function below(rows: Float64Array, row: number): number {
   return from;
 }
 
-/** Counts the drawers of each place: the place's rows without the later slices of split drawers. */
+/** Counts the whole drawers of each place: its rows without the later slices of split drawers. */
 export function wholePlaces(database: LedgerDatabase): Place[] {
   const later = new Map<string, number>();
   for (const { wing, room } of laterSlices(database).later) {
@@ -110,10 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/**
- * Finds the slices that the list leaves out. A split drawer is listed once, at its oldest slice; if its slices are in several places, at
- * its first slice. `parentOf` has the drawers of the listed slices.
- */
+/** A split drawer is listed at its oldest slice or, if its slices are in several places, at its first slice. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
@@ -133,7 +125,7 @@ function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<
   return { later, parentOf };
 }
 
-/** Returns at most `limit` ids of whole drawers that begin with `part`. If no id does, returns ids whose hash begins with `part`. */
+/** Returns whole drawers' ids that begin with `part` or, if none does, whose hash begins with `part`. */
 export function idsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (rows: string, ...values: string[]): string[] =>
     selectValues<string>(
@@ -150,10 +142,7 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/**
- * Returns at most `limit` ids of deleted drawers whose old texts the journal still has. The id or its hash begins with `part`. Reads the
- * index of deletions, so it does not find a drawer that another program deleted in the palace.
- */
+/** Returns ids of deleted drawers whose old texts the journal has. A drawer that another program deleted is not found. */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (where: string, ...values: string[]): string[] => {
     const sql = `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}

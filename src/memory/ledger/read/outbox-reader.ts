@@ -1,4 +1,4 @@
-/** Reads the drawers or closets that the public palace does not have yet. Runs on the broker's main thread, like reader.ts. */
+/** Reads the drawers or closets that the public palace does not have yet. */
 import { invariant } from "../../../base/invariant.ts";
 import type { OutboxEntry } from "../../port/public-palace.ts";
 import { readColumn } from "../json-column.ts";
@@ -19,7 +19,7 @@ export class OutboxReader {
     this.#kind = kind;
   }
 
-  /** Returns the oldest entries first. A null record means that the palace must remove the row. */
+  /** Returns the oldest entries. A null record means that the palace must remove the row. */
   entries(limit: number): OutboxEntry[] {
     const { table, joined } = this.#kind;
     const sql = `SELECT o.seq, o.id, c.text, c.metadata, vector FROM ${table} o ${joined} ORDER BY o.seq LIMIT ?`;

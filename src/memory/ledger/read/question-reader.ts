@@ -1,13 +1,10 @@
-/**
- * Reads the outcomes of memories by the questions for which the memories were shown. Reads only the newest outcomes of each concept, and of
- * each kind of conversation, which limits the cost. Used by reader.ts.
- */
+/** Reads the outcomes of memories by question. Only the newest outcomes of a concept or kind of conversation are read, for speed. */
 import type { Answered, Telling, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/** Maximum number of outcomes read per concept. Ten outcomes of a collection are enough to choose it (learning/search/routing.ts). */
+/** Maximum number of outcomes per concept. Ten outcomes of a collection are enough to choose it (learning/search/routing.ts). */
 const OF_CONCEPT_MAX = 40;
 const OF_CONTEXT_MAX = 200;
 

@@ -1,7 +1,4 @@
-/**
- * Implements LedgerReader over SQLite, and the lists that the embedding backlog and the outbox work through. Runs on the broker's main
- * thread on a read-only connection, so every query in this file uses an index and takes well under a millisecond.
- */
+/** Implements LedgerReader over SQLite on the broker's main thread, so a query should take well under a millisecond. */
 import { statSync } from "node:fs";
 import type { Drawer, DrawerFilter, IdRecipe, PlaceFilter } from "../../port/drawer.ts";
 import type { Conversation, Scored, Standing } from "../../port/outcome.ts";
@@ -34,16 +31,16 @@ import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 /** Maximum number of diary rows that upstream reads before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
-/** Maximum number of rows per query. SQLite allows 32,766 bound values; this is far below. */
+/** Maximum number of rows per query, far below the 32,766 bound values that SQLite allows. */
 const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
 /** Number of newest rows that are searched for notes. It limits the time that an agent waits. */
 const NOTES_SCANNED_MAX = 30_000;
-/** Maximum number of slices returned around a hit. A source that was filed twice has two slices of each number. */
+/** Maximum number of slices around a hit. A source that was filed twice has two slices of each number. */
 const SLICES_AROUND_MAX = 50;
-/** Number of newest waiting texts that are searched for notes before each page of texts is embedded. */
+/** Number of newest waiting texts that are searched for notes. */
 const NOTES_AMONG = 2_000;
 
 export class SqliteLedgerReader implements LedgerReader {
@@ -67,12 +64,10 @@ export class SqliteLedgerReader implements LedgerReader {
     this.#database.close();
   }
 
-  /** Frees the pages that SQLite keeps in memory. */
   shrinkCache(): void {
     this.#database.pragma("shrink_memory");
   }
 
-  /** Returns false until the first drawer is filed. */
   everHeldDrawers(): boolean {
     return selectRow(this.#database, "SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'") !== undefined;
   }
@@ -81,21 +76,21 @@ export class SqliteLedgerReader implements LedgerReader {
     return selectValue<string>(this.#database, "SELECT value FROM meta WHERE key = ?", key);
   }
 
-  /** Returns the list of forgotten rows whose texts must still be erased from files. */
+  /** Returns the forgotten rows whose texts must still be erased from files. */
   erasures(): { seq: number; ids: string[] }[] {
     const sql = "SELECT seq, ids FROM erasure ORDER BY seq";
     const rows = selectRows<{ seq: number; ids: string }>(this.#database, sql);
     return rows.map(({ seq, ids }) => ({ seq, ids: readColumn("erasure.ids", ids, isTexts) }));
   }
 
-  /** Counts the given drawers that still wait to be sent to the palace. */
+  /** Counts drawers and closets that are not sent to the palace yet. */
   unsentAmong(ids: readonly string[]): number {
     const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
     const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
     return selectValue<number>(this.#database, sql, { ids: JSON.stringify(ids) }) ?? 0;
   }
 
-  /** Returns the given drawers and closets that wait for a vector, so that the palace cannot get their new texts yet. */
+  /** Returns drawers and closets that wait for a vector, so that the palace cannot get their new texts yet. */
   awaitingVector(ids: readonly string[]): { id: string; text: string }[] {
     const among = "id IN (SELECT value FROM json_each(@ids))";
     return selectRows<{ id: string; text: string }>(
@@ -246,7 +241,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
-    // Also finds rows of MemPalace 3.3.4 and older, which have the agent's name in its original case (palace.md 8.1 lists this as a bug).
+    // `lower`: MemPalace 3.3.4 and older stored the agent's name in its original case (palace.md 8.1 lists this as a bug).
     const records = this.#database
       .prepare<(string | number)[], DrawerRecord>(
         `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
@@ -299,15 +294,13 @@ export class SqliteLedgerReader implements LedgerReader {
     });
   }
 
-  // --- the backlog of texts without a vector ---
-
   pendingTexts(afterRow: number, limit: number): PendingText[] {
     const sql = `SELECT p.row, d.text_version AS textVersion, d.text FROM pending_embedding p JOIN drawer d ON d.row = p.row
       WHERE p.row > ? ORDER BY p.row LIMIT ?`;
     return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
-  /** Returns texts that are not from a file, the newest first, among the newest waiting texts. */
+  /** Returns notes (texts without a source file) among the newest waiting texts, the newest first. */
   pendingNotes(limit: number): PendingText[] {
     const sql = `SELECT p.row, d.text_version AS textVersion, d.text
       FROM (SELECT row FROM pending_embedding ORDER BY row DESC LIMIT ?) p CROSS JOIN drawer d ON d.row = p.row
@@ -315,7 +308,6 @@ export class SqliteLedgerReader implements LedgerReader {
     return selectRows<PendingText>(this.#database, sql, NOTES_AMONG, limit);
   }
 
-  /** Returns the row of the newest drawer; 0 if no drawer exists. */
   lastRow(): number {
     return selectValue<number | null>(this.#database, "SELECT max(row) FROM drawer") ?? 0;
   }

@@ -1,15 +1,11 @@
-/**
- * Sets of the rows that pass a filter, with one byte for each row of the ledger. A search thread looks up each hit in such a set. A set is
- * read only from indexes, in about 0.2 µs for each row that passes, and is cached until the ledger changes. Used by lexical-thread.ts and
- * scan-thread.ts, each on its own connection.
- */
+/** Sets of the rows that pass a filter, for the search threads. A set is cached until the ledger changes. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
 import { selectValue } from "../select.ts";
 
-/** Rows that pass a filter, in order. `allowed[row]` is 1 for each of them. A row beyond the end of `allowed` does not pass. */
+/** Rows that pass a filter, in order. `allowed[row]` is 1 for each; a row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
 /** Number of cached sets. Agents search the same few places again and again. */
@@ -26,13 +22,13 @@ export class RowSets {
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
 
-  /** Returns the allowed rows of a source or time window; undefined for a filter by place, which the vector scan applies itself. */
+  /** Returns the allowed rows of a source or time window; undefined for a place, by which the vector scan itself filters. */
   beyondPlaces(filter: DrawerFilter): Uint8Array | undefined {
     return filter.sourceFile !== undefined || isWindow(filter) ? this.of(filter).allowed : undefined;
   }
 
   of(filter: DrawerFilter): RowSet {
-    // Read the version before the rows: after a commit in between, the next search reads the rows again.
+    // The version is read before the rows: after a commit in between, the next search reads the rows again.
     const version = this.#version.get();
     if (version !== this.#keptVersion) this.#kept.clear();
     this.#keptVersion = version;

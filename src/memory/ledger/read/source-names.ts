@@ -1,7 +1,4 @@
-/**
- * Finds sources of a place by the end or by a part of their names. Reads the names of all sources from an index. Reads drawers only to see
- * whether a source has one in the place. Used by reader.ts.
- */
+/** Finds sources of a place by the end or by a part of their names. */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition } from "./drawer-filter.ts";
@@ -10,17 +7,14 @@ import { condition } from "./drawer-filter.ts";
 const START = 3;
 /** Maximum number of letters of a file's name that are searched for in other names. */
 const PART_MAX = 64;
-/** Maximum number of similar names that are read. Many thousands of files may begin in the same way. */
+/** Maximum number of similar names to read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
-/** Finds sources by two patterns for their names. A source that was just filed is only in `source_dirty`. */
+/** A source that was just filed is only in `source_dirty`. */
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 
-/**
- * Returns sources whose names end with this path, ignoring case and separators. If no name does, returns sources whose file names have the
- * same first letters or contain the file's name.
- */
+/** If no name ends with the path, returns sources whose file names have the same first letters or contain the file's name. */
 export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFilter, limit: number): string[] {
   const { where, values } = condition(place);
   const isHere = `EXISTS (SELECT 1 FROM drawer ${where === "" ? "WHERE" : `${where} AND`} source_file = name AND source_file <> '')`;
@@ -37,7 +31,7 @@ export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFi
   return find(`%/${start.slice(0, START)}%`, `%${start.replace(/(?<=.)\.[^.]*$/, "")}%`, ALIKE_MAX);
 }
 
-/** Makes a pattern for LIKE. LIKE ignores case only in ASCII, so every other character becomes a wildcard. */
+/** LIKE ignores case only in ASCII, so every other character becomes a wildcard. */
 function pattern(text: string): string {
   return text.replace(/[^A-Za-z0-9./]/gu, "_");
 }

@@ -1,16 +1,10 @@
-/**
- * Caches a connection's prepared statements, because compiling a statement of a search costs more than running it. The reader can therefore
- * write its statements where it uses them. Imported by reader.ts.
- */
+/** Caches a connection's prepared statements, because compiling a statement of a search costs more than running it. */
 import type { Statement } from "better-sqlite3";
 import type { LedgerDatabase } from "../open.ts";
 
 const KEPT_MAX = 200;
 
-/**
- * Returns the same connection with a cache. Do not keep a statement while you prepare the same SQL again: both calls get the same
- * statement, and the second call resets it.
- */
+/** Do not keep a statement while you prepare the same SQL again: both calls get one statement, and the second call resets it. */
 export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;
   const kept = new Map<string, Statement>();

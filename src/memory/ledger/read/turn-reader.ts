@@ -1,4 +1,4 @@
-/** Reads the turns in which conversations showed drawers, and counts outcomes. Used by reader.ts. */
+/** Reads the turns in which drawers were shown, and counts outcomes. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HelpedWeek, ShownTurn, Telling, Told, TurnFilter } from "../../port/outcome.ts";
 import { isTexts, readColumn } from "../json-column.ts";
@@ -8,27 +8,23 @@ import { selectRows } from "../select.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
-/** Number of newest conversations that are read. The broker's other reads wait during that time. */
+/** Number of newest conversations that are read. The broker's other reads wait meanwhile. */
 const CONVERSATIONS_MAX = 500;
-/** SQL for the conversations of one profile. An id of the profile `default` begins with the mark or does not contain it. */
+/** Selects the conversations of one profile. An id of the profile `default` begins with the mark or does not contain it. */
 const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;
 const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
 const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
-/**
- * Last outcome of each drawer that a conversation showed. An outcome that a person gave names no conversation; it counts for every
- * conversation whose last turn was before it.
- */
+/** A person's outcome has no conversation; it counts for every conversation whose last turn was before it. */
 const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
     AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
     ORDER BY nth DESC LIMIT 1) ${SHOWN}`;
-/** Number of conversations, and of outcomes, that are read before other calls run. Each takes about 3 ms. */
+/** Number of conversations, or of outcomes, read in one step of about 3 ms. Other calls run between the steps. */
 const TALKS_AT_ONCE = 20;
 const OUTCOMES_AT_ONCE = 5_000;
 
 type Talk = Pick<ShownTurn, "conversation" | "agent" | "atMs"> & { turns: number };
 
-/** Returns a page of turns, the newest conversation first, and the number of all turns. */
 export function turnPage(
   database: LedgerDatabase,
   { prefix, conversation: asked }: TurnFilter,
@@ -54,7 +50,7 @@ export function turnPage(
   return { turns: page, total };
 }
 
-/** Counts showings and their last outcomes by the week of the conversation's last turn, oldest week first. Other calls run in between. */
+/** The week is that of the conversation's last turn. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
   const talks = selectRows<{ id: string; agent: string; atMs: number; week: string }>(
     database,
@@ -76,7 +72,7 @@ export async function helpedByWeek(database: LedgerDatabase, prefix: string): Pr
   return [...weeks].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-/** Counts the stored outcomes that were given since `atMs`. Other calls run in between. */
+/** Other calls run in between. */
 export async function toldSince(database: LedgerDatabase, atMs: number): Promise<Told> {
   const told = { worked: 0, partial: 0, failed: 0 };
   const upTo = database

@@ -1,7 +1,4 @@
-/**
- * The ledger's tables of closets. Triggers list the closets that the public palace lacks. Triggers also delete a source's closets with its
- * last drawer, so no closet points at deleted drawers. schema.ts runs these statements for a new ledger and to migrate an older one.
- */
+/** The tables of closets. Triggers list the closets that the public palace lacks, and delete a source's closets with its last drawer. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 export const CLOSET_SCHEMA = `

@@ -1,7 +1,6 @@
 /**
  * Full-text index of word forms that `drawer_fts` lacks: pieces of words of several scripts, pairs of letters, other spellings, emoji
- * (index/lexical/cut.ts). A drawer of plain words has no row in it. The writer makes a row in the drawer's own transaction. schema.ts also
- * migrates older ledgers with this SQL; their drawers get rows when the broker is idle (write/form-backlog.ts).
+ * (index/lexical/cut.ts). A drawer without such forms has no row. The drawers of an older ledger get rows when the broker is idle.
  */
 export const FORM_SCHEMA = `
 CREATE VIRTUAL TABLE IF NOT EXISTS form_fts USING fts5(text, content='', contentless_delete=1, tokenize='ascii');

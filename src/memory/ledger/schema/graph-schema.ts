@@ -1,14 +1,7 @@
-/**
- * The ledger's tables of the graph: facts and their entities, links between rooms (tunnels) and between entities (hallways). The ledger is
- * authoritative; mempalace/graph copies changes to and from upstream's own files. Triggers list each row whose newest state those files
- * lack, so that no write path can forget to list one. schema.ts runs these statements for a new ledger and to migrate an older one.
- */
+/** The tables of the graph. Triggers list each row whose newest state upstream's files lack, so that no write can forget one. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/**
- * Names of the tables and columns in upstream's file. A column is text or a real number, which the ledger and the file store in the same
- * way.
- */
+/** Names of tables and columns. A column is text or a real number, which the ledger and upstream's file store in the same way. */
 export const GRAPH_TABLES = {
   entity: { table: "kg_entity", fileTable: "entities", columns: ["name", "type", "properties", "created_at"] },
   triple: {
@@ -21,21 +14,21 @@ export const GRAPH_TABLES = {
   },
 } as const;
 
-/** Returns SQL for a row's columns. `absent`: columns that an older file does not have. */
+/** Returns SQL for a row's columns. `absent`: columns that an older file of upstream does not have; they are NULL. */
 export function columnsOf(kind: keyof typeof GRAPH_TABLES, absent: ReadonlySet<string>, table: string): string[] {
   return GRAPH_TABLES[kind].columns.map((column) =>
     absent.has(column) ? "NULL" : `CAST(${table}.${column} AS ${column === "confidence" ? "REAL" : "TEXT"})`,
   );
 }
 
-/** Returns SQL that turns a row of the ledger into one JSON array of its columns. */
+/** Returns SQL that makes one JSON array of a row's columns. */
 export function bodySql(kind: keyof typeof GRAPH_TABLES): string {
   return `json_array(${columnsOf(kind, new Set(), GRAPH_TABLES[kind].table).join(", ")})`;
 }
 
 /**
- * Returns triggers that list changed rows in `graph_outbox`. A new state gets a higher seq. `gone`: a deleted row's last state. The SQL
- * avoids OR REPLACE: inside a trigger the outer statement's own ON CONFLICT would override it (Source: sqlite.org/lang_createtrigger.html).
+ * Returns triggers that list changed rows in `graph_outbox`. `gone`: a deleted row's last state. The SQL avoids OR REPLACE: inside a
+ * trigger the outer statement's ON CONFLICT would override it (Source: sqlite.org/lang_createtrigger.html).
  */
 function listed(kind: string, table: string, gone: string): string {
   const put = (when: string, id: string, state: string): string => `

@@ -1,10 +1,6 @@
-/**
- * Counts of drawers by the day on which they were filed. Triggers keep the counts, so no write path can forget them, and no drawer is read
- * to show growth. A drawer without a known day has the day ''. schema.ts runs this SQL for a new ledger and to migrate an older one, which
- * reads each drawer once.
- */
+/** Counts of drawers by filing day, which triggers maintain. A drawer without a known day has the day ''. */
 
-/** SQL for the day in a drawer's `filed_at`, as it is written there; '' without a date. A learned memory has `created_at` instead. */
+/** Returns SQL for the day in `filed_at`; '' without a date. A learned memory has `created_at` instead. */
 const dayOf = (metadata: string): string => {
   const filed = `coalesce(json_extract(${metadata}, '$.filed_at'), json_extract(${metadata}, '$.created_at'))`;
   return `coalesce(CASE WHEN ${filed} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' THEN date(substr(${filed}, 1, 10)) END, '')`;
@@ -17,7 +13,7 @@ const remove = (
 ): string => `UPDATE growth SET drawers = drawers - 1 WHERE day = ${dayOf(`${row}.metadata`)};
   DELETE FROM growth WHERE day = ${dayOf(`${row}.metadata`)} AND drawers = 0;`;
 
-/** SQL that counts the drawers of each day. It does not remove days that have no drawers now. */
+/** Counts the drawers of each day. Does not remove days that have no drawers now. */
 export const GROWTH_COUNTED = `INSERT OR REPLACE INTO growth SELECT ${dayOf("metadata")} AS day, count(*) FROM drawer GROUP BY day;`;
 
 export const GROWTH_SCHEMA = `

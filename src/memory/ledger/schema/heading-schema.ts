@@ -1,8 +1,6 @@
 /**
- * Headings above the drawers of Markdown documents. A later part of a long section does not repeat its heading, so search reads the heading
- * from this table. If a drawer of a source has changed, maintenance makes all rows of the source again (write/maintenance.ts). So the write
- * paths need no rules for headings, and a forgotten heading is removed from the document's other drawers. The drawers of an older ledger
- * get their headings when the broker is idle.
+ * Headings above the drawers of Markdown documents, because a later part of a section does not repeat its heading. After a change of any
+ * drawer, maintenance makes all rows of its source again, so a forgotten heading disappears from the other drawers, too.
  */
 export const HEADING_SCHEMA = `
 CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;

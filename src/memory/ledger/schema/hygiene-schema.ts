@@ -1,7 +1,4 @@
-/**
- * The ledger's tables for forgetting and undo: before-images, and forgotten texts that may still have traces in files. schema.ts runs this
- * SQL for a new ledger and to migrate an older one.
- */
+/** The tables for forgetting and undo: before-images, and forgotten texts that may still have traces in files. */
 export const HYGIENE_SCHEMA = `
 -- One row for each item that a journaled write changed. "before": the item before the write, null if it was missing. "after": a digest of
 -- the item after the write, null if it was deleted. Rows are in the journal's order, so a new row seldom needs a new page.
@@ -22,9 +19,8 @@ INSERT OR REPLACE INTO meta (key, value) SELECT 'undo_from_seq', coalesce(max(se
 `;
 
 /**
- * Index that finds deleted drawers by their ids. It contains no other changes, so a write that deletes nothing costs the same. Each opening
- * for writing makes it if it is missing. A ledger keeps its version, because an older program keeps the index up to date, too. The index has
- * `after`, which is null here, so that SQLite does not read the table for it.
+ * Index of deleted drawers. Each opening for writing makes it if it is missing. That needs no new schema version, because an older program
+ * maintains the index, too. `after` is always null here, but with this column SQLite need not read the table.
  */
 export const GONE_INDEX = `
 CREATE INDEX IF NOT EXISTS change_gone ON change (id, after) WHERE kind = 'drawer' AND after IS NULL;

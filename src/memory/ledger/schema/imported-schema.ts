@@ -1,7 +1,4 @@
-/**
- * The ledger's table for the journal rows of other memories, which `palace import` adds. schema.ts runs this SQL for a new ledger and to
- * migrate an older one.
- */
+/** The table for journal rows of other memories, which `palace import` adds. */
 export const IMPORTED_SCHEMA = `
 -- One row for each write of another memory. These rows are not in "journal", whose row numbers rise with time. A write has the same key and
 -- time in every memory. "source": the other memory's name; "seq": the row number there; "drawers": ids of the memories with outcomes that
@@ -28,12 +25,12 @@ CREATE TABLE IF NOT EXISTS imported_journal (
 CREATE INDEX IF NOT EXISTS imported_journal_time ON imported_journal (at_ms);
 `;
 
-/** SQL for the name of an imported row, which consists of its time and its key. */
+/** SQL for the id of an imported row: its time and its key. */
 export const IMPORTED_ID = "at_ms || ' ' || key";
-/** SQL that turns an imported row into one JSON array. Time and key are left out, because they are in the row's name. */
+/** SQL that makes one JSON array of an imported row, without the time and key that are in its id. */
 export const IMPORTED_BODY =
   "json_array(source, seq, claimed_ms, fingerprint, method, agent, door, uid, pid, request_id, arguments, result, drawers)";
-/** SQL that turns a row of this memory's own journal into an array like IMPORTED_BODY, with null for the other memory's name. */
+/** SQL like IMPORTED_BODY, for a row of this memory's own journal. The other memory's name is null. */
 export const JOURNAL_BODY = `json_array(NULL, seq, (SELECT claimed_ms FROM journal_claim WHERE journal_claim.journal = seq), fingerprint,
   method, agent, door, uid, pid, request_id, arguments, result,
   (SELECT json_group_array(id) FROM change WHERE change.journal = seq AND kind = 'drawer'

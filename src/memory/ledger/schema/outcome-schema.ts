@@ -1,9 +1,6 @@
-/**
- * The ledger's tables of outcome memory: conversations, standings, outcomes with their questions, and Roampal's graphs. Only the graphs
- * contain the user's words. schema.ts runs this SQL for a new ledger and to migrate an older one.
- */
+/** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
-/** Id of a row of `shown` that names no drawer. It makes the drawers shown before its turn count as not shown. */
+/** Id in a row of `shown` without a drawer. It makes the drawers shown before its turn count as not shown. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
@@ -35,7 +32,6 @@ CREATE TRIGGER IF NOT EXISTS conversation_gone AFTER DELETE ON conversation BEGI
 END;
 `;
 
-/** Table with one row for each drawer that ever had an outcome. */
 export const STANDING_SCHEMA = `
 -- "past": the last outcomes as JSON, newest last. LedgerTables.deleteDrawer deletes the row with its drawer.
 CREATE TABLE IF NOT EXISTS standing (
@@ -49,8 +45,8 @@ CREATE TABLE IF NOT EXISTS standing (
 `;
 
 /**
- * SQL that turns a row into one JSON array without rounding numbers. The array's last element has the drawer's single outcomes, each with
- * its question. Without outcomes or questions, the array has the form of older versions, so that older writes can still be undone.
+ * SQL that makes one JSON array of a standing, without rounding numbers. Its last element has the drawer's outcomes with their questions.
+ * Without outcomes or questions the array has the form of older versions, so that older writes can still be undone.
  */
 export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE scored.id = standing.id)
   THEN json_array(score, uses, successes, last_used_ms, json(past), json((
@@ -61,7 +57,6 @@ export const STANDING_BODY = `CASE WHEN EXISTS (SELECT 1 FROM scored WHERE score
       FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = standing.id)))
   ELSE json_array(score, uses, successes, last_used_ms, json(past)) END`;
 
-/** Table of the single outcomes of drawers, each with its time and source. */
 export const SCORED_SCHEMA = `
 -- "nth": number of the outcome in the order of arrival. Rows are deleted with their standing, whose before-image has them.
 CREATE TABLE IF NOT EXISTS scored (
@@ -77,7 +72,6 @@ CREATE TABLE IF NOT EXISTS scored (
 ) WITHOUT ROWID, STRICT;
 `;
 
-/** Table of questions for which memories were shown: the kind of conversation, the collection, and numbers for the question's concepts. */
 export const QUESTION_SCHEMA = `
 -- One row for each outcome with a known question, deleted with the outcome. "collection": the memory's collection at that time. "concepts":
 -- a JSON array of whole numbers (learning/question/question.ts).
@@ -113,7 +107,6 @@ CREATE TRIGGER IF NOT EXISTS question_gone AFTER DELETE ON question BEGIN
 END;
 `;
 
-/** Table of the entries of Roampal's graphs. */
 export const CARRIED_SCHEMA = `
 -- One row for each entry. "id": a JSON array of file, section and name, so that the rows of a section are adjacent. The name is missing if
 -- the section has no names, the section is missing if the file is empty. "value": JSON, with users' words.

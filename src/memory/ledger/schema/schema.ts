@@ -1,8 +1,7 @@
 /**
- * The ledger's tables. The broker acknowledges a write once it is in this SQLite file; the public palace and the indexes are rebuilt from
- * the file. Triggers maintain counts, full text, the outbox and the list of texts to embed, so that no write path can forget one of them.
- * Only the full text of new drawers has no trigger (SqliteLedgerTx.insertDrawers): a statement with triggers opens a savepoint, and FTS5
- * then writes a segment for each row. That made bulk ingest half as fast. Imported by open.ts only.
+ * The ledger's tables. Triggers maintain counts, full text, the outbox and the list of texts to embed, so that no write can forget one.
+ * Only the full text of new drawers has no trigger: a statement with triggers opens a savepoint, at which FTS5 writes a segment, and that
+ * made bulk ingest half as fast.
  */
 
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
@@ -23,15 +22,15 @@ import { PARENT_SCHEMA } from "./slice-index.ts";
 import { SAID_SCHEMA } from "./said-index.ts";
 import { STATIC_BY_ROW, STATIC_SCHEMA } from "./static-schema.ts";
 
-/** Version that is stored as SQLite's `user_version`. A file with a higher version is refused. */
+/** Stored as SQLite's `user_version`. A file with a higher version is refused. */
 export const SCHEMA_VERSION = 20;
 
-/** "palc" as SQLite's application_id. It distinguishes a ledger from any other SQLite file. */
+/** "palc": SQLite's application_id, which distinguishes a ledger from other SQLite files. */
 export const APPLICATION_ID = 0x70616c63;
 
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-/** Inserting a drawer takes a waiting removal of the same id out of the outbox. The drawer enters the outbox when it gets its vector. */
+/** A new drawer cancels a waiting removal of the same id. It enters the outbox when it gets its vector. */
 const DRAWER_INSERT = `
 CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
   INSERT INTO place VALUES (new.wing, new.room, 1)
@@ -42,7 +41,7 @@ CREATE TRIGGER drawer_insert AFTER INSERT ON drawer BEGIN
 END;
 `;
 
-/** Table of documents that arrive in parts. Only the write that files a document reads it. Also run as the migration to version 7. */
+/** Table of documents that arrive in parts. */
 const PART_SCHEMA = `
 CREATE TABLE IF NOT EXISTS source_part (
   source_file TEXT NOT NULL,
@@ -55,7 +54,7 @@ CREATE TABLE IF NOT EXISTS source_part (
 ) STRICT;
 `;
 
-/** Table of the times of writing that clients claim for late writes (journal.at_ms has the arrival). No decision depends on them. */
+/** Times of writing that clients claim for late writes (journal.at_ms has the arrival). No decision depends on them. */
 const CLAIM_SCHEMA = `
 CREATE TABLE IF NOT EXISTS journal_claim (journal INTEGER PRIMARY KEY, claimed_ms INTEGER NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
@@ -63,7 +62,7 @@ CREATE TRIGGER IF NOT EXISTS journal_gone AFTER DELETE ON journal BEGIN
 END;
 `;
 
-/** Statements that migrate a ledger from version N (the key) to N + 1. They run in the transaction that raises `user_version`. */
+/** Statements that migrate a ledger from version N (the key) to N + 1, in the transaction that raises `user_version`. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   // In version 1 a trigger indexed the words of a new drawer; now the writer does. If both did, the index would become corrupt.
   1: `

@@ -1,14 +1,11 @@
-/**
- * The index that finds slices by the drawer to which they belong. It contains only the slices, with their places, so that a list of whole
- * drawers reads no text. schema.ts runs this SQL for a new ledger and to migrate an older one; the code that reads slices also uses it.
- */
+/** The index of slices by the drawer to which they belong. It has their places, so that a list of whole drawers reads no text. */
 
 import { sliceBounds } from "../record.ts";
 
 const named = (key: string): string =>
   `CASE json_type(metadata, '$.${key}') WHEN 'text' THEN nullif(metadata ->> '$.${key}', '') END`;
 
-/** SQL for the id of the drawer to which a slice belongs; null for a whole drawer. Slices of old diaries only have `parent_entry_id`. */
+/** SQL for the id of a slice's drawer; null for a whole drawer. Slices of old diaries have only `parent_entry_id`. */
 export const PARENT = `coalesce(${named("parent_drawer_id")}, ${named("parent_entry_id")})`;
 
 /** SQLite's own name for the unique index on the ids. */
@@ -17,10 +14,7 @@ export const BY_ID = "sqlite_autoindex_drawer_1";
 /** SQL for a slice's position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
-/**
- * SQL for a drawer's slices in the order of its text; `slicesBound` gives the bound values. If a slice of a diary entry was cut again, its
- * pieces name the slice as their parent. The second condition finds these pieces by their ids, which begin with the entry's id.
- */
+/** The second condition finds pieces of a diary entry's slice that was cut again: their ids begin with the entry's id. */
 export const SLICES_OF = `SELECT * FROM drawer
   WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;
 

@@ -1,7 +1,6 @@
 /**
- * Static vectors of drawers as int8 codes, made in the drawer's own transaction. `static_renewed` names the rows whose code was made after
- * the drawer's own write. A reader therefore reads the rows above the last row that it knows, and the rows in `static_renewed`. A drawer of
- * an older ledger gets its code when the broker is idle (write/maintenance.ts).
+ * Static vectors of drawers as int8 codes. `static_renewed` has the rows whose code was made after the drawer's own write, so a reader
+ * reads these and the rows above the last row that it knows. Drawers of an older ledger get codes when the broker is idle.
  */
 export const STATIC_SCHEMA = `
 CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
@@ -15,11 +14,11 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** SQL of the trigger `static_gone` in versions 16 and 17, by which a backup of such a ledger is accepted. */
+/** The trigger `static_gone` of versions 16 and 17. A backup of such a ledger has it, and must be accepted. */
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 
-/** SQL that replaces version 16's table, which had a second number for each code and so made writes longer. */
+/** Replaces version 16's table, which had a second number for each code and so made writes take longer. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

@@ -1,15 +1,13 @@
 /**
- * Stores a digest of each adopted drawer that has no vector in the palace. While the ledger's drawer matches its digest, nobody has changed
- * it here, so a later change in the palace is adopted although the ledger never sent the drawer. A digest is stored under a key in `meta`.
- * It is deleted when the ledger's drawer changes, and when the palace has received the drawer. Used by this folder and
- * mempalace/adopt/foreign-rows.ts.
+ * Digests (in `meta`) of adopted drawers that have no vector in the palace. While a drawer matches its digest, nobody has changed it here,
+ * so a later change in the palace is adopted although the ledger never sent the drawer.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { canonical } from "../record.ts";
 
-/** Returns SQL for the key in `meta` of a drawer's digest. `id`: SQL for the drawer's id. */
+/** Returns SQL for the key in `meta`. `id`: SQL for the drawer's id. */
 export const adoptedKey = (id: string): string => `'adopted:' || ${id}`;
 
 type Content = { text: string; metadata: Metadata };
@@ -22,7 +20,7 @@ function digestOf({ text, metadata }: Content): string {
   return hash("sha256", `${text.toWellFormed()}\0${canonical(metadata)}`);
 }
 
-/** The digests in the ledger. Used only inside a transaction of the writer thread. */
+/** Use it only inside a transaction. */
 export class AdoptedDigests {
   readonly #get;
   readonly #put;

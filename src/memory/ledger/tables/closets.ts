@@ -1,4 +1,4 @@
-/** Implements ClosetTx over SQLite: the engine's changes to closets inside one write. Runs on the writer thread; see closet-schema.ts. */
+/** Implements ClosetTx over SQLite. */
 import type { ClosetTx, NewCloset } from "../../port/closet.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { place } from "../record.ts";
@@ -72,9 +72,9 @@ export class SqliteClosetTx implements ClosetTx {
     this.#onChange(1);
   }
 
-  /** Deletes the summary of a drawer whose text has changed. Upstream gives the summary the drawer's own id. */
+  /** Deletes a drawer's summary after its text has changed. Upstream gives a summary the drawer's own id. */
   dropSummary(drawerId: string): void {
-    // Looks first whether a closet exists. A statement that may change a table with triggers makes SQLite flush the full-text index.
+    // Even a DELETE that deletes no row makes SQLite flush the full-text index, because the table has triggers.
     if (this.textOf(drawerId) === undefined) return;
     this.#onChange(this.#dropOne.run(drawerId).changes);
   }
@@ -85,7 +85,7 @@ export class SqliteClosetTx implements ClosetTx {
     return changes;
   }
 
-  /** Deletes the closets of the sources, and closets that contain the text. `inJson`: the text escaped for JSON. Returns their ids. */
+  /** Deletes the closets of the sources, and closets that contain `match`. `inJson`: `match` escaped for JSON. Returns the closets' ids. */
   forget(sources: readonly string[], match = "", inJson = ""): string[] {
     const ids = this.#forget.all({ sources: JSON.stringify(sources), match, inJson });
     this.#onChange(ids.length);

@@ -1,7 +1,4 @@
-/**
- * Implements ConversationTx over SQLite: conversations and the drawers that were shown in them, inside one write. Runs on the writer
- * thread.
- */
+/** Implements ConversationTx over SQLite. */
 import type { Conversation, ConversationTx } from "../../port/outcome.ts";
 import { type ConversationRecord, toConversation } from "../conversation-row.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -16,7 +13,6 @@ export class SqliteConversationTx implements ConversationTx {
   readonly #asked;
   readonly #dropBefore;
 
-  /** `onChange` is called before each change. */
   constructor(database: LedgerDatabase, onChange: () => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], ConversationRecord>("SELECT * FROM conversation WHERE id = ?");

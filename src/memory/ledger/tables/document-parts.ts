@@ -1,4 +1,4 @@
-/** Implements PartTx over SQLite: the table of documents that arrive in parts. Runs on the writer thread. */
+/** Implements PartTx over SQLite. */
 import type { DocumentPart, PartTx } from "../../port/source.ts";
 import type { LedgerDatabase } from "../open.ts";
 
@@ -47,7 +47,7 @@ export class SqlitePartTx implements PartTx {
     if (this.#drop.run(sourceFile).changes > 0) this.#onChange();
   }
 
-  /** Deletes the parts of every document that got no part since `atMs` (ms since 1970). */
+  /** Deletes the parts of documents without a new part since `atMs`. */
   dropBefore(atMs: number): void {
     this.#dropBefore.run(atMs);
   }

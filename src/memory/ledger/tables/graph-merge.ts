@@ -1,10 +1,8 @@
 /**
- * Merges other programs' changes of upstream's graph files into the ledger, and removes from `graph_outbox` the rows that the files have.
- * It runs on the writer thread and uses the ledger's present state, because a client may have written since the files were compared.
- *
- * A listed row was changed in the ledger and is not sent yet. If the file's row changed, too, a fact is ended if either side ended it. The
- * ledger's end wins if both have one; the other columns get the file's values. For a link the ledger's record wins. A row that is not
- * listed gets the file's values.
+ * Merges other programs' changes of upstream's graph files into the ledger. Uses the ledger's present state, because a client may have
+ * written since the files were compared. If the ledger also has an unsent change of a fact, the fact is ended if either side ended it (the
+ * ledger's end wins), and gets the file's other values. Of a link with an unsent change, the ledger's record wins. Any other row gets the
+ * file's values, except that an ended fact stays ended.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
@@ -23,7 +21,7 @@ export class GraphMerge {
   readonly #put;
   readonly #statements;
 
-  /** `group` runs the work in a transaction of the ledger. */
+  /** `group` runs the work in a transaction. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void) {
     this.#group = group;
     this.#body = new Map(KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
@@ -61,14 +59,14 @@ export class GraphMerge {
     return result;
   }
 
-  /** Removes sent rows from `graph_outbox`. A row that has changed since it was read stays listed. */
+  /** Removes sent rows from `graph_outbox`. A row that has changed meanwhile stays. */
   done(rows: readonly (RowName & { seq: number })[]): void {
     this.#group(() => {
       for (const { kind, id, seq } of rows) this.#statements.done.run(kind, id, seq);
     });
   }
 
-  /** Merges a row of the file. Returns true if the ledger's row changed. */
+  /** Returns true if the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -79,13 +77,13 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The ledger deleted this row. The removal is still sent, unless the file now has a different row with this id.
+    // The ledger deleted this row. The removal is still sent, unless the file now has another row with this id.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The merged row equals the file's row. A trigger listed the row when it was written above, but it need not be sent.
+    // The write above listed the row by a trigger, but the file has it already.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -106,24 +104,23 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   if (isLink(kind)) return ours;
   const merged = columnsIn(theirs);
   merged[VALID_TO] = columnsIn(ours)[VALID_TO] ?? merged[VALID_TO];
-  // SQLite writes 1.0 where JavaScript writes 1. A row that differs only in this must count as the same row.
+  // SQLite writes 1.0 where JavaScript writes 1. A row that differs only in this counts as equal.
   const text = JSON.stringify(merged);
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
-/** Returns true for a row that upstream cannot have made. */
+/** Returns true for a row that upstream cannot have written. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** Returns the columns of a row's body, in the order of putSql. */
+/** Returns a row's columns in the order of putSql. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : columnsIn(body);
 }
 
-/** Parses the array that SQLite made of a row or of a before-image. */
 function columnsIn(body: string): unknown[] {
   return readColumn("change.before", body, isColumns);
 }

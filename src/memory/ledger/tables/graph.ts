@@ -1,4 +1,4 @@
-/** Implements GraphTx over SQLite: the engine's changes to the graph inside one write. Runs on the writer thread. */
+/** Implements GraphTx over SQLite. */
 import type {
   Fact,
   GraphKind,
@@ -14,7 +14,6 @@ import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 import { putSql, valuesOf } from "./graph-merge.ts";
 
-/** SQL for a fact's columns, with the field names of `Fact`. */
 export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_from AS validFrom, t.valid_to AS validTo,
   t.confidence, t.source_closet AS sourceCloset`;
 
@@ -24,7 +23,6 @@ export class SqliteGraphTx implements GraphTx {
   readonly #body;
   readonly #statements;
 
-  /** `onChange` is called before each change, with the kind and id of the row. */
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
     this.#database = database;
     this.#onChange = onChange;
@@ -152,7 +150,7 @@ export class SqliteGraphTx implements GraphTx {
     return this.#statements.hallwayEnds.all();
   }
 
-  /** Restores a row to the state of its image; a null image deletes the row. Called by undo and forget. */
+  /** Restores a row from its before-image; null deletes the row. */
   restore(kind: GraphKind, id: string, body: string | null): void {
     this.#onChange(kind, id);
     if (body !== null) return void this.#database.prepare(putSql(kind)).run(id, ...valuesOf(kind, body));
@@ -168,7 +166,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 }
 
-/** Formats a time like SQLite's CURRENT_TIMESTAMP, the default in upstream's tables: UTC, `YYYY-MM-DD HH:MM:SS`. */
+/** Formats a time like SQLite's CURRENT_TIMESTAMP, the default in upstream's tables. */
 function timestamp(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -1,7 +1,4 @@
-/**
- * Implements ImportedTx over SQLite: journal rows of other memories, inside one write. Such a row is never changed; undo can remove it.
- * Runs on the writer thread.
- */
+/** Implements ImportedTx over SQLite. Imported journal rows are never changed; undo can remove them. */
 import { isRecord } from "../../../base/parse-json.ts";
 import type { ImportedTx } from "../../port/hygiene.ts";
 import { isColumns, readAnyColumn, readColumn } from "../json-column.ts";
@@ -17,7 +14,6 @@ export class SqliteImportedTx implements ImportedTx {
   readonly #keptFrom;
   readonly #byKey;
 
-  /** `onChange` is called with the row's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#isOurs = database
@@ -54,7 +50,7 @@ export class SqliteImportedTx implements ImportedTx {
     this.#put.run(...partsOf(id), ...readColumn("change.before", body, isColumns));
   }
 
-  /** Restores a row from its image; null removes the row. */
+  /** Restores a row from its before-image; null removes the row. */
   restore(id: string, body: string | null): void {
     if (body !== null) return this.put(id, body);
     this.#onChange(id);
@@ -66,10 +62,7 @@ export class SqliteImportedTx implements ImportedTx {
     return this.#keptFrom.get() ?? Number.NEGATIVE_INFINITY;
   }
 
-  /**
-   * Returns the answer that a call with this key got in the other memory. The call's drawer must be in this memory (`isHere`) or forgotten.
-   * A write whose drawer was not imported is done again.
-   */
+  /** Returns a call's answer in the other memory, if the call's drawer is here or forgotten. Otherwise the call must run again. */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {
       const value = readAnyColumn("imported_journal.result", row.result);

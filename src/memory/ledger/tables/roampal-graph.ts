@@ -1,4 +1,4 @@
-/** Implements CarriedTx over SQLite: entries of Roampal's graphs, inside one write. Runs on the writer thread. */
+/** Implements CarriedTx over SQLite. */
 import type { CarriedTx } from "../../port/outcome.ts";
 import type { LedgerDatabase } from "../open.ts";
 
@@ -8,7 +8,6 @@ export class SqliteCarriedTx implements CarriedTx {
   readonly #put;
   readonly #remove;
 
-  /** `onChange` is called with the entry's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], string>("SELECT value FROM carried_graph WHERE id = ?").pluck();
@@ -25,7 +24,7 @@ export class SqliteCarriedTx implements CarriedTx {
     this.#put.run(id, value);
   }
 
-  /** Restores the value of an entry; null removes the entry. */
+  /** Restores an entry's value; null removes the entry. */
   restore(id: string, value: string | null): void {
     if (value !== null) return this.put(id, value);
     this.#onChange(id);

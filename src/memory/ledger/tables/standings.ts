@@ -1,16 +1,16 @@
-/** Implements StandingTx over SQLite: outcomes of drawers, inside one write. Runs on the writer thread. */
+/** Implements StandingTx over SQLite. */
 import type { OutcomeSource, Scored, Standing, StandingTx, Telling } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
-/** Maximum number of single outcomes kept per drawer. Each before-image of the drawer's outcomes contains all of them. */
+/** Maximum number of outcomes per drawer. Each before-image of a standing contains all of them. */
 const SCORED_KEPT = 50;
-/** Number of newest outcomes that keep their questions. A question takes four times as much space as an outcome. */
+/** Number of newest outcomes that keep their question, which takes four times as much space as the outcome. */
 const QUESTIONS_KEPT = 15;
 
-/** The JSON array that STANDING_BODY makes of a standing. */
+/** The JSON array of STANDING_BODY. */
 type Body = [
   ...[score: number, uses: number, successes: number, lastUsedMs: number | null, past: Standing["past"]],
   scored?: [
@@ -33,7 +33,6 @@ export class SqliteStandingTx implements StandingTx {
   readonly #forgetAsked;
   readonly #forgetAll;
 
-  /** `onChange` is called with the drawer's id before each change. */
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
     this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");
@@ -90,7 +89,7 @@ export class SqliteStandingTx implements StandingTx {
     this.restore(id, body);
   }
 
-  /** Restores the row from its before-image `body`; null removes the row. */
+  /** Restores a row from its before-image; null removes the row. */
   restore(id: string, body: string | null): void {
     if (body === null) return this.remove(id);
     const [score, uses, successes, lastUsedMs, past, scored = []] = readColumn("change.before", body, isBody);

@@ -1,8 +1,4 @@
-/**
- * The ledger's tables of drawers and sources inside one write. The other files of this folder change the ledger's other tables. Collects
- * the changed rows and their before-images. Runs on the writer thread. write/group-commit.ts adds forgetting and undo, which use these
- * tables.
- */
+/** The tables of drawers and sources inside one write. The other files of this folder change the other tables. */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
@@ -21,14 +17,13 @@ import { Images, type StateOf } from "./before-images.ts";
 import { SqlitePartTx } from "./document-parts.ts";
 import { SqliteStandingTx } from "./standings.ts";
 
-/** Number of a source's places that upstream shows before it deletes the source. */
+/** Number of places that upstream shows before it deletes a source. */
 const PLACES_SHOWN = 5;
 
 export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly graph: SqliteGraphTx;
   readonly closets: SqliteClosetTx;
   readonly adopted: AdoptedDigests;
-  /** Before-images of the write that is being applied. */
   readonly images: Images;
   readonly parts: SqlitePartTx;
   readonly standings: SqliteStandingTx;
@@ -51,7 +46,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #drawersOfSource;
   readonly #recipe;
   readonly #others: ReturnType<typeof prepareOthers>;
-  /** Changes by the writes of this group that are complete. `#current` has the changes by the write that is being applied. */
+  /** Changes by the group's completed writes. `#current`: changes by the write that is being applied. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;
@@ -156,7 +151,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
-    // Indexes the words only after all rows are inserted; schema.ts explains why this is faster.
+    // Indexes the words after all rows are inserted, because this is faster (schema.ts).
     for (const { row, text, words } of inserted) {
       this.#insertWords.run(row, text, words);
       this.putStatic(row, text, false);
@@ -189,7 +184,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  /** Writes a drawer's static vector. `isKnown`: the drawer existed before; readers then read its code and place again. */
+  /** Writes a drawer's static vector. `isKnown`: true for an existing drawer, so that readers read its vector and place again. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.derived.staticCode?.(text);
     if (made === undefined) return;
@@ -197,7 +192,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     if (isKnown) this.#others.renewStatic.run(row);
   }
 
-  /** Replaces the other forms of a drawer's words. `isKnown`: the drawer existed before. Returns true if the text has other forms. */
+  /** Replaces the other forms of a drawer's words. `isKnown`: true for an existing drawer. Returns true if the text has other forms. */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.derived.formsOf === undefined) return false;
     if (isKnown) this.#others.dropForms.run(row);
@@ -210,7 +205,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.deleteDrawers([id]);
   }
 
-  /** Deletes drawers with one statement, because SQLite flushes the full-text index before each statement. */
+  /** Uses one statement, because SQLite flushes the full-text index before each statement. */
   deleteDrawers(ids: readonly string[]): void {
     const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
     if (found.length === 0) return;
@@ -272,13 +267,13 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.touch();
   }
 
-  /** Returns the answer that a repeated call got in another memory, if the drawer that the call filed was imported. */
+  /** Returns the answer that a repeated call got in another memory, if the call's drawer was imported or forgotten. */
   answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
     const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
     return this.imported.answerTo(key, fingerprint, isHere);
   }
 
-  /** Adds one to the number of rows that the current write has changed. Call it after a change to a table that is not counted otherwise. */
+  /** Counts a change to a table that is not counted otherwise. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;
@@ -290,7 +285,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     return added + written.length + removed.length + graph + closets;
   }
 
-  /** True if the current write has already changed the ledger. If the write then fails, the group must be rolled back. */
+  /** True if the current write has changed the ledger. If the write then fails, the group must be rolled back. */
   get isHalfDone(): boolean {
     return this.#isHalfDone;
   }
@@ -304,7 +299,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#forgetCurrent();
   }
 
-  /** Returns the group's changes and resets them for the next group. */
+  /** Returns the group's changes and starts the next group. */
   takeChanges(): Changes {
     const changes = this.#kept;
     this.#kept = noChanges();

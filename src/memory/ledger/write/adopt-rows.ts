@@ -1,7 +1,6 @@
 /**
- * Files rows that other programs wrote into the palace as drawers of the ledger. A batch is one transaction and can be repeated without
- * effect, so a kill is repaired by reading the palace again. A drawer that the ledger has not sent yet is newer, so it is not overwritten.
- * Used by group-commit.ts; mempalace/adopt reads the rows.
+ * Adopts rows that other programs wrote into the palace. A batch is one transaction and can be repeated without effect, so after a kill the
+ * palace is read again. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
@@ -26,7 +25,7 @@ export class RowAdopter {
     this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
 
-  /** Adopts a batch. Errors: the store's errors; the whole batch is then rolled back. */
+  /** If it throws, the whole batch is rolled back. */
   commit(
     batch: AdoptionBatch,
     group: (work: () => void) => void,
@@ -91,8 +90,8 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // A drawer without a vector was never sent. If it has the palace's text, it was adopted from the palace. If it has another text, it
-      // was filed in the ledger or is newer than the palace's.
+      // A drawer without a vector was never sent. If it has the palace's text, it was adopted. Otherwise it was filed in the ledger or is
+      // newer than the palace's.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

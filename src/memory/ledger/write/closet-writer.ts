@@ -1,7 +1,4 @@
-/**
- * Stores the vectors of closets, notes which closets the public palace has, and adopts closets of other programs. It does for closets what
- * group-commit.ts and adopt-rows.ts do for drawers. Runs on the writer thread.
- */
+/** Stores the vectors of closets, and adopts closets of other programs. */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { NewVector } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
@@ -41,7 +38,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** Stores vectors. Drops the vector of a closet that is deleted or has another text now. Returns the number of stored vectors. */
+  /** Drops the vector of a closet that is deleted or has another text now. Returns the number of stored vectors. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
@@ -53,10 +50,7 @@ export class ClosetWriter {
     return filed;
   }
 
-  /**
-   * Adopts rows that other programs wrote into the closets' collection: closets by MemPalace or by a language model, closets of a diary
-   * day, compressed drawers. Only the program that made them could rebuild them. Returns the number of new or different rows.
-   */
+  /** Adopts rows of other programs, which only these programs could rebuild. Returns the number of new or different rows. */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {
@@ -72,7 +66,7 @@ export class ClosetWriter {
     return taken;
   }
 
-  /** Returns false if the ledger has the same row, or a newer row that still waits to be sent. */
+  /** Returns false if the ledger has the same row, or a row that is not sent yet. */
   #takeRow({ id, text, metadata, vector }: ForeignRow): boolean {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);
@@ -91,7 +85,7 @@ export class ClosetWriter {
       JSON.stringify(metadata),
       vector === undefined ? null : floatBytes(vector),
     );
-    // The palace has the row already, so the row leaves the outbox. If it lacks a vector, it enters the outbox again when it gets one.
+    // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
     this.outbox.unlist(id);
     return true;
   }

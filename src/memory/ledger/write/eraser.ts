@@ -1,15 +1,13 @@
 /**
- * Removes deleted data from the ledger's bytes. Full-text segments keep words of deleted rows until they are merged. Pages keep deleted
- * cells, and copies of moved cells, until the file is rewritten. The log keeps pages until it is truncated. Rewriting the whole file is
- * slow, so it is done only for forgotten texts or on request (`palace repair compact`). Runs on the writer thread. After a kill at any step
- * the list of data to erase still exists, and all steps run again.
+ * Removes deleted data from the ledger's bytes: deleted words stay in full-text segments, and deleted rows in pages and in the log. A
+ * rewrite is slow, so it is done only for forgotten texts or on request (`palace repair compact`). After a kill all steps run again.
  */
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { type LedgerDatabase, translateError } from "../open.ts";
 import type { Maintenance } from "./maintenance.ts";
 
-/** Size from which the file is rewritten through a temporary file instead of memory, bytes. */
+/** Size from which the file is rewritten through a temporary file instead of memory. */
 const MEMORY_MAX_BYTES = 256 * 1024 * 1024;
 
 export type LedgerSpace = { sizeBytes: number; freeBytes: number };
@@ -25,7 +23,7 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** Returns the size of the ledger without its log, and the size of the free part. */
+  /** The size is without the log. */
   space(): LedgerSpace {
     const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
       (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
@@ -37,7 +35,7 @@ export class LedgerEraser {
     return this.#database.pragma(name, { simple: true }) as number;
   }
 
-  /** Rewrites the file. Takes the time and disk space of copying the file twice. Errors: STORE_*; the list of data to erase then stays. */
+  /** Takes the time and disk space of copying the file twice. Errors: STORE_*; the list of data to erase then stays. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());
@@ -45,7 +43,7 @@ export class LedgerEraser {
       this.#group(() => void database.prepare(`INSERT INTO ${table} (${table}) VALUES ('optimize')`).run());
     faultPoint("erase.before-rewrite");
     if (statSync(database.name).size > MEMORY_MAX_BYTES) database.pragma("temp_store = FILE");
-    // Old ledgers were made without `auto_vacuum`. After this rewrite they can free pages step by step.
+    // A ledger that was made without `auto_vacuum` can free single pages after this rewrite.
     database.pragma("auto_vacuum = INCREMENTAL");
     try {
       database.exec("VACUUM");
@@ -57,16 +55,16 @@ export class LedgerEraser {
     faultPoint("erase.after-rewrite");
   }
 
-  /** Truncates the log. Returns false while a reader uses the log. */
+  /** Returns false while a reader uses the log. */
   cutLog(): boolean {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
     return state?.busy === 0;
   }
 
-  /** Deletes the list of data to erase. Call it after everything is erased. */
+  /** Call it after the texts of all entries up to `seq` are erased. */
   done(seq: number): void {
     const database = this.#database;
-    // The deleted list is overwritten with zeros, because no rewrite follows.
+    // Overwrites the deleted list with zeros, because no rewrite follows.
     database.pragma("secure_delete = ON");
     try {
       this.#group(() => void database.prepare("DELETE FROM erasure WHERE seq <= ?").run(seq));

@@ -1,17 +1,13 @@
-/**
- * Indexes the words of drawers in `form_fts` again, if they were filed before this table existed, or by an older version of cut.ts. A step
- * is one transaction that also stores the last row done, so a kill loses at most one step. Until its step, a drawer keeps its old index
- * entry. Runs on the writer thread when the broker is idle.
- */
+/** Makes rows in `form_fts` for drawers that have none, or rows by an older version of cut.ts. A kill loses at most one step. */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
-/** Version of the rules in index/lexical/cut.ts. Raise it if the rules now make other words from the same text. */
+/** Version of the rules in index/lexical/cut.ts. Raise it when the rules make other words of the same text. */
 const FORMS_VERSION = 1;
 /** Key in `meta` for the version and the last row that is done, or `done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
-/** Number of drawers in one step. A step takes some milliseconds. */
+/** Number of drawers per step. A step takes some milliseconds. */
 const DRAWERS_PER_PASS = 200;
 
 type Tables = Pick<LedgerTables, "derived" | "putForms">;
@@ -21,7 +17,7 @@ export class FormBacklog {
   readonly #tables: Tables;
   readonly #statements;
 
-  /** `group` runs the work in a transaction of the ledger. */
+  /** `group` runs the work in a transaction. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void, tables: Tables) {
     this.#group = group;
     this.#tables = tables;

@@ -1,14 +1,9 @@
 /**
- * The only writer of the ledger: it commits a group of writes as one fsynced transaction. Runs on the writer thread; the thread's entry
- * (broker/palace/writer-thread.ts) gives it `apply` and the calls.
- *
- * One group goes through these steps, with the fault points of the kill test between them:
- *   begin → for each write { look up its key → apply → journal } → commit → sync the log → answer
- * After a kill before the commit the ledger has none of the group, after a later kill all of it. A write is acknowledged only
- * after the sync. The writer calls fdatasync itself: SQLite as it is built for Node calls fsync, which also writes the log's
- * time stamps. That makes a write a third slower here, and costs a journal commit on most file systems. Vectors and the
- * outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut
- * loses a write, all later writes are lost, too.
+ * The only writer of the ledger: it commits a group of writes as one transaction, and acknowledges them after it has synced the log. After
+ * a kill before the commit the ledger has none of the group, after a later kill all of it. The writer calls fdatasync itself: SQLite as it
+ * is built for Node calls fsync, which also writes the log's time stamps, makes a write a third slower, and costs a journal commit on most
+ * file systems. Vectors and the outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut loses a
+ * write, all later writes are lost, too.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
@@ -39,17 +34,13 @@ import { WriteAheadLog } from "./write-ahead-log.ts";
 /** Applies one write inside the transaction and returns the value to answer. */
 export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
-/** Interval at which the writer deletes old keys and before-images, ms. */
+/** Interval at which the writer deletes old keys and before-images. */
 const PRUNE_EVERY_MS = 3_600_000;
-/**
- * Maximum time by which one pruning may move `prunedAtMs` forward, ms. Without it, a clock that is set years ahead would expire every key
- * at once. It also limits the first pruning, and a pruning after the machine was off.
- */
+/** Maximum step by which a pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
-/** Implements LedgerTx over SQLite: changes to the tables, forgetting and undo, inside one write. */
 class SqliteLedgerTx extends LedgerTables implements LedgerTx {
   readonly forget: SqliteForget;
   readonly undo: SqliteUndo;
@@ -66,7 +57,7 @@ export class LedgerWriter {
   readonly #inode: number;
   readonly #database: LedgerDatabase;
   readonly #wal: WriteAheadLog;
-  /** Tables of the ledger, for reading. Every change must be part of a group. */
+  /** For reading only: every change must be part of a group. */
   readonly tx: SqliteLedgerTx;
   readonly #adopter: RowAdopter;
   readonly #apply: ApplyWrite;
@@ -80,11 +71,11 @@ export class LedgerWriter {
   readonly outbox: OutboxList;
   readonly reindex: Reindex;
   #log: number | undefined;
-  /** Error of a failed sync of the log. It ends all writing, because a later sync proves nothing (Source: lwn.net/Articles/752063). */
+  /** Error of a failed sync of the log. All writing then ends, because a later sync proves nothing (Source: lwn.net/Articles/752063). */
   #unsynced: PalaceError | undefined;
   readonly #statements;
 
-  /** Opens the ledger. Errors: the errors of openForWriting. */
+  /** Errors: as openForWriting. */
   constructor(file: string, apply: ApplyWrite, derived?: Derived) {
     this.#file = file;
     this.#database = openForWriting(file);
@@ -117,7 +108,7 @@ export class LedgerWriter {
   /** Commits the calls as one group. Never throws: each call gets its outcome. */
   commit(calls: readonly WriteCall[]): { outcomes: WriteOutcome[]; changes: Changes } {
     const statements = this.#statements;
-    /** Writes that failed after they had changed something. The group is applied again without these writes. */
+    /** Writes that failed after they had changed something. The group is applied again without them. */
     const refused = new Map<WriteCall, WriteOutcome>();
     try {
       this.assertPresent();
@@ -146,8 +137,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Applies the calls. Returns undefined if a write failed half-way: it is then in `refused`, and the group must be applied again. A
-   * savepoint for each write would be simpler, but FTS5 writes its collected words out at each savepoint, and failing half-way is rare.
+   * Returns undefined if a write failed half-way: it is then in `refused`, and the group must be applied again. A savepoint for each write
+   * would be simpler, but FTS5 writes its collected words out at each savepoint.
    */
   #applyAll(calls: readonly WriteCall[], refused: Map<WriteCall, WriteOutcome>): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = [];
@@ -177,13 +168,13 @@ export class LedgerWriter {
       this.tx.keepChanges();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
-      // SQLite itself may have ended the transaction (disk full). The whole group then fails and reports it.
+      // SQLite itself may have ended the transaction (disk full). The whole group then fails.
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       return failed(error);
     }
   }
 
-  /** Stores vectors. Drops the vector of a drawer that is deleted or has another text now. */
+  /** Drops the vector of a drawer that is deleted or has another text now. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -195,7 +186,6 @@ export class LedgerWriter {
     return { ...noChanges(), written };
   }
 
-  /** Adopts rows that other programs wrote into the palace; see adopt-rows.ts. */
   adopt(batch: AdoptionBatch): { taken: number; changes: Changes } {
     return this.#adopter.commit(
       batch,
@@ -223,7 +213,7 @@ export class LedgerWriter {
     this.#group(() => void this.#statements.putMeta.run(key, value));
   }
 
-  /** Does one bounded step of maintenance. Returns true if there is more to do. */
+  /** Does one bounded step. Returns true if there is more to do. */
   maintain(retention: Retention, now: Moment): boolean {
     if (this.#maintenance.step()) return true;
     if (performance.now() - this.#prunedAt < PRUNE_EVERY_MS) return false;
@@ -236,10 +226,7 @@ export class LedgerWriter {
     return false;
   }
 
-  /**
-   * Does one bounded step of pruning the journal. Returns true if there is more to do. `now`: the machine's clock, ms; a time more than
-   * `stepMs` after the last pruning is cut to `stepMs`.
-   */
+  /** Returns true if there is more to do. A `now` more than `stepMs` after the last pruning is cut to `stepMs`. */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
     this.#group(() => {
@@ -251,12 +238,11 @@ export class LedgerWriter {
     return more;
   }
 
-  /** Frees the pages that SQLite keeps in memory. */
   shrinkCache(): void {
     this.#database.pragma("shrink_memory");
   }
 
-  /** Closes the database. That deletes the write-ahead log by its path, so do not call this if another ledger is at that path. */
+  /** SQLite deletes the log by its path when it closes, so the database stays open if another ledger is at that path. */
   close(): void {
     if (this.#log !== undefined) closeSync(this.#log);
     if (this.#isPresent()) this.#database.close();
@@ -290,8 +276,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Refuses to write if the ledger or its log was deleted or replaced, because the write would be lost. It first saves the writes of a
-   * deleted log. Errors: PALACE_GONE, STORE_*.
+   * Refuses to write if the ledger or its log was deleted or replaced, because the write would be lost. Saves the writes of a deleted log.
+   * Errors: PALACE_GONE, STORE_*.
    */
   assertPresent(): void {
     if (this.#unsynced !== undefined) throw this.#unsynced;

@@ -1,24 +1,23 @@
 /**
- * Background work on the ledger: the full text of whole changed sources, merging full-text segments, static vectors and word forms of older
- * drawers, freeing pages. A source is always indexed as a whole. Writes do not index it, because a source that grows drawer by drawer would
- * cost the square of its size. Used by group-commit.ts on the writer thread.
+ * Background work on the ledger. It indexes the full text of changed sources, because a source that is indexed at every write would cost
+ * the square of its size. It also merges full-text segments, makes missing static vectors and word forms, and frees pages.
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
-/** Number of drawers that get their static vector in one step. A step takes some 30 ms. */
+/** Number of drawers that get their static vector in one step. A step takes about 30 ms. */
 const CODES_PER_PASS = 200;
 /** Number of pages of full-text segments merged in one step. A step takes some milliseconds. */
 const MERGE_PAGES = 64;
 /** Number of pages freed in one step. A step takes some milliseconds. */
 const FREED_PAGES = 256;
-/** Minimum number of free pages kept for the next writes: 4 MB. A larger file keeps an eighth of its pages. */
+/** Minimum number of free pages for the next writes: 4 MB. A larger file keeps an eighth of its pages. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
-/** A drawer of a source. `at`: the drawer's position in its document, null if unknown. */
+/** `at`: position in the document, null if unknown. */
 type Part = { at: number | null; row: number; text: string; dateWords: string };
 type Tables = Pick<LedgerTables, "derived" | "putStatic" | "putForms">;
 
@@ -28,10 +27,10 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Last row up to which every drawer has a static vector. Infinity once all have one, because each later write makes its own. */
+  /** Last row up to which every drawer has a static vector. Infinity once all have one, because a write makes its drawers' vectors. */
   #codedTo = 0;
 
-  /** `group` runs the work in a transaction of the ledger. */
+  /** `group` runs the work in a transaction. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void, tables: Tables) {
     this.#tables = tables;
     this.#forms = new FormBacklog(database, group, tables);
@@ -78,7 +77,7 @@ export class Maintenance {
     );
   }
 
-  /** Returns free pages to the file system. A ledger without auto_vacuum keeps its free pages until it is rewritten. */
+  /** Returns free pages to the file system. A ledger without auto_vacuum keeps them until it is rewritten. */
   #freePages(): boolean {
     const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
       (name) => this.#database.pragma(name, { simple: true }) as number,
@@ -88,7 +87,7 @@ export class Maintenance {
     return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
   }
 
-  /** Indexes the full text of some changed sources. Returns true if there is more to do. */
+  /** Indexes some changed sources. Returns true if there may be more. */
   indexSources(): boolean {
     const {
       dirtySources,
@@ -120,12 +119,11 @@ export class Maintenance {
     return true;
   }
 
-  /** Computes the headings above a source's drawers again, and stores them. */
   #putHeadings(source: string, drawers: readonly Part[]): void {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
     const { dropHeadings, putHeadings } = this.#statements;
-    // Sorts by position, because after an undo the rows of drawers may be in any order.
+    // After an undo the rows of drawers may be in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
     // Several notes of agents may name one source, but all begin at position 0. Only the parts of a document have different positions.
@@ -137,16 +135,16 @@ export class Maintenance {
     });
   }
 
-  /** Returns the text followed by the other forms of its words, because sources have no second table for these forms. */
+  /** Returns the text and the other forms of its words, because sources have no second table for these forms. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }
 
-  /** Makes static vectors for some drawers that lack one. Returns true if there is more to do. */
+  /** Makes some missing static vectors. Returns true if there may be more. */
   #codeDrawers(): boolean {
     const { uncoded, nextUncoded } = this.#statements;
     if (this.#codedTo === Number.POSITIVE_INFINITY || this.#tables.derived.staticCode === undefined) return false;
-    // Counts first, because that is much cheaper than reading all texts if no vector is missing.
+    // Counting is much cheaper than reading all texts to find that no vector is missing.
     const isDone = this.#codedTo === 0 && uncoded.get() === 0;
     const drawers = isDone ? [] : nextUncoded.all(this.#codedTo);
     if (drawers.length > 0)
@@ -157,7 +155,7 @@ export class Maintenance {
     return drawers.length > 0;
   }
 
-  /** Merges segments of the full text. The number of rows that FTS5 changed shows whether there was a segment to merge. */
+  /** Merges segments of the full text. FTS5 reports at least two changed rows if there was a segment to merge. */
   #mergeSegments(): boolean {
     const { totalChanges, mergeSegments } = this.#statements;
     const before = totalChanges.get() ?? 0;

@@ -1,11 +1,8 @@
-/**
- * The list of drawers or closets that the public palace does not have yet. Triggers add an entry at every write. This file removes sent
- * entries, and adds all entries again for another palace. Runs on the writer thread.
- */
+/** The list of rows that the public palace does not have yet. Triggers add an entry at every write; this file removes sent entries. */
 import type { LedgerDatabase } from "../open.ts";
 import { lastRowKey, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
 
-/** Number of rows that `retarget` lists in one transaction. Other writes wait for one transaction, a few milliseconds. */
+/** Number of rows that `retarget` lists in one transaction, for which other writes wait a few milliseconds. */
 const LISTED_MAX = 2_000;
 
 export class OutboxList {
@@ -13,10 +10,10 @@ export class OutboxList {
   readonly #onDone: (id: string) => void;
   readonly #target: string;
   readonly #statements;
-  /** Target whose rows are being listed, and the last row listed so far. Lost with the process, which then begins again. */
+  /** Target whose rows are being listed, and the last row listed so far. A new process begins again. */
   #listing: { target: string; row: number } | undefined;
 
-  /** `group` runs its work as one transaction and calls `onDone` in it. */
+  /** `group` runs its work as one transaction. `onDone` is called inside the transaction for each sent row. */
   constructor(
     database: LedgerDatabase,
     kind: OutboxKind,
@@ -39,7 +36,7 @@ export class OutboxList {
       noteLastRow: database.prepare(
         `INSERT OR REPLACE INTO meta SELECT '${lastRowKey(kind)}', coalesce(max(row), 0) FROM ${kind.rows}`,
       ),
-      // A removal that is kept already names the palaces that need it.
+      // Keeps an existing row, which already names the palaces that need the removal.
       keepPending: database.prepare(
         `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL`,
       ),
@@ -88,7 +85,7 @@ export class OutboxList {
     });
   }
 
-  /** Drops the removal that is kept for the present palace, which now has the removal or a newer row with the same id. */
+  /** The present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
@@ -96,9 +93,8 @@ export class OutboxList {
   }
 
   /**
-   * If the palace is not the same as before, lists the next rows again. Returns true if there are more rows; the caller then calls it
-   * again. For an earlier palace it also lists rows that were removed while another palace was in use. Otherwise they would come back as
-   * foreign rows.
+   * Lists the next rows if `target` is another palace than before. Call it again while it returns true. Also lists rows that were removed
+   * while another palace was in use, because otherwise they would come back as foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
@@ -124,7 +120,7 @@ export class OutboxList {
     return end !== null;
   }
 
-  /** Lists again the rows that the palace has lost. Rows without a vector are listed once they have a vector. */
+  /** Lists rows again that the palace has lost. Rows without a vector are listed once they have one. */
   resend(ids: readonly string[] | "all"): void {
     const { listAll, listOne } = this.#statements;
     this.#group(() => {
@@ -134,10 +130,7 @@ export class OutboxList {
   }
 }
 
-/**
- * Makes a trigger of this connection, the only writer. It keeps each removal of a row that an earlier palace can have, until the present
- * palace and these palaces have the removal. So there are never more kept removals than rows in the earlier palaces.
- */
+/** Keeps each removal of a row that an earlier palace can have, until the present and the earlier palaces have the removal. */
 function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
   database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
   database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}
@@ -150,14 +143,13 @@ function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
 
 /**
  * Returns true if the palace is in the same folder as before, even if a repair rebuilt its collection. Rows need not be listed again then:
- * its files have the adopted rows, and the reconciler sends the missing rows. Another folder may have rows that are older than the
- * ledger's.
+ * the reconciler sends the missing rows. Another folder may have rows that are older than the ledger's.
  */
 function isKnownFolder(before: string | undefined, target: string): boolean {
   return target.startsWith("file:") && (before === undefined || placeOf(before) === placeOf(target));
 }
 
-/** Returns true if the palace is in the same place, or has the same collection in another place, as when a server now serves the files. */
+/** Returns true for the same place, or for the same collection in another place, as when a server now serves the files. */
 function isSamePalace(before: string, target: string): boolean {
   return placeOf(before) === placeOf(target) || collectionOf(before) === collectionOf(target);
 }

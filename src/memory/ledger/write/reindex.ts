@@ -1,7 +1,4 @@
-/**
- * Rebuilds data that the ledger derives from its drawers: full text, counts of places and days, quantized vectors, texts to embed. Each
- * step is one transaction, so a kill leaves the old state or the new one. Runs on the writer thread, between writes.
- */
+/** Rebuilds data that the ledger derives from its drawers. Each step is one transaction, so a kill leaves the old state or the new one. */
 import { bytesOf, quantize } from "../../../base/quantize.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { toFloats } from "../record.ts";
@@ -9,7 +6,7 @@ import { GROWTH_COUNTED } from "../schema/growth-schema.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 import { selectValue } from "../select.ts";
 
-/** Number of quantized vectors checked in one transaction. A write may have to wait some milliseconds for it. */
+/** Number of quantized vectors per transaction. A write may have to wait some milliseconds for it. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
@@ -21,10 +18,7 @@ export class Reindex {
     this.#group = group;
   }
 
-  /**
-   * Rebuilds the words of all drawers, and verifies them against the texts before it commits. The index of whole sources, and other forms
-   * of words, are rebuilt when the broker is idle.
-   */
+  /** Rebuilds the drawers' full text and verifies it before the commit. Other indexes of words are rebuilt when the broker is idle. */
   words(): void {
     this.#group(() => {
       this.#database.exec(`
@@ -37,7 +31,7 @@ export class Reindex {
     });
   }
 
-  /** Corrects the counts of places and days, and adds drawers that the embedding backlog lacks. Returns how many were wrong. */
+  /** Corrects the counts of places and days, and adds missing drawers to the embedding backlog. Returns the numbers of corrections. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
@@ -61,7 +55,7 @@ export class Reindex {
     return found;
   }
 
-  /** Corrects quantized vectors after `afterRow`. Returns the rows that were wrong, and the row to continue after; 0 if all are done. */
+  /** Corrects quantized vectors after `afterRow`. Returns the corrected rows, and the row to continue after; 0 if all are done. */
   codes(afterRow: number): { written: number[]; next: number } {
     const written: number[] = [];
     let next = 0;

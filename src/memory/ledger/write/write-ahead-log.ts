@@ -1,7 +1,4 @@
-/**
- * Notices that somebody deleted or replaced SQLite's write-ahead log (`FILE-wal`) while the writer's connection is open, and saves the
- * log's writes. A commit into a deleted log is lost when the process ends. One object per connection.
- */
+/** Saves the writes of a log (`FILE-wal`) that was deleted while the database is open. They would be lost when the process ends. */
 import { statSync } from "node:fs";
 import { PalaceError, unavailable } from "../../../base/errors.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -9,9 +6,8 @@ import type { LedgerDatabase } from "../open.ts";
 export class WriteAheadLog {
   readonly #database: LedgerDatabase;
   readonly #file: string;
-  /** Name of the log in messages, such as "the ledger's log FILE-wal". */
   readonly #name: string;
-  /** Inode of the log. SQLite makes the log when it opens the file in WAL mode, and keeps the log until it closes the file. */
+  /** SQLite keeps the same log while the file is open, so another inode means that somebody deleted or replaced it. */
   readonly #inode: bigint | undefined;
 
   /** `database` must have `file` open in WAL mode. `name`: the log's name in messages. */
@@ -38,8 +34,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Copies the log into the ledger and empties the log, so that nobody can put an old log back. The connection still has the log open, even
-   * if its name was deleted. Errors: STORE_UNAVAILABLE, SQLite's errors.
+   * Copies the log into the ledger and empties the log, so that nobody can put an old log back. Works on a deleted log, because the
+   * connection still has it open. Errors: STORE_UNAVAILABLE, SQLite's errors.
    */
   save(): void {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { log: number; checkpointed: number }[];
