@@ -1,7 +1,7 @@
 /**
- * Quotes a memory's text as data inside an agent's prompt. Anybody may have written the text, so it must not close the quotation or
- * imitate the host's own markup: every line begins with a bar, no `<` remains, and invisible characters are removed. Equal text gives
- * equal bytes, so that prompt caches work. The broker has already masked secrets. Pure.
+ * Quotes a memory's text as data inside an agent's prompt. Anybody may have written the text, so it must not close the quotation or imitate
+ * the host's own markup: every line begins with a bar, no `<` remains, and invisible characters are removed. Equal text gives equal bytes,
+ * so that prompt caches work.
  */
 import { quotableLines } from "../base/quotable.ts";
 
@@ -14,8 +14,8 @@ const NOTICE =
 const CUT = "| … (more in the palace: mempalace_search)";
 
 /**
- * Returns the quoted text; empty if the text has no words. The result has at most `maxBytes` in UTF-8, including the markers and the
- * notice; `maxBytes` must exceed their size.
+ * Returns the quoted text; empty if the text has no words. The markers and the notice count towards `maxBytes`, which must exceed their
+ * size.
  */
 export function fence(text: string, maxBytes: number): string {
   const lines = quotableLines(text).map((line) => `| ${line}`.trimEnd());

@@ -1,6 +1,6 @@
 /**
  * Sends a conversation's turns to memory that learns from outcomes: fetches the texts to show with the user's message, and stores the
- * exchange after the agent's answer. Used by `palace hook` if MEMPALACE_OUTCOMES is on.
+ * exchange after the agent's answer.
  */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -14,7 +14,7 @@ import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 
 export type Turn = Readonly<{
-  /** Agent's name, and the agent's id of the session. */
+  /** Agent's name, a slash, and the agent's id of the session. */
   conversation: string;
   /** The agent's working folder; empty if unknown. */
   cwd: string;
@@ -28,14 +28,12 @@ export type Asking = Readonly<{
   isFresh?: boolean;
   /** True if the agent's context no longer contains the conversation either. */
   isCompacted: boolean;
-  /** Maximum time to wait, ms. */
   withinMs: number;
 }>;
 
 /** Texts for the agent: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
-/** Fetches the texts for a prompt. Errors: the client's errors. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
   const params = { conversation: idOf(turn), prompt, ...more, ...(isScoped && project !== "" && { project }) };

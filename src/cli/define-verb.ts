@@ -1,4 +1,4 @@
-/** Defines a command and runs it: parse, run, print the error, exit. All our executables except the shim and the broker use `runVerb`. */
+/** Defines a command and runs it: parse, run, print the error, exit. */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import type { Client } from "../wire/client/client.ts";
@@ -143,7 +143,6 @@ function warnOfSettings({ settings }: Config, out: Output): void {
   }
 }
 
-/** Runs a command and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
   endIfUnwritable(name);
   try {
@@ -217,7 +216,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Returns true if the arguments contain one of the flags. */
+/** Ignores arguments after `--`. */
 export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));

@@ -1,6 +1,6 @@
 /**
- * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact (palace.md 8.3; the
- * words and names are from 3.11). It never makes an agent fail: errors go to hook_state/hook.log.
+ * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact (palace.md 8.3). It
+ * never makes an agent fail: errors go to hook_state/hook.log.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,6 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** Context of one call of the hook. `transcript`: undefined if the session has none. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;
@@ -47,11 +46,10 @@ type Scene = Asked & {
   log: (line: string) => void;
 };
 
-/** Reads the hook's document from stdin, and answers it. */
 export async function answerMempalace(asked: Asked, hook: string): Promise<Answer> {
   const text = await readJsonObject(process.stdin);
   const { settingsDir, home } = asked.config.paths;
-  // If the user has no palace, or has removed it, the hook does not make a new palace.
+  // Does not create a palace for a user who has none or has removed it.
   if (![settingsDir, home].some(isFolder) || !asked.config.hooks.autoSave) return {};
   const stateDir = join(settingsDir, "hook_state");
   const logFile = join(stateDir, "hook.log");
@@ -69,7 +67,7 @@ export async function answerMempalace(asked: Asked, hook: string): Promise<Answe
     log(`${hook} of session ${session}`);
     if (hook === "session-start") return {};
     await mineTranscript(scene, undefined);
-    // Agents exit within 1.5 s of a session's end, so `palace mine` continues in its own process.
+    // Agents exit within 1.5 s of a session's end, so `palace mine` runs in a process that outlives the hook.
     await mineFolder(scene, hook === "precompact" ? PRECOMPACT_MAX_MS : undefined);
   } catch (error) {
     log(`${hook} failed: ${String(error)}`);

@@ -33,17 +33,17 @@ const LEAVING_MS = 50;
 /** Maximum wait for a transcript that is still being written, and the pause between two reads. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Number of bytes to read from the end of a transcript. They contain the last exchange. */
+/** Bytes to read from the end of a transcript, enough for the last exchange. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 /** Maximum time to offer an exchange to a broker before it is spooled. This time includes the wait for an incomplete transcript. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook's work, even if the process begins after its time limit, so that the session is filed anyway. */
+/** Minimum time for a hook's work. A process that starts after its time limit still files the session. */
 const WORK_MIN_MS = 250;
-/** Maximum value of `--within`. The agent does not wait for a slower hook: it gets the text with its next prompt. */
+/** Maximum time limit of a hook, also with `--within`. */
 const WITHIN_MAX_MS = 60_000;
-/** Maximum time to store an exchange; no agent waits for that. */
+/** Time limit of the hooks for which no agent waits. */
 const EXCHANGE_MAX_MS = 30_000;
 
 /** `untilMs`: time after the start of the process at which the hook ends without an answer. */
@@ -63,7 +63,7 @@ export function isHook(what: string): boolean {
   return Object.hasOwn(HOOKS, what);
 }
 
-/** Returns the hook's answer. When the time is over, counted from the process's start, ends the process without an answer. Never throws. */
+/** Returns the hook's answer. Ends the process without an answer if the limit, counted from the process's start, is over. Never throws. */
 export async function runHook(what: string, scene: Scene, values: Values): Promise<string> {
   const [work = turn, usualMs] = HOOKS[what] ?? [];
   const named = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
@@ -179,7 +179,7 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
   }
 }
 
-/** Reads the end of a transcript; empty if the path is not a file's absolute path. */
+/** Returns an empty text if the path is relative or the file is unreadable. */
 function endOf(transcript: string): string {
   return orElse(() => (isAbsolute(transcript) ? readTail(transcript, TRANSCRIPT_READ_BYTES) : ""), "");
 }
@@ -190,7 +190,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   const { config, agent, untilMs, log, host } = scene;
   if (outcomes === "off" || !host.hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // The code that awaits `said` below handles a rejection. This handler only prevents an "unhandled rejection" until then.
+  // Prevents an "unhandled rejection" until the code below awaits `said`.
   said.catch(() => {});
   const offer = withHookClient(scene, async (client) => {
     const exchange = await said;
@@ -244,7 +244,6 @@ async function turnEnd(scene: Timed, { session = "" }: Values): Promise<string> 
   return "";
 }
 
-/** Files the session in a process that outlives the hook and the agent. */
 function fileBeside(scene: Scene, session: string): void {
   const { config, host } = scene;
   if (!isSessionId(session) || !host.hasPalace(config) || !saveSettings(config).autoSave) return;

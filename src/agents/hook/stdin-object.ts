@@ -1,6 +1,6 @@
 /**
  * Reads the JSON document that an agent sends to a hook. Some hosts never close the hook's stdin, so we stop reading at the end of the
- * document. Imported by the hook verbs of `palace` and `mempalace`.
+ * document.
  */
 import type { Readable } from "node:stream";
 

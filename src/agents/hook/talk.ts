@@ -12,13 +12,12 @@ export type Talk = {
   count: number;
   /** Last messages of the user, oldest first. */
   texts: string[];
-  /** Working directory of the session. */
   cwd: string | undefined;
 };
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Length above which a word counts as unusually long. Such a word may be a secret key. */
+/** Number of characters above which a word may be a secret key. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
@@ -54,7 +53,6 @@ export async function readTalk(file: string): Promise<Talk> {
   return talk;
 }
 
-/** Adds a text of the user. */
 export function hear(talk: Talk, text: string): void {
   talk.count += 1;
   if (text.trim() === "" || text.includes("<system-reminder>")) return;
@@ -62,12 +60,12 @@ export function hear(talk: Talk, text: string): void {
   if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
 }
 
-/** Makes a safe file name from a session's id: an agent chose the id. */
+/** Makes a safe file name from a session's id, because an agent chose the id. */
 export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
-/** Cuts a text, but not inside a long word. Such a word may be a secret key, and our patterns do not recognise half of a key. */
+/** Cuts a text, but not inside a long word: it may be a secret key, and our patterns do not recognise half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);
@@ -81,7 +79,6 @@ export function checkpointOf(session: string, { texts }: Talk, date: string): st
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
 }
 
-/** Returns the most frequent words, three at most. */
 export function themesOf({ texts }: Talk): string[] {
   const counts = new Map<string, number>();
   for (const [word] of texts
@@ -111,7 +108,6 @@ function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** Returns the user's text in a record; undefined if the record has none. */
 function userText({ type, message, payload }: Record<string, unknown>): string | undefined {
   if (type === "event_msg") {
     const said = payload as { type?: unknown; message?: unknown } | null | undefined;

@@ -1,6 +1,6 @@
 /**
  * Carries out a plan: it writes the record first, and then each file, whole or not at all. If a write fails, it restores the files; after a
- * kill the next run finishes from the record. Imported by install.ts.
+ * kill the next run finishes from the record.
  */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -50,7 +50,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, so that a run after a kill knows that we wrote the files, and their former content. */
+/** Writes the record and the originals first. After a kill, the next run reads from them which files are ours, and their former content. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -1,7 +1,4 @@
-/**
- * Wires coding agents to the palace and unwires them: it plans everything first, then writes. Entry of the folder, imported by
- * the verbs install, uninstall and agents.
- */
+/** Wires coding agents to the palace and unwires them: it plans everything first, then writes. */
 import type { AgentPlaces } from "../../config/agents.ts";
 import type { PalaceError } from "../../base/errors.ts";
 import { type AgentName, formerRows, isOfProfile, type Launch, profilesOf, rowsOf } from "./agent-files.ts";
@@ -72,7 +69,7 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** Returns an agent's present state. Errors: as `install`. */
+/** Errors: as `install`. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

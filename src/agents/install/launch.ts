@@ -1,6 +1,6 @@
 /**
  * Makes the commands by which an agent starts our programs. Each command is an absolute path, because an agent's PATH may differ from the
- * shell's: a desktop or another Node of nvm may have started the agent. Imported by the verbs.
+ * shell's: a desktop or another Node of nvm may have started the agent.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export type LaunchParts = {
   palace: readonly string[];
 };
 
-/** Returns the commands for an agent's settings. A clone's launcher finds Node; an installed package's command names Node and our file. */
+/** Returns the commands for an agent's settings. In a clone, the launcher finds Node; otherwise the command contains Node's path. */
 export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   const launcher = join(root, "scripts/palace");
   const isClone = existsSync(launcher);

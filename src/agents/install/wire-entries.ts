@@ -1,6 +1,6 @@
 /**
- * Adds our entries to another program's JSON file (wire) and removes them (unwire). We recognise the server's entry by its name,
- * and hooks by their command. Pure. Imported by plan.ts.
+ * Adds our entries to another program's JSON file (wire) and removes them (unwire). We recognise the server's entry by its name, and hooks
+ * by their command.
  */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../../base/parse-json.ts";
@@ -15,7 +15,7 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** The file before we changed it. `kept`: containers that existed, perhaps empty. `was`: a former entry with our name. */
+/** State of the file before our change. `kept`: containers that existed, perhaps empty. `was`: text of a former entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
 /** Matches a Node program before our file, as an install writes it. */
@@ -60,7 +60,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Joins the first `depth` keys, in the form that a record uses. */
+/** Joins the first `depth` keys as a record has them. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
 /** Sets the members that differ, one by one, because each edit moves the members after it. */
@@ -122,7 +122,7 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/** Returns true if the file contains any of our entries. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
+/** Returns true if the file contains any of our entries. With `isRecorded`, an entry with our name counts even if it was changed. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = nodeAt(draft, want.keys);

@@ -1,6 +1,6 @@
 /**
  * Asks a model of the user's choice to judge exchanges that the agent has not scored, through an endpoint with OpenAI's Chat Completions
- * API. It sends nothing unless the user has named a model. Source: outcome-memory.md 7.5.
+ * API (outcome-memory.md 7.5). It sends nothing unless the user has named a model.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
@@ -13,7 +13,7 @@ const ATTEMPTS = 2;
 const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
-/** Asks the model, for 20 s at most. Errors: an Error that describes the endpoint's failure. */
+/** Asks the model, for 18 s at most. Errors: an Error with the endpoint's address and the cause. */
 export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },

@@ -1,6 +1,6 @@
 /**
- * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's text, and the texts that the memory adds to a
- * message. Each request contains these texts before that message. The plugin does not change the messages that opencode shows.
+ * Tracks opencode's turns: the user's text, the agent's text, and the texts that the memory adds to a message. Each request contains these
+ * texts before that message. The plugin does not change the messages that opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -21,8 +21,7 @@ export type Info = { id?: string; role?: string; sessionID?: string; error?: unk
 export type Message = { info: Info; parts: Part[] };
 
 /**
- * State of a turn. `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order in which
- * the parts ended.
+ * `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order in which the parts ended.
  */
 type Turn = {
   message: string;
@@ -78,7 +77,7 @@ export class Turns {
    * kept would show the same memories again, next to the new texts.
    */
   tell(session: string, message: string, beside: Beside): void {
-    // If both texts are empty (a late answer, say), the agent was not shown anything, so its state does not change.
+    // Empty texts (after a late answer, for example) show the agent nothing, so its state does not change.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -105,13 +104,13 @@ export class Turns {
     this.#reverted.add(session);
   }
 
-  /** Marks a turn whose answer was interrupted or failed. Such a turn is not stored. */
+  /** Marks a turn whose answer was interrupted or failed; `end` then returns no exchange. */
   broke({ sessionID = "", role, error }: Info): void {
     const turn = this.#turns.get(sessionID);
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended; undefined if the turn has no answer, and at the second call. */
+  /** Returns the exchange of a turn that has ended; undefined if the answer is missing or incomplete, and at the second call. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;

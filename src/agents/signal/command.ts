@@ -1,4 +1,4 @@
-/** Reads signals of an agent's work from a command line and its exit code. Pure. Used by `signals.ts`. */
+/** Reads signals of an agent's work from a command line and its exit code. */
 import { answersNo } from "./asking.ts";
 import { revertIn } from "./revert.ts";
 import { commandOf, readCommands, type Step } from "./shell.ts";
@@ -36,7 +36,7 @@ const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
 /** Matches the names that a failed change of folder prints. In some shells zoxide replaces `cd`. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
-/** Reads the signals of a command line. `named`: beginnings of the user's own test commands. */
+/** `named`: beginnings of the user's own test commands. */
 export function readCommand(line: string, { exit, output }: Ended, named: readonly string[] = []): Told {
   const told: Told = { tests: undefined, hasFailed: false, hasReverted: false };
   const [options = ""] = SETS.exec(line) ?? [];

@@ -1,4 +1,4 @@
-/** Splits a shell's command line into the commands that may decide its exit code. Takes linear time. Pure. */
+/** Splits a shell's command line into the commands that may decide its exit code. Takes linear time. */
 
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
@@ -49,7 +49,7 @@ const PREFIX = new RegExp(
 export function readCommands(line: string): Step[] | undefined {
   const steps: Step[] = [];
   let [words, redirect, mayNotStart, end]: [string[], string, boolean, number] = [[], "", false, 0];
-  // Removes the parentheses of a line that is one group, `(cd x && y)`. With a `#`, the last one may be in a comment.
+  // Removes the parentheses of a line that is one group, `(cd x && y)`. If the line has a `#`, the last parenthesis may be in a comment.
   const text = line.length > LINE_MAX ? "" : `${line.trim().replace(/^\(([^#]*)\)$/, "$1")}\n`;
   for (const { 0: token, groups: { word, operator, ...more } = {} } of text.matchAll(TOKEN)) {
     end += token.length;

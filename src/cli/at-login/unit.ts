@@ -1,6 +1,5 @@
 /**
  * Makes the file by which the machine's service manager starts the broker at login: a systemd user unit on Linux, a launchd agent on macOS.
- * It runs nothing and writes nothing; `service.ts` does.
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -35,12 +34,10 @@ const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
 /** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
-/** Service manager of this machine. */
 export type Manager = "systemd" | "launchd";
 
 export type Unit = Readonly<{
   manager: Manager;
-  /** Name for the service manager's commands. */
   name: string;
   file: string;
   content: string;

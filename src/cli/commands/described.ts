@@ -13,7 +13,6 @@ export type Described = Readonly<{
   does: string;
   flags: readonly Flag[];
   subs: readonly Described[];
-  /** Text of --help. */
   usage: string;
 }>;
 
