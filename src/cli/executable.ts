@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 
 type Name = "mp-shim" | "mempalace-broker" | "mempalace-docs" | "palace";
 
-/** Returns the command line of an executable, before its arguments. */
 export function executable(name: Name): [command: string, file: string] {
   const isBuilt = extname(import.meta.filename) === ".js";
   const file = new URL(`../bin/${isBuilt ? builtFile(name) : `${name}.ts`}`, import.meta.url);

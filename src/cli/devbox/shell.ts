@@ -1,4 +1,4 @@
-/** `palace devbox shell` opens a shell for a person or a script. `docker exec` gets the terminal with its size and signals. */
+/** `palace devbox shell` opens a shell for a person or a script through `docker exec`, which gets the terminal's size and signals. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

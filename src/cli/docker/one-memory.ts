@@ -1,7 +1,6 @@
 /**
  * Makes this machine and the stack in its Docker share one memory: this machine's agents reach the stack's broker over a bridge. A machine
- * that already has memories keeps them, and its user gets a notice that there are two. `palace devbox up` and `palace up --docker` call
- * this code when the stack is healthy.
+ * that already has memories keeps them, and its user gets a notice that there are two.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -64,7 +63,9 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** Returns the options of `docker` for the Docker daemon of this environment: an agent may start the bridge in another environment. */
+/**
+ * Returns the options of `docker` for the Docker daemon of this environment, because an agent may start the bridge without these variables.
+ */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
   // If host and context are both set as variables, docker uses the host; as options, docker refuses both. So pass only one.

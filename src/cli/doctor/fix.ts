@@ -34,7 +34,7 @@ export type Fixed = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** Finds the fixes that are needed. `mayStart`: a fix may start a broker. */
+/** `mayStart`: whether a fix may start a broker. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
   const isOwn = config.endpoint === undefined && !isBridged(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
@@ -101,7 +101,7 @@ function spoolFixes(config: Config): Fix[] {
   return [{ name: "spool", what, run }];
 }
 
-/** Counts the waiting entries. An unreadable folder counts as empty; the checks report it. */
+/** An unreadable folder counts as empty, because the checks report it. */
 function count(spool: Spool): number {
   return orElse(() => spool.entries().length, 0);
 }
@@ -137,7 +137,7 @@ function namesAnother({ current, next }: Change): boolean {
 
 export function backupFixes(config: Config, out: Output): Fix[] {
   const dir = overdueFolder(config);
-  // A missing folder means that its disk is not mounted.
+  // If the folder is missing, its disk is probably not mounted.
   if (dir === undefined || !existsSync(dir)) return [];
   const wasEncrypted = ownBackups(config.paths, dir).made.at(-1)?.file.endsWith(".age") === true;
   return [
@@ -205,7 +205,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // We keep files of another broker, or of a program that is not ours.
+    // Keeps files of another broker, or of a program that is not ours.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
@@ -218,7 +218,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Takes the lock and returns the function that releases it; undefined if a broker holds the lock. Ignores a file system without locks. */
+/** Returns the function that releases the lock; undefined if a broker holds the lock, or if the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {
@@ -228,7 +228,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // We cannot test the lock here, so we keep the file.
+    // We cannot test the lock here, for example because the file is read-only.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;
@@ -249,7 +249,6 @@ function guarded<T>(folder: string, act: () => T): () => T {
   };
 }
 
-/** Returns the file's state; undefined if the path leads to no file. */
 function look(path: string): Stats | undefined {
   return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 }

@@ -85,7 +85,7 @@ async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
   return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
 }
 
-/** A folder to check. `volume`: a name that the user could give to a Docker volume for the folder. */
+/** `volume`: a name that the user could give to a Docker volume for the folder. */
 type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
@@ -126,7 +126,7 @@ function placesOf(config: Config): Place[] {
 /** Folder of the project in the devbox. */
 const WORKSPACE = "/workspace";
 
-/** Checks the user's numeric id; returns no check on a system without such ids. */
+/** Returns no check on a system without numeric user ids. */
 export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];

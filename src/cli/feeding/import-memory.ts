@@ -65,7 +65,7 @@ class Run {
   importer = "";
   /** Parts with something to write, by kind and number. */
   readonly #due = new Set<string>();
-  /** Sources and drawers that are not imported. */
+  /** Keys of sources and drawers that are not imported. */
   readonly #away = new Set<string>();
 
   constructor(client: Client, other: OtherMemory, options: JoinOptions) {

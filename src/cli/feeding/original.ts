@@ -1,4 +1,4 @@
-/** Finds a drawer's text in its source file on this machine. Reads only. */
+/** Finds a drawer's text in its source file on this machine. */
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, extname, isAbsolute, relative } from "node:path";

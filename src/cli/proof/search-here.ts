@@ -29,7 +29,6 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
   }
 }
 
-/** Formats the answer as one sentence for people. */
 export function describeSearch({ modelState, modelDetail }: SearchHere): string {
   if (modelState === "ready" || modelState === "extra") return "Search finds memories by words and by meaning.";
   const later = "Search finds memories by words and by meaning; it finds more when the model is";

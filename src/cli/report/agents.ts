@@ -7,7 +7,6 @@ import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
 
-/** Warns if a stack runs in Docker while this machine's agents use another memory. */
 export async function checkOneMemory(config: Config): Promise<Check[]> {
   const container = await otherMemory(config);
   if (container === undefined) return [];

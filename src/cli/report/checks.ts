@@ -79,7 +79,6 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   ];
 }
 
-/** Checks the broker that answered, or says why none did. */
 function checkReached(config: Config, reached: Reached | PalaceError | undefined): Check[] {
   if (reached instanceof PalaceError) {
     const { code, message, hint } = reached;
@@ -134,7 +133,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Connects to the broker; returns undefined if none is running and none may be started. */
+/** Returns undefined if no broker runs and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {
@@ -176,7 +175,7 @@ function asKnown(error: unknown): PalaceError {
   });
 }
 
-/** Names the version. base/node-version.ts has already refused an older Node. */
+/** Always passes, because base/node-version.ts has already refused an older Node. */
 function checkNode(): Check {
   return ok("node", `Node ${process.versions.node}, palace-devbox ${VERSION}`);
 }
@@ -193,7 +192,6 @@ function checkHome({ paths, endpoint }: Config): Check {
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 
-/** Warns about settings that have no effect. */
 function checkSettings({ filing }: Config): Check[] {
   const { ignored } = filing();
   return ignored.length === 0

@@ -23,14 +23,14 @@ export async function askErasure(client: Client): Promise<ErasureReport | undefi
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Describes the erasure; returns undefined if the files no longer contain forgotten text. */
+/** Returns undefined if the files no longer contain forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "erasure")} not finished in every file${why}`;
 }
 
-/** Describes how searches find. `why`: formats the cause of a missing model. */
+/** `why`: formats the cause of a missing model. */
 export function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"], why = causeOf): string {
   if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
   if (modelState === "loading" || modelState === "downloading")
@@ -39,13 +39,13 @@ export function describeMode({ mode, model, modelState, modelDetail }: StatusRep
   return `by words and meaning, without the model: ${why(modelDetail)}`;
 }
 
-/** Describes the reranker; returns undefined if there is none, which is not a fault. */
+/** Returns undefined if there is no reranker, which is not a fault. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
-/** Describes the closets; an older broker does not report them. */
+/** An older broker does not report the closets. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -53,7 +53,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** Describes the graph; an older broker does not report it. */
+/** An older broker does not report the graph. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -95,7 +95,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   ].join("; ");
 }
 
-/** Describes the adoption of an existing palace; returns undefined if no palace had to be adopted. */
+/** Returns undefined if no palace had to be adopted. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;

@@ -29,8 +29,8 @@ export async function backUp(config: Config, goal: BackupGoal, out: Output): Pro
   if (file !== null && !replace && existsSync(file))
     throw wrongUsage(`${file} is there already`, "name another: palace backup FILE, or add --force");
   const box = brokerBox(config);
-  // The broker writes the file itself, with three exceptions. We apply a passphrase; in a devbox the palace is read-only; a broker in a
-  // container has other files.
+  // The broker writes the file itself, except in three cases: we encrypt the backup, the palace is read-only here (as in a devbox), or the
+  // broker is in a container with other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
@@ -97,7 +97,7 @@ async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Arra
   }
 }
 
-/** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the staged file has another size. */
+/** Passes the pieces on and counts their bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the staged file has another size. */
 export async function* watched(
   pieces: AsyncIterable<Uint8Array>,
   bytes: number,

@@ -88,9 +88,9 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. Returns the
- * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source is kept, because its
- * drawers are kept. Without `sources`, staged copies of all sources are removed. Errors: file system errors.
+ * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. `sources`:
+ * sources of the forgotten drawers; staged copies of other sources are kept. Without `sources`, all staged copies are removed. Errors: file
+ * system errors.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -181,7 +181,6 @@ function exchangeIn(text: string): string[] {
 /** Matches the folder in which a restore, a repair or a migration keeps the former palace. */
 const KEPT = /^(.*?\/before-[^/]+)\//;
 
-/** Returns the commands that remove copies of a forgotten text. */
 export function removalHints(standing: readonly Trace[]): string[] {
   const kept = standing.flatMap(({ path }) => KEPT.exec(path)?.[1] ?? []);
   const folders = [...new Set(kept)].map((folder) => `if you no longer need that copy: rm -rf ${quoted(folder)}`);
@@ -217,7 +216,7 @@ function needlesOf(texts: readonly string[]): Buffer[] {
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
 }
 
-/** Returns true if the file contains one of the needles, false if the file cannot be read. */
+/** Returns false also for a file that cannot be read. */
 function holds(file: string, needles: readonly Buffer[]): boolean {
   const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
   let fd: number | undefined;

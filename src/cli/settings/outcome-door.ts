@@ -44,7 +44,7 @@ export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefi
   });
 }
 
-/** Refuses a door that is shut or missing. Errors: BROKER_START_FAILED. */
+/** Errors: BROKER_START_FAILED for a door that is shut or missing. */
 export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorReport & { state: "open" } {
   if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
   if (door.state === "open") return door;

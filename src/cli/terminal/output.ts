@@ -32,7 +32,6 @@ export class Output {
     return spelled(text, this.#palace);
   }
 
-  /** Prints the document of --json. Returns the exit code of success. */
   document(value: unknown): 0 {
     process.stdout.write(`${JSON.stringify(value)}\n`);
     return 0;
@@ -136,7 +135,6 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Describes an engine that is a child process: its state, process id, name and failures. */
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

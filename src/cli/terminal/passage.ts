@@ -190,8 +190,8 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
 }
 
 /**
- * Returns the first row of the window with the most words of the query, each counted once. If several windows are equal, takes the first
- * and moves it so that its matches are in the middle.
+ * Returns the first row of the window that has the most words of the query, each counted once. Takes the first such window, and moves it so
+ * that its matches are in the middle.
  */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };
