@@ -1,6 +1,5 @@
 /**
- * Stores small files about sessions in our cache folder, because each hook is a separate process. A note is a session's wake-up text, or
- * the mark of a compacted session, whose agent no longer sees the memories that it was shown.
+ * Stores a session's wake-up text, or that it was compacted, in small files of our cache folder, because each hook is a separate process.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";

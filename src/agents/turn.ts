@@ -1,7 +1,4 @@
-/**
- * Sends a conversation's turns to memory that learns from outcomes: fetches the texts to show with the user's message, and stores the
- * exchange after the agent's answer.
- */
+/** Sends a conversation's turns to memory that learns from outcomes, and fetches the texts to show with the user's message. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Client } from "../wire/client/client.ts";
@@ -53,10 +50,7 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/**
- * Returns the scores that the agent owes for this turn; null if it owes none, or if the broker is too old. `reply`: the user's text in this
- * turn.
- */
+/** Returns null if the agent owes no scores, or if the broker is too old. `reply`: the user's text in this turn. */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
@@ -84,10 +78,7 @@ export async function keepJudgment(
   return (await client.call("turn.judge", params)).judged;
 }
 
-/**
- * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and another
- * version's unknown signals are dropped, so that the exchange is stored anyway.
- */
+/** Fields of the wrong type become empty, and another version's unknown signals are dropped, so that the exchange is stored anyway. */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");

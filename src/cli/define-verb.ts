@@ -52,8 +52,7 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   env: Env;
   out: Output;
   /**
-   * Returns a client of the broker. It starts the broker if needed, and closes the client after the verb. `project`: names of the project
-   * that searches prefer.
+   * Returns a client, which is closed after the verb; starts the broker if needed. `project`: names of the project that searches prefer.
    */
   connect: (agent: string, project?: readonly string[]) => Promise<Client>;
 };
@@ -152,10 +151,7 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
   }
 }
 
-/**
- * Ends the process if stdout fails. `palace search x | head` closes our stdout early, which is not a failure; a full disk is one. Without
- * a listener, a failing stderr would end the process with a stack trace.
- */
+/** `palace search x | head` closes stdout early, which is not a failure. A failing stderr would otherwise end us with a stack trace. */
 export function endIfUnwritable(name: string, code = EXIT_CODES.STORE): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

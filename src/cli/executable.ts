@@ -1,7 +1,4 @@
-/**
- * Finds our executables for a process that starts another one. They run with this Node, by path: as TypeScript in a checkout, as JavaScript
- * in an installed package.
- */
+/** Finds our executables for a process that starts another one: TypeScript in a checkout, JavaScript in an installed package. */
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 

@@ -1,7 +1,4 @@
-/**
- * Reads from a transcript of Claude Code 2.1.330 the last question, its answer and the signals of the tools that ran in between
- * (outcome-memory.md 6.3).
- */
+/** Reads the last question, its answer and the tools' signals from a transcript of Claude Code 2.1.330 (outcome-memory.md 6.3). */
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";

@@ -1,7 +1,4 @@
-/**
- * Writes a checkpoint after every `CHECKPOINT_EVERY` messages of the user: an entry in the agent's diary with the last of these messages
- * (palace.md 8.3).
- */
+/** Writes the user's last messages into the agent's diary after every `CHECKPOINT_EVERY` messages (palace.md 8.3). */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { withClient } from "../../wire/client/client.ts";
@@ -45,10 +42,7 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
   removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
-/**
- * Writes the diary entry, then the count of its messages. After a kill in between, the next run sends the entry again, and the broker
- * recognises its idempotency key. Errors: the broker's errors.
- */
+/** After a kill between the two writes, the next run repeats the entry, and the broker recognises its key. Errors: the broker's errors. */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));

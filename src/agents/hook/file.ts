@@ -87,10 +87,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
   return [from, session, agent].every((field) => typeof field === "string");
 }
 
-/**
- * Repeats the work while new marks appear, even after an error. Returns at once if another process works. Errors: the error of the last
- * run.
- */
+/** Repeats the work while new marks appear, even after an error; then throws the last error. Returns at once if another process works. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);

@@ -1,7 +1,4 @@
-/**
- * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact (palace.md 8.3). It
- * never makes an agent fail: errors go to hook_state/hook.log.
- */
+/** Answers `mempalace hook run` (palace.md 8.3). It never makes an agent fail: errors go to hook_state/hook.log. */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";

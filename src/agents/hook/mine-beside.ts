@@ -1,7 +1,4 @@
-/**
- * Runs `palace mine` for MemPalace's hook, in a process that outlives the hook. A pid file prevents a second process with the same
- * arguments, which would only waste time (palace.md 8.3, mine slots).
- */
+/** Runs `palace mine` for MemPalace's hook in a process that outlives the hook, one at a time for the same arguments (palace.md 8.3). */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";

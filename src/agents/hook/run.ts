@@ -1,7 +1,4 @@
-/**
- * Implements `palace hook`: the text at a session's start, the texts that are added to a prompt, the filing of the exchange that has ended,
- * and its judgment. Each hook returns its answer, which may be empty; errors go to the log.
- */
+/** Implements `palace hook`. Each hook returns its answer, which may be empty; errors go to the log. */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newKey } from "../../base/ids.ts";
@@ -140,10 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/**
- * Asks for the texts to add to a prompt: the memories ranked by outcomes with the question for scores, and with `canRecall` the drawers
- * that match. Returns undefined if both are off or the palace does not exist.
- */
+/** Asks for the texts to add to a prompt, with `canRecall` also for drawers. Returns undefined if all is off or no palace exists. */
 async function tell(
   scene: Timed,
   turn: Turn,
@@ -165,10 +159,7 @@ async function tell(
   return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
-/**
- * Reads the transcript's last exchange, and waits up to `LATE_MAX_MS` until the exchange is complete: the host calls the hook a moment
- * before it writes the transcript, so a tool's answer may still be missing.
- */
+/** Waits up to `LATE_MAX_MS` for tools' answers, because the host calls the hook a moment before it writes the transcript. */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);

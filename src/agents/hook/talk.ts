@@ -1,7 +1,4 @@
-/**
- * Reads three facts from a transcript for a hook (palace.md 8.3): the number of the user's messages, the last messages, and the project. It
- * reads the transcripts of Claude Code and Codex.
- */
+/** Reads the number of messages, the last messages and the project from a transcript of Claude Code or Codex (palace.md 8.3). */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { isRecord, parseJson } from "../../base/parse-json.ts";

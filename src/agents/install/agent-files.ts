@@ -15,10 +15,7 @@ const HOOK_TIMEOUT_S = 10;
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/**
- * `shim`: argument vector of the shim. `hook`: command line of Claude Code's hooks. `extension`: argument vector with which an extension
- * runs a hook.
- */
+/** `shim`, `extension`: argument vectors of the shim, and of a hook that an extension runs. `hook`: command line of Claude Code's hooks. */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
@@ -51,10 +48,7 @@ function opencodeFile({ opencodeDir }: AgentPlaces): string {
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
-/**
- * Returns the opencode generation for which to write settings; undefined if it is unknown, because opencode's own installer does not write
- * the version into a file.
- */
+/** Returns undefined if the generation is unknown, because opencode's own installer does not write the version into a file. */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
   if (/^1\./.test(version)) return 1;
@@ -165,9 +159,7 @@ function copyRow(from: string, path: string): Row {
   return { kind: "own", path, content };
 }
 
-/**
- * Returns the row of an extension. Its file begins with the commands that start our programs, because the agent's PATH may not have these.
- */
+/** The extension's file begins with the commands that start our programs, because the agent's PATH may not have these. */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
   if (row.kind !== "own") return row;
@@ -184,8 +176,8 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * Lists files that make opencode skip the install of its plugin package at start, which takes over a minute without a network. Skips a
- * folder with packages of its own, because opencode would not install these packages, either.
+ * With these files opencode skips the install of its plugin package at start, which takes over a minute without a network. It would also
+ * skip the install of other packages in the folder, so a folder with packages gets no files.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

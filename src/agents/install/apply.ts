@@ -1,7 +1,4 @@
-/**
- * Carries out a plan: it writes the record first, and then each file, whole or not at all. If a write fails, it restores the files; after a
- * kill the next run finishes from the record.
- */
+/** Carries out a plan. If a write fails, it restores all files; after a kill, the next run finishes from the record. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";

@@ -27,10 +27,7 @@ export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 /** Maximum number of plans for an agent that writes its settings again and again. */
 const TRIES = 5;
 
-/**
- * Wires an agent. After an error, all files of the agent are unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
- * STORE_READ_ONLY, STORE_DISK_FULL.
- */
+/** After an error, all files are unchanged. Errors: CONFIG_BAD_VALUE with line and column; STORE_READ_ONLY, STORE_DISK_FULL. */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
     planInstall(rowsOf(agent, parts), { state, record: state.read(agent), lines: `palace install ${agent} --dry-run` }),

@@ -1,7 +1,4 @@
-/**
- * Makes the commands by which an agent starts our programs. Each command is an absolute path, because an agent's PATH may differ from the
- * shell's: a desktop or another Node of nvm may have started the agent.
- */
+/** Makes the commands by which an agent starts our programs, with absolute paths, because an agent's PATH may differ from the shell's. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realPath } from "../../base/real-path.ts";
@@ -31,10 +28,7 @@ export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   return { shim: [...shim, ...palace], hook, extension: [...command, "hook", ...palace] };
 }
 
-/**
- * Returns a path of Node that stays valid after an update: a package manager's link (/opt/homebrew/bin/node) instead of the file of a
- * single version.
- */
+/** Returns a path of Node that stays valid after an update, such as a package manager's link (/opt/homebrew/bin/node). */
 function lastingName(node: string, folders: readonly string[]): string {
   const links = folders.filter((folder) => !isPassing(folder)).map((folder) => join(folder, "node"));
   return links.find((link) => realPath(link) === realPath(node)) ?? node;

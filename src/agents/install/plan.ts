@@ -27,10 +27,7 @@ export type Change = {
   isOurs: boolean;
 };
 
-/**
- * `record` is undefined if none of our entries or files remain. `originals` must be saved before anything is written. `leaves` is true for
- * an uninstall.
- */
+/** `record`: undefined if none of our entries or files remain. `originals`: to be saved first. `leaves`: true for an uninstall. */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;
@@ -147,10 +144,7 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
   return { next: content, base: current, isKnown: recorded !== undefined, before, isOurs };
 }
 
-/**
- * `rows`: every file that may contain our entries. `isHere`: true for this profile's files; other profiles remain wired. Errors: as
- * planInstall.
- */
+/** `rows`: every file that may contain our entries. `isHere`: true for this profile's files; other profiles remain wired. */
 export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {
   const paths = new Set(rows.map(({ path }) => path));
   const all = known.record?.files ?? [];

@@ -1,7 +1,4 @@
-/**
- * Records which files we wrote, and their former content: one file per agent and one per original, in our own state folder. The record is
- * written first, so that a run after a kill has it.
- */
+/** Records which files we wrote, and their former content, in our own state folder, before we write anything else. */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -37,8 +34,8 @@ export class InstallState {
   }
 
   /**
-   * Allows one run at a time, because a second run would assume that the first run was killed. Returns the function that ends the lock.
-   * Errors: STORE_UNAVAILABLE, STORE_READ_ONLY.
+   * Refuses a second run, which would assume that the first one was killed. Returns the unlock function. Errors: STORE_UNAVAILABLE,
+   * STORE_READ_ONLY.
    */
   lock(): () => void {
     let file: number;

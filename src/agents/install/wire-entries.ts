@@ -1,7 +1,4 @@
-/**
- * Adds our entries to another program's JSON file (wire) and removes them (unwire). We recognise the server's entry by its name, and hooks
- * by their command.
- */
+/** Adds our entries to another program's JSON file (wire) and removes them (unwire). */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Draft, propertyOf, valueOf } from "./draft.ts";
@@ -20,10 +17,7 @@ export type Before = { kept: string[]; was: string | null };
 
 /** Matches a Node program before our file, as an install writes it. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/**
- * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server. So an entry with that
- * command is ours only if it equals the entry that we make.
- */
+/** Matches our commands. `mempalace-mcp` is also MemPalace's own server, so it counts as ours only if it equals the entry that we make. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
 /** Matches a whole command as any version of our install writes it; a command that the user has wrapped belongs to the user. */
 const OUR_HOOK = new RegExp(

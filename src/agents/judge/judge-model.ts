@@ -1,7 +1,4 @@
-/**
- * Asks a model of the user's choice to judge exchanges that the agent has not scored, through an endpoint with OpenAI's Chat Completions
- * API (outcome-memory.md 7.5). It sends nothing unless the user has named a model.
- */
+/** Asks the model that the user has named, if any, to judge exchanges that the agent has not scored (outcome-memory.md 7.5). */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
 import { isRecord } from "../../base/parse-json.ts";

@@ -26,10 +26,7 @@ export function question({ exchange, reply, memories }: OwedScore): string {
   return JSON.stringify({ exchange: { user, assistant }, reply, memories });
 }
 
-/**
- * Parses the JSON from the first brace after the model's thoughts to the last brace. Returns undefined if the reply has no valid outcome.
- * Skips ids that are not in the question.
- */
+/** Parses the JSON after the model's thoughts. Returns undefined without a valid outcome. Skips ids that are not in the question. */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);
   const given = parseRecord(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));

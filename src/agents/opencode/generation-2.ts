@@ -1,6 +1,5 @@
 /**
- * Implements the hooks and events of opencode 2 by its published types, not tested with a real opencode 2. opencode 2 runs as a service for
- * many projects, and calls `setup` once for each project.
+ * Serves opencode 2 by its published types; not tested with a real opencode 2. It runs as a service, and calls `setup` once per project.
  */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/parse-json.ts";

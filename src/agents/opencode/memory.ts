@@ -1,6 +1,5 @@
 /**
- * Adds the wake-up text, the ranked memories and the question for scores to opencode's sessions, and files the sessions. Both generations
- * of the plugin report their events here.
+ * Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations of the plugin.
  */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";

@@ -1,6 +1,6 @@
 /**
- * Tracks opencode's turns: the user's text, the agent's text, and the texts that the memory adds to a message. Each request contains these
- * texts before that message. The plugin does not change the messages that opencode shows.
+ * Tracks opencode's turns: the user's text, the answer, and the texts that each request gets before a message. The plugin does not change
+ * the messages that opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -20,9 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/**
- * `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order in which the parts ended.
- */
+/** `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order of their ends. */
 type Turn = {
   message: string;
   prompt: string;
@@ -54,10 +52,7 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /**
-   * Returns true if the agent no longer sees the texts that it was shown. opencode does not store these texts, so they are lost when
-   * opencode starts and when it compacts the session.
-   */
+  /** opencode does not store the texts that it showed, so they are lost when opencode starts and when it compacts the session. */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -72,10 +67,7 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /**
-   * Stores the texts for a message. If the agent no longer sees earlier texts of the session, drops them: messages that a compaction has
-   * kept would show the same memories again, next to the new texts.
-   */
+  /** Drops earlier texts that the agent no longer sees: messages that a compaction kept would show the same memories again. */
   tell(session: string, message: string, beside: Beside): void {
     // Empty texts (after a late answer, for example) show the agent nothing, so its state does not change.
     if (beside.scoring === "" && beside.context === "") return;
@@ -143,10 +135,7 @@ export class Turns {
     return this.#turns.get(session)?.message;
   }
 
-  /**
-   * Returns the messages of a request, each with its texts before it. The originals are not changed, because opencode shows them. Only the
-   * last user message gets the question for scores, because the time to answer an earlier question is over.
-   */
+  /** Copies the messages, because opencode shows the originals. Only the last user message gets the question for scores. */
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");
     return messages.map((message) => {

@@ -1,6 +1,6 @@
 /**
- * Runs an MCP server as a child: starts it on demand, ends it if it stalls, and restarts it a limited number of times. Calls may overlap.
- * Each call belongs to one child, and fails if that child ends. Errors are written for the model.
+ * Runs an MCP server as a child: starts it on demand, ends it if it stalls, and restarts it a limited number of times. Calls may overlap,
+ * and fail if their child ends. Errors are written for the model.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { McpChild } from "../../base/mcp-child.ts";

@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A failed change prints the name of its command, and no later command
- * runs. So if the commands before the folder changes print nothing, output without such a name comes from a command after the changes.
+ * Returns true if each folder change of the line has surely succeeded. A failed change prints its command's name and ends the line. So
+ * other output, without such a name, proves success if no earlier command prints anything.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

@@ -1,7 +1,4 @@
-/**
- * Makes the machine's service manager start the broker at login, and undoes that. Never changes a file that is not ours. If the manager
- * cannot be reached, we write the file, and the report names the commands to type.
- */
+/** Makes the machine's service manager start the broker at login, and undoes that. Never changes a file that is not ours. */
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";

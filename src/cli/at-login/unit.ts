@@ -1,6 +1,4 @@
-/**
- * Makes the file by which the machine's service manager starts the broker at login: a systemd user unit on Linux, a launchd agent on macOS.
- */
+/** Makes the file that starts the broker at login: a systemd user unit on Linux, a launchd agent on macOS. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";

@@ -1,7 +1,4 @@
-/**
- * Describes every command with its options for the completions, the man page and docs/reference/commands.md. It loads the files
- * of all verbs, so no other code imports it.
- */
+/** Describes every command for the completions, the man page and the docs. Loading it is slow, because it loads all verbs. */
 import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";
 import { ALSO, type Command, COMMANDS, type CommandName } from "./table.ts";

@@ -87,8 +87,7 @@ export function loaderOf(name: string): Load | undefined {
 }
 
 /**
- * Finds the subverb among a verb's arguments. Only options that every verb has may come before it, so that an option's value
- * never counts as a subverb: `palace backup --passphrase-file verify`.
+ * Finds the subverb. Only common options may precede it, so that an option's value is no subverb: `palace backup --passphrase-file verify`.
  */
 export function findSub(name: string, argv: readonly string[]): { at: number; load: Load } | undefined {
   const subs = Object.hasOwn(SUB_LOADERS, name) ? SUB_LOADERS[name as CommandName] : undefined;

@@ -22,8 +22,8 @@ export type Command = Readonly<{
   /** Words that may follow the verb, and what each does. */
   subs?: Readonly<Record<string, string>>;
   /**
-   * True if the call deletes or replaces memories, settings of agents, or tokens. A list of subverbs if only these do. bin/palace.ts
-   * suggests such a call only with care for a mistyped word.
+   * True if the call deletes or replaces something; a list of subverbs if only these do. Such a call is suggested with care
+   * (bin/palace.ts).
    */
   harmful?: true | readonly string[];
 }>;

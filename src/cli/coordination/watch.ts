@@ -1,7 +1,4 @@
-/**
- * `palace events watch` waits for events while an agent works, and resumes after a restart. It prints events before it stores their
- * position (the cursor), so that a kill in between repeats events but never loses one.
- */
+/** `palace events watch` prints events before it stores their position, so that a kill in between repeats events but never loses one. */
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refused } from "../../agents/coordination/refused.ts";

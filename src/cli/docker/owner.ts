@@ -1,7 +1,6 @@
 /**
- * Runs a verb as the memory's owner if the broker is in a Docker container on this machine: anyone who may use Docker is the owner. The
- * verb reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents use the bridge's own process, and so have only the
- * role agent.
+ * Runs a verb as the memory's owner through the broker's Docker container, because anyone who may use Docker is the owner. Agents use the
+ * bridge's own process instead, and so have only the role agent.
  */
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -69,10 +68,7 @@ export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; stays
   return { stopped, staysOff: true };
 }
 
-/**
- * Resolves when the container's broker answers; Docker may be restarting it. Errors: the last connection error, if no broker answers in
- * time.
- */
+/** Waits for the container's broker, because Docker may be restarting it. Errors: the last connection error. */
 export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
   for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {
     try {
@@ -84,10 +80,7 @@ export async function untilServed(config: Config): Promise<Awaited<ReturnType<ty
   }
 }
 
-/**
- * Yields what a command writes to stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of the
- * command's stderr if it fails or cannot run.
- */
+/** Yields what a command writes to stdout; a caller that stops reading ends it. Errors: STORE_UNAVAILABLE with the end of its stderr. */
 export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
   const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });
   let said = "";

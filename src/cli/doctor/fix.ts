@@ -1,7 +1,4 @@
-/**
- * Runs the fixes of `palace doctor --fix` in order. Each fix first looks for its fault, so that a second run finds none, and looks again
- * before it acts. No fix deletes a user's text, or a file that is not ours.
- */
+/** Runs the fixes of `palace doctor --fix`. No fix deletes a user's text, or a file that is not ours. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { AGENTS } from "../../agents/install/agent-files.ts";

@@ -23,8 +23,8 @@ type InterruptOptions = {
 };
 
 /**
- * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our progress
- * (`isWatched`), the end of our stdin ends us, too: the program closed it, or died.
+ * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), the end of
+ * our stdin also ends us, because that program has died or closed it.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,7 +1,6 @@
 /**
- * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass sends the parts
- * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted
- * import.
+ * Merges another memory into the running one: the first pass asks the broker which parts would change something, the second sends these.
+ * The broker skips rows that it has, so the next run finishes an interrupted import.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -221,8 +220,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
 }
 
 /**
- * Returns the arguments that undo the import, or null if there is nothing to undo. If an import was undone and repeated, they undo only the
- * repetition. `importer`: our name in the journal.
+ * Returns null if there is nothing to undo. After an undo and a new import, undoes only the new one. `importer`: our name in the journal.
  */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);

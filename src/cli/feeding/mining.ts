@@ -104,10 +104,7 @@ function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out
     out.text(`  skipped       ${skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
 }
 
-/**
- * Shows progress. `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints progress for a program, one
- * JSON document per line.
- */
+/** `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints one JSON document per line for a program. */
 function feedWatch(
   out: Output,
   isQuiet: boolean,

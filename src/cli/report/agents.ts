@@ -14,10 +14,7 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
   return [{ name: "one memory", state: "warn", detail, hint: `palace bridge setup docker:${container}` }];
 }
 
-/**
- * Checks the wired agents. Returns no check if `palace install` would change nothing, and nothing on this machine overrides the
- * wiring.
- */
+/** Returns no check if `palace install` would change nothing, and nothing on this machine overrides the wiring. */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);
   const states = AGENTS.flatMap((agent) => {

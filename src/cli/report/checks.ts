@@ -1,7 +1,4 @@
-/**
- * Runs the checks of `palace doctor`. Each check looks at one thing, and says what it found and what to do. The first failure usually
- * explains the later failures, so the basics come first.
- */
+/** Runs the checks of `palace doctor`, the basics first, because the first failure usually explains the later ones. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

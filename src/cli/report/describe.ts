@@ -6,19 +6,13 @@ import { causeOf } from "../proof/search-here.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 
-/**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty if the lag is 0. If `lagMs` is below 1, the drawers wait for vectors, and the
- * text has no time.
- */
+/** Returns, for example, `, 3 drawers behind for 5 s`. Drawers that wait for vectors have a `lagMs` below 1, and get no time. */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
 }
 
-/**
- * Asks for the state of the erasure. Returns undefined if the broker cannot answer: an older broker, another engine, a
- * token without that right, or a palace that is not open.
- */
+/** Returns undefined if the broker cannot answer: it is older, has another engine or no open palace, or the token lacks the right. */
 export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }

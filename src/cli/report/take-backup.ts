@@ -59,10 +59,7 @@ function carry(
   });
 }
 
-/**
- * Opens the staged file and removes its name, so that the file is deleted however we end. If we may not remove the name, the broker does so
- * a minute later.
- */
+/** Removes the file's name after opening it, so that the file is deleted however we end. If we may not, the broker does so later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

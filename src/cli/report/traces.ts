@@ -1,7 +1,4 @@
-/**
- * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged copies, backups,
- * sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others.
- */
+/** Finds the files on this machine that still contain a forgotten text, removes those that are only our copies, and reports the others. */
 import { hash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";

@@ -52,8 +52,8 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
 }
 
 /**
- * Stores whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not report a socket's owner,
- * CONFIG_BAD_VALUE if an environment variable sets the opposite, BROKER_START_FAILED.
+ * Errors: CONFIG_USAGE if the system does not report a socket's owner, CONFIG_BAD_VALUE if an environment variable sets the opposite,
+ * BROKER_START_FAILED.
  */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);

@@ -1,7 +1,4 @@
-/**
- * Prints for a person or a program: tables on a terminal, tab-separated lines elsewhere, one JSON document with --json. Progress and
- * notices go to stderr.
- */
+/** Prints tables on a terminal, tab-separated lines elsewhere, one JSON document with --json. Progress and notices go to stderr. */
 import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
 import { spelled } from "./spelling.ts";
@@ -46,10 +43,7 @@ export class Output {
     return 0;
   }
 
-  /**
-   * Prints lines. Anybody may have written the text, so control characters are removed on a terminal. A program that reads our output
-   * gets every byte.
-   */
+  /** Removes control characters on a terminal, because anybody may have written the text. A program gets every byte. */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }

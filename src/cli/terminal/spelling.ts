@@ -1,7 +1,4 @@
-/**
- * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and with
- * --palace if the user named a palace. All hints, even the broker's, say `palace`; we rewrite hints when we show them.
- */
+/** Spells our commands as the user must type them here, for example a launcher's path in a clone. All hints say `palace` until shown. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../../base/shell-word.ts";

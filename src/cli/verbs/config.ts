@@ -225,10 +225,7 @@ function assertHere(config: Config, key: SettingKey, words: string): void {
 
 type Answer = { error?: { code: string; message: string; hint: string } };
 
-/**
- * Runs `palace config` in a container, whose volume has the settings file. Returns its document. Errors: the command's errors;
- * STORE_UNAVAILABLE if it does not answer.
- */
+/** Returns the document of `palace config` in the container. Errors: the command's errors; STORE_UNAVAILABLE without an answer. */
 async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
   const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
   const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(

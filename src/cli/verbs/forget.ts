@@ -61,8 +61,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer contains the forgotten drawers. If their words are still in the ledger, they belong to
-    // a drawer that is kept.
+    // The ledger no longer contains the forgotten drawers, so words that are still in it belong to a drawer that is kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
@@ -143,9 +142,7 @@ function isLedger({ paths: { ledgerFile } }: Config, path: string): boolean {
   return basename(path).startsWith(basename(ledgerFile)) && dirname(path) === realpathSync(dirname(ledgerFile));
 }
 
-/**
- * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy. Errors: CONFIG_USAGE.
- */
+/** Feeders file a document under the path of its staged copy, so the name may differ from the file's path. Errors: CONFIG_USAGE. */
 async function findSource(client: Client, config: Config, file: string): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
   const filed: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Implements `palace hook`, which agents' hooks and extensions run. It never fails an agent: errors go to the log, and a hook that adds
- * text to a prompt ends after `turn-max-ms`, counted from the start of the process.
- */
+/** Implements `palace hook`, which agents' hooks and extensions run. It never fails an agent: errors go to the log. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileHook, Interrupted } from "../../agents/hook/file.ts";

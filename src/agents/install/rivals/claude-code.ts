@@ -115,10 +115,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
-/**
- * Checks the sandbox. The sandbox limits only the commands that the agent types; our server and hooks run outside it. On Linux the sandbox
- * ignores `allowUnixSockets`.
- */
+/** The sandbox limits only commands that the agent types, not our server and hooks. On Linux it ignores `allowUnixSockets`. */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
   if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];

@@ -1,7 +1,4 @@
-/**
- * Types and helpers for the tables of rivals. A rival is a setting or program that an agent uses instead of our wiring or in addition to
- * it, or that disables our wiring.
- */
+/** Types and helpers for finding rivals: settings and programs that an agent uses instead of or beside ours, or that disable ours. */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import type { AgentPlaces } from "../../../config/agents.ts";
