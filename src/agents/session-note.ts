@@ -1,6 +1,4 @@
-/**
- * Stores a session's wake-up text, or that it was compacted, in small files of our cache folder, because each hook is a separate process.
- */
+/** Stores a session's wake-up text, or its compaction, in small files of our cache folder, because each hook is a separate process. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

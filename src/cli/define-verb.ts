@@ -51,9 +51,7 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   config: Config;
   env: Env;
   out: Output;
-  /**
-   * Returns a client, which is closed after the verb; starts the broker if needed. `project`: names of the project that searches prefer.
-   */
+  /** Returns a client that is closed after the verb; starts the broker if needed. `project`: names of the project that searches prefer. */
   connect: (agent: string, project?: readonly string[]) => Promise<Client>;
 };
 
@@ -77,7 +75,6 @@ export type Verb = {
   usage: string;
   /** Options for the completions; none if each subverb has its own options. */
   options?: ParseArgsOptionsConfig;
-  /** Subverbs with their own options. */
   subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
   execute(argv: readonly string[], env: Env): Promise<number>;
 };

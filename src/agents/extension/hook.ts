@@ -23,7 +23,6 @@ export type Hook = {
   argv: readonly string[];
   env: Env;
   agent: string;
-  /** Maximum time that a turn of the agent waits for the hook, ms. */
   turnMaxMs: number;
   log: (line: string) => void;
   /** Folder of the project, if this process runs in another folder. */
@@ -86,8 +85,8 @@ export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
 /**
- * Begins a turn. First waits until the session's last exchange is stored, because the broker takes the prompt for the user's reaction to
- * the newest stored exchange. If storing takes over half of a turn's time, returns no texts and does not report the turn to the broker.
+ * First waits until the last exchange is stored, because the broker takes the prompt for the user's reaction to the newest stored exchange.
+ * If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
  */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = nameOf(session);

@@ -28,7 +28,6 @@ export type Checkpoint = {
   wing: string;
 };
 
-/** Counts the user's messages since the last checkpoint. */
 export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
   return orElse(
     () => count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0),

@@ -121,7 +121,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns the fault of the document; empty if the document is correct. A session may have no transcript. */
+/** Returns an empty text for a correct document, which may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `stdin is not a JSON document (${text.length} characters)`;

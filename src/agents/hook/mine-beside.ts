@@ -8,7 +8,6 @@ import { isAlive } from "../../base/alive.ts";
 import { removeOld } from "../../base/old-files.ts";
 import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 
-/** `palace`: the command line of our executable. */
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
 /** Returns false if the same command already runs. With `waitMs`, waits for the process and kills it after that time. */

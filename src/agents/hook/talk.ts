@@ -45,7 +45,7 @@ export async function readTalk(file: string): Promise<Talk> {
       hear(talk, text);
     }
   } catch {
-    // The file is gone or unreadable.
+    // The file does not exist or is unreadable.
   }
   return talk;
 }

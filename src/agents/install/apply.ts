@@ -104,7 +104,7 @@ function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(folder);
     } catch {
-      // The folder is not empty, or is gone.
+      // The folder is not empty, or does not exist.
     }
 }
 

@@ -51,7 +51,6 @@ export class Draft {
     } else this.#apply(insertion(this.#text, parent, key, value));
   }
 
-  /** `child` is a property or an element of `parent`. */
   remove(parent: Node, child: Node): void {
     this.#apply(cutsOf(this.#text, parent, child));
   }

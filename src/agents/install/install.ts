@@ -21,7 +21,7 @@ export type Outcome = {
   elsewhere: string[];
   blocked: PalaceError | undefined;
 };
-/** State of an agent. "read-only": something is missing, and the file for it cannot be written. */
+/** "drifted": our entries are incomplete or changed. "read-only": entries are missing, and the file cannot be written. */
 export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
 /** Maximum number of plans for an agent that writes its settings again and again. */
@@ -66,7 +66,6 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** Errors: as `install`. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

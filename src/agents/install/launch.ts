@@ -6,9 +6,8 @@ import { quoted } from "../../base/shell-word.ts";
 import type { Launch } from "./agent-files.ts";
 
 export type LaunchParts = {
-  /** Folder of the package. */
   root: string;
-  /** Path of the Node program that runs this process. */
+  /** Path of the running Node program. */
   node: string;
   /** Folders of the PATH. */
   folders: readonly string[];

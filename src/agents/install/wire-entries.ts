@@ -54,7 +54,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Joins the first `depth` keys as a record has them. */
+/** Joins the first `depth` keys with full stops, as in a record. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
 /** Sets the members that differ, one by one, because each edit moves the members after it. */

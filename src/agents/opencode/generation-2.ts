@@ -1,6 +1,4 @@
-/**
- * Serves opencode 2 by its published types; not tested with a real opencode 2. It runs as a service, and calls `setup` once per project.
- */
+/** Serves opencode 2 by its published types; not tested with a real one. It runs as a service, and calls `setup` once per project. */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { within } from "../../base/time-limit.ts";

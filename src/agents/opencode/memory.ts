@@ -1,6 +1,4 @@
-/**
- * Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations of the plugin.
- */
+/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations. */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../base/time-limit.ts";
@@ -64,7 +62,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets no wake-up text: its caller gives it the task. The parent session includes its messages. */
+  /** Registers a new session. A subagent gets no wake-up text, because its caller gives it the task. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);

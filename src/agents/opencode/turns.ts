@@ -82,7 +82,7 @@ export class Turns {
     }
   }
 
-  /** Stores a part of the answer. The part contains its whole text so far. */
+  /** The part contains its whole text so far. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -91,7 +91,7 @@ export class Turns {
     if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
   }
 
-  /** Notes that the user reverted messages; opencode removes them when the user continues. */
+  /** Records that the user reverted messages; opencode removes them when the user continues. */
   removed(session: string): void {
     this.#reverted.add(session);
   }

@@ -81,7 +81,6 @@ export class McpServer {
           ? `the memory server cannot be run: ${end.message}`
           : `the memory server ended (${end ?? "killed"})`,
       onEnd: (why, calls) => {
-        // The next call starts a new child.
         if (child === this.#live) this.#running = this.#live = undefined;
         if (calls > 0) log(`generation ${generation}: ${why}`);
       },

@@ -23,7 +23,7 @@ const TURN = new RegExp(`^(?:${TURNS})(?: |$)`);
 const LEADING_TURNS = new RegExp(`^(?:(?:${TURNS}) )+`);
 /** Matches commands at the start of a line that set the shell's options. */
 const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
-/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, asked to end. */
+/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, terminated. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
 /** Commands that never fail, unless a file is missing. An assignment such as `A=1` has an empty name. */

@@ -1,4 +1,4 @@
-/** Describes every command for the completions, the man page and the docs. Loading it is slow, because it loads all verbs. */
+/** Describes every command for the completions, the man page and the docs. It loads the files of all verbs. */
 import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";
 import { ALSO, type Command, COMMANDS, type CommandName } from "./table.ts";

@@ -1,4 +1,4 @@
-/** Words that people try before they have read the help, and the command that each means. Harmful commands are only suggested, not run. */
+/** Words that people try before they have read the help. A word runs a command that reads or adds; other commands are only suggested. */
 
 export type Synonym = Readonly<{
   /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */

@@ -44,9 +44,7 @@ export async function joinStack(
   );
 }
 
-/**
- * Returns the stack's broker on this machine, if this machine's agents use another memory; undefined if `docker` does not answer in time.
- */
+/** Returns the stack's broker here if this machine's agents use another memory; undefined if `docker` does not answer in time. */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
   if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;

@@ -186,7 +186,6 @@ export const SKEW_MAX_MS = 60_000;
 /** Times of one request by our clock: before it and after its answer. `writtenMs`: date of the newest write that is dated in the future. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
-/** Returns the time of the newest write that is dated in the future. */
 export async function askWrittenAhead(client: Client): Promise<number | undefined> {
   const page = await client
     .call("memory.audit", { sinceMs: Date.now() + SKEW_MAX_MS, limit: 1 })

@@ -44,7 +44,7 @@ export type Joined = {
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** Imports the memory. After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
+/** After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -113,7 +113,7 @@ class Run {
     };
   }
 
-  /** Removes the rows that are not imported from the part; undefined if no row remains. */
+  /** Returns the part without the rows that are not imported; undefined if no row remains. */
   #wanted(part: ImportPart): ImportPart | undefined {
     const items = part.items.filter((item) => !this.#isAway(part.kind, item));
     return items.length === 0 ? undefined : ({ ...part, items } as ImportPart);
@@ -219,9 +219,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
   return Object.fromEntries(Object.entries(all).filter(([, rows]) => rows > 0));
 }
 
-/**
- * Returns null if there is nothing to undo. After an undo and a new import, undoes only the new one. `importer`: our name in the journal.
- */
+/** Returns null if there is nothing to undo. After an undo and a new import, undoes only that. `importer`: our name in the journal. */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);
   const brought = await newest(client, { tool: "memory.import", agent: importer }, () => true);

@@ -112,7 +112,6 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** Describes rows with numbers that an export does not write exactly. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

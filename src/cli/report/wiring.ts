@@ -85,7 +85,6 @@ function profileOf(agent: AgentName, folder: string): string {
 
 const RIVALS_SHOWN_MAX = 10;
 
-/** Prints the settings and programs that the agent uses instead of our wiring or beside it, and how to remove them. */
 export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[]): void {
   for (const { what, where, wins, takeOut } of rivals.slice(0, RIVALS_SHOWN_MAX)) {
     out.notice(`${agent}: ${what} (${where}): ${wins}`);

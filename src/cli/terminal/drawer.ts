@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */
+/** In an id without a hash, the text after the last `_` counts as the hash. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

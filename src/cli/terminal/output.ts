@@ -57,7 +57,6 @@ export class Output {
     }
   }
 
-  /** Prints aligned columns on a terminal, and tab-separated ones otherwise. */
   table(rows: readonly (readonly Cell[])[]): void {
     if (rows.length > 0)
       this.text(
@@ -102,7 +101,6 @@ export function harmless(text: string): string {
   );
 }
 
-/** Returns one line of at most `max` characters. */
 export function shorten(text: string, max: number): string {
   const line = Array.from(printable(text.replace(/\s+/g, " ").trim()));
   return line.length <= max ? line.join("") : `${line.slice(0, Math.max(max - 1, 0)).join("")}…`;

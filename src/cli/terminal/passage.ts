@@ -21,9 +21,9 @@ export type Window = {
   hasHeadings?: boolean;
 };
 
-/** A drawer with the text around it. `from`, `to`: the drawer's position in `text`. */
+/** `from`, `to`: the drawer's position in `text`, which has the text around the drawer, too. */
 type Context = { text: string; from: number; to: number; isFromStart: boolean };
-/** One line of the screen. `at`: its position in the context. */
+/** One line of the screen. `at`: its position in the context's text. */
 type Row = {
   pieces: Piece[];
   indent: number;
@@ -159,7 +159,6 @@ function rowsOfLine(line: string, start: number, terms: Asked, widthMax: number)
   return [...rows, row];
 }
 
-/** Cuts a word that is wider than a row into parts. */
 function partsOf(word: string, width: number): [part: string, offset: number][] {
   const letters = Array.from(harmless(word));
   if (letters.length <= width) return [[letters.join(""), 0]];

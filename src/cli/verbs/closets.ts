@@ -7,7 +7,7 @@ import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Maximum number of known names for which a request may have several files, because each request repeats all names. */
+/** Number of known names above which a request has only one file. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

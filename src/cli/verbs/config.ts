@@ -117,7 +117,6 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   }
 }
 
-/** Returns true if other machines can reach the door and no token exists. */
 function lacksToken({ paths }: Config, value: SettingValue): boolean {
   const listen = LISTEN.read(String(value));
   if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;

@@ -45,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** Returns the project's folder and the file to file if the user names a single file. */
+/** For a single file, returns the folder of its project and its path in that folder. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);

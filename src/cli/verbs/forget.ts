@@ -155,7 +155,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   return { source: filed[0] ?? file };
 }
 
-/** The journal may still have the texts of deleted drawers of that source. */
+/** Names --yes in the hint, because the journal may still have the texts of that source's deleted drawers. */
 function noneFrom(source: string): PalaceError {
   const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
   return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);

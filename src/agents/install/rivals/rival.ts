@@ -13,7 +13,6 @@ export type Rival = {
   where: string;
   /** Effect on the agent. */
   wins: string;
-  /** Command or step that removes the rival. */
   takeOut: string;
 };
 
@@ -29,7 +28,6 @@ export type Look = {
   isFolder: (path: string) => boolean;
 };
 
-/** `find` reads the machine only through `Look`. */
 export type RivalRow = { name: string; find: (look: Look) => Rival[] };
 
 export const SERVER = "mempalace";
