@@ -1,4 +1,4 @@
-/** Stores a session's wake-up text, or its compaction, in small files of our cache folder, because each hook is a separate process. */
+/** Stores each session's wake-up text, and which sessions were compacted, in small files, because each hook is a separate process. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Never throws: a lost text is made again, and a lost mark only means that earlier memories are not shown again. */
+/** Never throws: a lost text is made again, and without the note of a compaction only earlier memories are not shown again. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {

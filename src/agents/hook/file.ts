@@ -1,7 +1,6 @@
 /**
- * Implements `palace hook file`, which files a session's new part in one process per session. Each process first writes a file, the mark,
- * which stays until the session is filed or turns out unreadable. So the running process also does the work of a later process, and after a
- * kill the palace's next process files the session.
+ * Implements `palace hook file`: one process per session files what is new. Each process first writes a file (the mark), so that the
+ * running process, or the next one after a kill, also files that session.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -18,9 +17,9 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Age after which a mark is deleted, ms: its palace is not used any more. */
+/** Age after which a mark is deleted, ms, because its palace is probably not used any more. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
-/** Maximum number of retries after a kill or a passing error. A session whose filing needs too much memory would fail forever. */
+/** Maximum number of retries after a kill or a temporary error. A session that needs too much memory would be retried forever. */
 const TRIES_MAX = 3;
 /** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
 const DUE = ".due";
@@ -91,7 +90,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);
-  // Checks the marks again after removing the holder's file: a mark may appear between the last check and the removal.
+  // Checks the marks again after removing the holder's file, because a mark may appear between the last check and the removal.
   while (isMarked()) {
     const file = takePidFile(holder);
     if (file === undefined) return;

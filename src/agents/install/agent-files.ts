@@ -104,7 +104,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Lists files that may contain entries of an earlier install, when opencode had its settings in the other file. */
+/** Lists the settings file that opencode used at an earlier install, because it may still contain our entries. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -159,7 +159,7 @@ function copyRow(from: string, path: string): Row {
   return { kind: "own", path, content };
 }
 
-/** The extension's file begins with the commands that start our programs, because the agent's PATH may not have these. */
+/** The extension's file begins with the commands that start our programs, because the agent's PATH may not have our programs. */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
   if (row.kind !== "own") return row;
@@ -176,8 +176,8 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * With these files opencode skips the install of its plugin package at start, which takes over a minute without a network. It would also
- * skip the install of other packages in the folder, so a folder with packages gets no files.
+ * Lists files with which opencode skips the install of its plugin package at start, which takes over a minute without a network. A folder
+ * with its own packages gets no such files, because opencode would not install those packages, either.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

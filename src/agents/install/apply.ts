@@ -47,7 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals first. After a kill, the next run reads from them which files are ours, and their former content. */
+/** Writes the record and the originals, from which a run after a kill knows what we wrote, and the former content. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -34,7 +34,7 @@ export type Plan = {
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** Error about a read-only file, which prevents the whole plan. */
+  /** Error about a read-only file, because of which no file of the plan can be written. */
   blocked: PalaceError | undefined;
 };
 
@@ -193,7 +193,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The agent has installed its packages there meanwhile, so the seed now belongs to the agent.
+  // The agent has installed packages in that folder, so the seed file belongs to the agent.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since, so it stays" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);

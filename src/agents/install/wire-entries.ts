@@ -57,7 +57,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
 /** Joins the first `depth` keys with full stops, as in a record. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one by one, because each edit moves the members after it. */
+/** Sets the members that differ, one by one, because each edit changes the offsets of the members after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -82,7 +82,7 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
 
-/** Adds the rule unless the user's own rules already decide about the whole server. */
+/** Adds the rule unless a rule of the user is already about the whole server. */
 function allowRule(draft: Draft, rule: string): void {
   const root = draft.root();
   const permissions = valueOf(root, "permissions");
@@ -95,7 +95,7 @@ function allowRule(draft: Draft, rule: string): void {
   draft.insert(allowed, undefined, rule);
 }
 
-/** Lists the rules about a whole server, in both spellings that Claude Code knows. */
+/** Lists the rules about a whole server, `mcp__NAME` or `mcp__NAME__*`. */
 function rulesOf(permissions: Node | undefined, list: string, rule: string): Node[] {
   const rules = valueOf(permissions, list)?.children ?? [];
   return rules.filter(({ value }) => value === rule || value === `${rule}__*`);
@@ -123,7 +123,7 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if the agent's new generation keeps its entries at another place in the file; else undefined. */
+/** Returns the recorded entry if its keys differ from the keys that the agent's present generation uses. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;

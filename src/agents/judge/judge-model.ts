@@ -56,7 +56,7 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Returns the model's answer; empty if there is none. A model may put its answer into its thoughts; we ignore incomplete thoughts. */
+/** Returns the model's answer, or an empty text. Some models put the answer into their thoughts; incomplete thoughts do not count. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

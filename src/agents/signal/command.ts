@@ -4,7 +4,7 @@ import { revertIn } from "./revert.ts";
 import { commandOf, readCommands, type Step } from "./shell.ts";
 import { type TestCommand, testOf } from "./test-command.ts";
 
-/** Result of a command that ended by itself: its exit code, and the part of its output that the host keeps. */
+/** Result of a command that ended by itself: its exit code, and the part of its output that the host stores. */
 export type Ended = Readonly<{ exit: number; output: string }>;
 
 export type Told = {
@@ -14,7 +14,7 @@ export type Told = {
   hasReverted: boolean;
 };
 
-/** Words of the shell's control flow: with such a word we do not know which commands ran, and which command's exit code the line has. */
+/** Words of the shell's control flow. With such a word we do not know which command's exit code the line has. */
 const TURNS = [
   String.raw`!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|trap|eval|exec|exit`,
   "return|alias|unalias|shopt|break|continue|builtin|enable|hash|wait|logout|suspend|set|command(?! -[vV])",
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if `exit` cannot come from this command, unless its tests failed. `isThere`: all folder changes succeeded. */
+/** Returns true if `exit` cannot come from this command, except from its failed tests. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;

@@ -134,7 +134,7 @@ ${[...lines, ...common].join("\n")}
 `;
 }
 
-/** Makes a `case` pattern for \`"$verb $sub"\`: one place, or a verb with any word after it. */
+/** Makes a `case` pattern for `"$verb $sub"`. The pattern of a verb also matches any word after the verb. */
 function pattern(at: string): string {
   if (at === "") return `" "`;
   return at.includes(" ") ? `"${at}"` : `"${at} "*`;

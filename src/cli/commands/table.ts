@@ -15,15 +15,14 @@ export const GROUPS = {
 
 export type Command = Readonly<{
   group: keyof typeof GROUPS;
-  /** What the command does, for the overview of the help. */
+  /** Action of the command, for the overview of the help. */
   does: string;
   /** Complete call, shown by `palace help VERB`. */
   example: string;
   /** Words that may follow the verb, and what each does. */
   subs?: Readonly<Record<string, string>>;
   /**
-   * True if the call deletes or replaces something; a list of subverbs if only these do. Such a call is suggested with care
-   * (bin/palace.ts).
+   * True if the call deletes or replaces something; a list of subverbs if only these do. bin/palace.ts then suggests the call less often.
    */
   harmful?: true | readonly string[];
 }>;

@@ -115,7 +115,7 @@ function asked({ wanted }: Watch): Record<string, unknown> {
   );
 }
 
-/** Lets the broker refuse a value such as an unknown event type, because such an event never arrives. Errors: Refused. */
+/** Lets the broker refuse unknown values, such as an event type, for which no event would ever arrive. Errors: Refused. */
 async function assertValues({ config, wanted }: Watch): Promise<void> {
   for (const [field, values] of wanted.fields)
     for (const value of values)

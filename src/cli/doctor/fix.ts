@@ -64,7 +64,7 @@ export async function applyFixes(fixes: readonly Fix[], isDryRun: boolean): Prom
   return done;
 }
 
-/** Returns true if a broker runs, even if it refuses us or speaks another protocol: the checks report that. */
+/** Returns true also for a broker that refuses us or speaks another protocol, because the checks report such a broker. */
 async function isThere(config: Config): Promise<boolean> {
   return findBroker(config).then(
     (found) => found !== undefined,
@@ -117,7 +117,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change if the agent's settings cannot be read: `palace install status` reports that. */
+/** Returns no change if the agent's settings are unreadable, because `palace install status` reports this. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -177,7 +177,7 @@ export function folderFixes({ paths }: Config): Fix[] {
   });
 }
 
-/** Removes leftovers, but only while no process holds the palace's lock: then no broker uses the files. */
+/** Removes leftovers only if no process has the palace's lock, because a broker may be using the files otherwise. */
 export function leftoverFixes({ paths }: Config): Fix[] {
   const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;

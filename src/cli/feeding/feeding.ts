@@ -36,7 +36,7 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // The program that started us (perhaps the broker) is gone, so the work may never finish. Half-done work does not count as done.
+  // Without the program that started us (perhaps the broker), the work may never finish, so we exit. Half-done work is not marked as done.
   const leave = (): void => {
     stop();
     setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();

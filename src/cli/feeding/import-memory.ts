@@ -219,7 +219,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
   return Object.fromEntries(Object.entries(all).filter(([, rows]) => rows > 0));
 }
 
-/** Returns null if there is nothing to undo. After an undo and a new import, undoes only that. `importer`: our name in the journal. */
+/** Returns the arguments that undo the imports since the last undo; null without such an import. `importer`: our name in the journal. */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);
   const brought = await newest(client, { tool: "memory.import", agent: importer }, () => true);
@@ -242,7 +242,7 @@ async function newest(
   }
 }
 
-/** Yields only items that the broker accepts: it would refuse a whole part because of one row with odd metadata. */
+/** Yields only items that the broker accepts, because one row with nested metadata would make the broker refuse the whole part. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };

@@ -54,7 +54,7 @@ export type MineCommand<R> = {
   source: "transcript" | "path" | "commit";
   /** Prints the totals for people, above the notice of an interruption. */
   printSum: (report: R) => void;
-  /** Builds the JSON document to print. By default, `documentOf` builds the document. */
+  /** Builds the JSON document to print; the default is `documentOf`. */
   document?: (report: R) => object;
 };
 

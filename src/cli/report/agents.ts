@@ -21,7 +21,7 @@ export function checkAgents(config: Config): Check[] {
     try {
       return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
-      // The agents' settings cannot be read: `palace install status` reports that.
+      // The agent's settings are unreadable, which `palace install status` reports.
       return [];
     }
   });

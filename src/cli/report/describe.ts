@@ -33,7 +33,7 @@ export function describeMode({ mode, model, modelState, modelDetail }: StatusRep
   return `by words and meaning, without the model: ${why(modelDetail)}`;
 }
 
-/** Returns undefined if there is no reranker, which is not a fault. */
+/** Returns undefined without a reranker, which is optional. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;

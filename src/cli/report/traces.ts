@@ -43,7 +43,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
-      // Keeps a spooled write that only begins like the forgotten text: there is no other copy of it.
+      // Keeps a spooled write that only begins like the forgotten text, because it is the only copy of its own text.
       if (!(kind === "spool" ? holdsWhole(real, marks) : holds(real, needles))) continue;
       found.set(real, { path: real, what: kind });
     }
@@ -85,9 +85,8 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. `sources`:
- * sources of the forgotten drawers; staged copies of other sources are kept. Without `sources`, all staged copies are removed. Errors: file
- * system errors.
+ * Removes our own copies (spooled writes, staged copies) and the audit log's lines that contain a text. With `sources`, keeps staged copies
+ * of all other sources. Errors: file system errors.
  */
 export function removeTraces(
   traces: readonly Trace[],

@@ -197,7 +197,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
       // With --match, we remove every staged copy that contains the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
-    // A wake-up text quotes parts of drawers that a search may not find, so we remove all wake-up texts. A new session gets a new text.
+    // A wake-up text may quote any drawer, so we remove all wake-up texts. A new session gets a new text.
     rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
     return traces;
   } catch (cause) {

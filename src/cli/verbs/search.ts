@@ -164,7 +164,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
     hasHeadings: hasHeadings(path),
   });
   const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
-  // A note of one line is shown with marked words in place of a title.
+  // Shows a note of one line with marked words in place of a title.
   const [only = []] = lines;
   if (path === "" && lines.length === 1) {
     out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");

@@ -91,7 +91,7 @@ function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);
     const write = readRefused(spool, found);
-    return spool.sendAgain(found, args === undefined ? write : mended(write, args));
+    return spool.sendAgain(found, args === undefined ? write : withArguments(write, args));
   }
   for (const { name: one } of spool.refused()) {
     const write = spool.readRefused(one);
@@ -100,7 +100,7 @@ function sendAgain(spool: Spool, name: string, args: object | undefined): void {
 }
 
 /** Returns the write with a new idempotency key, because the broker refuses a known key with other arguments. */
-function mended(write: SpooledWrite, args: object): SpooledWrite {
+function withArguments(write: SpooledWrite, args: object): SpooledWrite {
   const { params, ...message } = parseMessage(write.line);
   if (message.method !== "tools/call")
     throw wrongUsage(`${write.tool} takes no other arguments`, "palace status spool replay NAME");

@@ -46,7 +46,7 @@ export class Sheet {
     try {
       this.root = parseTree(this.text, [], { allowTrailingComma: true, allowEmptyContent: true });
     } catch {
-      // The JSON is nested too deeply for the parser; `install` reports that.
+      // The JSON is nested too deeply for the parser; `palace install` reports such a file.
       this.root = undefined;
     }
   }
