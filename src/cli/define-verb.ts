@@ -148,7 +148,7 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
   }
 }
 
-/** `palace search x | head` closes stdout early, which is not a failure. A failing stderr would otherwise end us with a stack trace. */
+/** Ends the process if stdout fails; with code 0 if the reader closed it, as in `palace search x | head`. Ignores a failing stderr. */
 export function endIfUnwritable(name: string, code = EXIT_CODES.STORE): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

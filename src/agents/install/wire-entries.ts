@@ -82,7 +82,7 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
 
-/** Adds the rule unless a rule of the user is already about the whole server. */
+/** Adds the rule unless the user has a rule about the whole server. */
 function allowRule(draft: Draft, rule: string): void {
   const root = draft.root();
   const permissions = valueOf(root, "permissions");

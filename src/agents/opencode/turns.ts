@@ -52,7 +52,7 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /** opencode does not store the texts that it showed, so they are lost when opencode starts and when it compacts the session. */
+  /** Returns true if the agent no longer sees the shown texts, because opencode does not store them across a start or a compaction. */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }

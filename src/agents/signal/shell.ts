@@ -7,7 +7,7 @@ export type Command = Readonly<{
   call: string;
   /** Last part of the program's path; empty for an assignment. */
   name: string;
-  /** Arguments, each after a space. */
+  /** Arguments, each preceded by a space. */
   args: string;
 }>;
 /** `after`: the operator after the command; `;` for the last command. `mayNotStart`: a redirection needs a file that may be missing. */
@@ -15,7 +15,7 @@ export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
 /** Maximum length of a line that we read, characters; a longer line is a program, not a command. */
 const LINE_MAX = 4_000;
-/** Matches one token. Text without a match is too complex: substitutions, groups, texts of several lines (`<<`), quotes without an end. */
+/** Matches one token. Substitutions, groups, here-documents and unclosed quotes match nothing, because we do not read such lines. */
 const TOKEN = new RegExp(
   [
     String.raw`(?:[ \t\r]|\\\n)+|#[^\n]*`,

@@ -19,7 +19,7 @@ const END_MAX_S = 60;
 /** Text by which we recognise our own file. The launchd file has it in an XML comment, which may not contain two hyphens. */
 const MARK = "Written by palace-devbox";
 
-/** Variables that a broker needs besides the variables of settings. */
+/** Variables, apart from settings, that a broker needs. */
 const PASSED_ON = [
   ...["MEMPALACE_PATH", "MEMPALACE_PALACE_PATH", "MEMPALACE_CONFIG_DIR"],
   ...["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MEMPALACE_ENGINE", "MEMPALACE_TRUST_MOUNT"],

@@ -15,7 +15,7 @@ import type { Output } from "../terminal/output.ts";
 import { runJob, watchBytes } from "./job.ts";
 
 export type BackupGoal = {
-  /** null means our stdout. */
+  /** Null means stdout. */
   file: string | null;
   passphrase: string | undefined;
   replace: boolean;
