@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if `exit` cannot come from this command, except from its failed tests. `isThere`: all folder changes succeeded. */
+/** Returns true if `exit` comes from another command, or from failed tests of this command. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;

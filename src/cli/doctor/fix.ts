@@ -177,7 +177,7 @@ export function folderFixes({ paths }: Config): Fix[] {
   });
 }
 
-/** Removes leftovers only if no process has the palace's lock, because a broker may be using the files otherwise. */
+/** Removes leftovers only if no process has the palace's lock, because otherwise a broker may be using the files. */
 export function leftoverFixes({ paths }: Config): Fix[] {
   const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
