@@ -1,4 +1,4 @@
-/** Spools the exchange of a turn verbatim if no broker answered. The next client delivers it. Used by `palace hook`. */
+/** Spools the exchange of a turn verbatim if no broker answered. The next client delivers it. */
 import { isOutage } from "../wire/client/outage-policy.ts";
 import { Spool } from "../wire/client/spool.ts";
 import type { Config } from "../config/config.ts";

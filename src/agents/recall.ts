@@ -1,4 +1,4 @@
-/** Finds the three drawers that match a prompt best and quotes them (fence.ts), for `palace hook` if MEMPALACE_RECALL is on. */
+/** Finds the drawers that match a prompt best and quotes them (fence.ts), for `palace hook` if MEMPALACE_RECALL is on. */
 import type { Client } from "../wire/client/client.ts";
 import { searchedPart } from "../protocol/searched-part.ts";
 import { asksNothing } from "../protocol/small-talk.ts";

@@ -1,7 +1,4 @@
-/**
- * Keeps small files about sessions in our cache folder, because each hook is a separate process. A note is a session's wake-up text, or the
- * mark of a compacted session, whose agent no longer sees the memories that it was shown. Used by `palace hook`.
- */
+/** Stores each session's wake-up text, and which sessions were compacted, in small files, because each hook is a separate process. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,7 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Stores a note. Never throws. A lost text is made again; a lost mark only means that earlier memories are not shown again. */
+/** Never throws: a lost text is made again, and without the note of a compaction only earlier memories are not shown again. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -26,12 +23,11 @@ export function keepNote(config: Config, kind: Kind, session: string, text = "")
   }
 }
 
-/** Returns the note's text; undefined if the session has no note, or only an old one. */
 export function keptNote(config: Config, kind: Kind, session: string): string | undefined {
   return readText(fileOf(config, kind, session));
 }
 
-/** Removes a note. Never throws: showing a memory a second time does no harm. */
+/** Never throws: showing a memory a second time does no harm. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });
@@ -40,7 +36,7 @@ export function dropNote(config: Config, kind: Kind, session: string): void {
   }
 }
 
-/** Hashes the session's id: it comes from an agent and may not be a usable file name. */
+/** Hashes the session's id, because an agent chose it and it may not be a usable file name. */
 function fileOf({ paths }: Config, kind: Kind, session: string): string {
   return join(paths.cacheDir, kind, `${createHash("sha256").update(session).digest("hex").slice(0, 32)}.txt`);
 }

@@ -1,7 +1,4 @@
-/**
- * Sends a conversation's turns to memory that learns from outcomes: fetches the texts to show with the user's message, and stores the
- * exchange after the agent's answer. Used by `palace hook` if MEMPALACE_OUTCOMES is on.
- */
+/** Sends a conversation's turns to memory that learns from outcomes, and fetches the texts to show with the user's message. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Client } from "../wire/client/client.ts";
@@ -14,7 +11,7 @@ import type { Judgment } from "./judge/judgment.ts";
 import type { Exchange } from "./signal/signals.ts";
 
 export type Turn = Readonly<{
-  /** Agent's name, and the agent's id of the session. */
+  /** Agent's name, a slash, and the agent's id of the session. */
   conversation: string;
   /** The agent's working folder; empty if unknown. */
   cwd: string;
@@ -28,14 +25,12 @@ export type Asking = Readonly<{
   isFresh?: boolean;
   /** True if the agent's context no longer contains the conversation either. */
   isCompacted: boolean;
-  /** Maximum time to wait, ms. */
   withinMs: number;
 }>;
 
 /** Texts for the agent: the question about the last exchange, and the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; plainScoring: string; context: string }>;
 
-/** Fetches the texts for a prompt. Errors: the client's errors. */
 export function askBeside(client: Client, turn: Turn, { prompt, isScoped, ...more }: Asking): Promise<Beside> {
   const project = projectOf(turn);
   const params = { conversation: idOf(turn), prompt, ...more, ...(isScoped && project !== "" && { project }) };
@@ -55,10 +50,7 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/**
- * Returns the scores that the agent owes for this turn; null if it owes none, or if the broker is too old. `reply`: the user's text in this
- * turn.
- */
+/** Returns null if the agent owes no scores, or if the broker is too old. `reply`: the user's text in this turn. */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
@@ -86,10 +78,7 @@ export async function keepJudgment(
   return (await client.call("turn.judge", params)).judged;
 }
 
-/**
- * Reads the JSON that the extension and the plugin send to `palace hook` on stdin. Fields of the wrong type become empty, and another
- * version's unknown signals are dropped, so that the exchange is stored anyway.
- */
+/** Fields of the wrong type become empty, and another version's unknown signals are dropped, so that the exchange is stored anyway. */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,8 +1,4 @@
-/**
- * Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, quoted (fence.ts). The text is
- * made once per session and stored: a host that does not store the text gets the same bytes when the session is resumed. Used by `palace
- * hook`.
- */
+/** Makes the text at a session's start: the user's identity.txt and the palace's notes about the project, quoted (fence.ts). */
 import { join } from "node:path";
 import type { Client } from "../wire/client/client.ts";
 import type { Config } from "../config/config.ts";

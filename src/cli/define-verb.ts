@@ -1,4 +1,4 @@
-/** Defines a command and runs it: parse, run, print the error, exit. All our executables except the shim and the broker use `runVerb`. */
+/** Defines a command and runs it: parse, run, print the error, exit. */
 import { dirname } from "node:path";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import type { Client } from "../wire/client/client.ts";
@@ -51,10 +51,7 @@ export type Call<T extends ParseArgsOptionsConfig> = {
   config: Config;
   env: Env;
   out: Output;
-  /**
-   * Returns a client of the broker. It starts the broker if needed, and closes the client after the verb. `project`: names of the project
-   * that searches prefer.
-   */
+  /** Returns a client that is closed after the verb; starts the broker if needed. `project`: names of the project that searches prefer. */
   connect: (agent: string, project?: readonly string[]) => Promise<Client>;
 };
 
@@ -78,7 +75,6 @@ export type Verb = {
   usage: string;
   /** Options for the completions; none if each subverb has its own options. */
   options?: ParseArgsOptionsConfig;
-  /** Subverbs with their own options. */
   subs?: Readonly<Record<string, () => Promise<{ verb: Verb }>>>;
   execute(argv: readonly string[], env: Env): Promise<number>;
 };
@@ -143,7 +139,6 @@ function warnOfSettings({ settings }: Config, out: Output): void {
   }
 }
 
-/** Runs a command and ends the process with its exit code. */
 export async function runVerb(name: string, verb: Verb, argv: readonly string[], env: Env): Promise<never> {
   endIfUnwritable(name);
   try {
@@ -153,10 +148,7 @@ export async function runVerb(name: string, verb: Verb, argv: readonly string[],
   }
 }
 
-/**
- * Ends the process if stdout fails. `palace search x | head` closes our stdout early, which is not a failure; a full disk is one. Without
- * a listener, a failing stderr would end the process with a stack trace.
- */
+/** Ends the process if stdout fails; with code 0 if the reader closed it, as in `palace search x | head`. Ignores a failing stderr. */
 export function endIfUnwritable(name: string, code = EXIT_CODES.STORE): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -217,7 +209,7 @@ function parse<T extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Returns true if the arguments contain one of the flags. */
+/** Ignores arguments after `--`. */
 export function hasFlag(argv: readonly string[], ...flags: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => flags.includes(word));

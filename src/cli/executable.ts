@@ -1,13 +1,9 @@
-/**
- * Finds our executables for a process that starts another one. They run with this Node, by path: as TypeScript in a checkout, as JavaScript
- * in an installed package.
- */
+/** Finds our executables for a process that starts another one: TypeScript in a checkout, JavaScript in an installed package. */
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 type Name = "mp-shim" | "mempalace-broker" | "mempalace-docs" | "palace";
 
-/** Returns the command line of an executable, before its arguments. */
 export function executable(name: Name): [command: string, file: string] {
   const isBuilt = extname(import.meta.filename) === ".js";
   const file = new URL(`../bin/${isBuilt ? builtFile(name) : `${name}.ts`}`, import.meta.url);

@@ -1,7 +1,4 @@
-/**
- * Reads the document that Claude Code sends to a hook, and formats the answer. Pure. Used by `palace hook claude-code` and `mempalace hook
- * run`. Source: hooks of Claude Code 2.1.330, observed in runs; Codex writes the same fields.
- */
+/** Reads the JSON document that Claude Code 2.1.330 sends to a hook, and formats the answer. Codex sends the same fields. */
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import { saidByUser } from "./exchange.ts";
 
@@ -14,12 +11,12 @@ export type HookInput = Readonly<{
   cwd: string;
   transcript: string;
   lastAnswer: string;
-  /** `isSubagent`: the event comes from a subagent. `isGoneOn`: the turn ended after another hook had made the agent continue. */
   isSubagent: boolean;
+  /** Tells whether a stop hook has already made the agent continue in this turn. */
   isGoneOn: boolean;
 }>;
 
-/** Parses the document; returns undefined if `text` is not one. */
+/** Returns undefined if `text` is not a JSON object. */
 export function readInput(text: string): HookInput | undefined {
   const value = parseAs(text, isRecord);
   if (value === undefined) return undefined;

@@ -1,12 +1,9 @@
-/**
- * Reads the last question and its answer from a transcript of Claude Code, and the signals of the tools used in between. Pure. Source:
- * outcome-memory.md 6.3; transcripts of Claude Code 2.1.330.
- */
+/** Reads the last question, its answer and the tools' signals from a transcript of Claude Code 2.1.330 (outcome-memory.md 6.3). */
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Exchange, signalsOf } from "../signal/signals.ts";
 import { ToolUses } from "./tool-uses.ts";
 
-/** Tags of the texts that the host adds to a user's text, or writes in its place. */
+/** Tags around the texts that the host adds to a user's message. */
 const HOST_TAGS = [
   ...["system-reminder", "task-notification", "command-name", "command-message", "command-args"],
   ...["local-command-stdout", "local-command-stderr", "local-command-caveat", "roampal-score-required"],
@@ -14,8 +11,8 @@ const HOST_TAGS = [
 ];
 
 /**
- * Reads the last exchange. `transcript`: the end of the file; its first line may be incomplete. `lastAnswer`: the agent's last answer, from
- * the host. `testCommands`: beginnings of the user's own test commands. `isWhole`: the transcript contains the results of all tools.
+ * `transcript` is the end of the file, so its first line may be incomplete. `lastAnswer` comes from the host. `testCommands` are beginnings
+ * of the user's own test commands. `isWhole` is true if every tool has a result.
  */
 export function lastExchange(
   transcript: string,
@@ -42,7 +39,7 @@ export function saidByUser(text: string): string {
   return HOST_TAGS.reduce(withoutBlocks, text).trim();
 }
 
-/** Reads a line of the transcript. The type is empty for the host's own entries and for a subagent's entries. */
+/** `type` is empty for all entries except messages of the user and of the main agent. */
 function readLine(line: string): { type: string; text: string; entry: Record<string, unknown> } {
   const entry = parseRecord(line);
   const isHosts = ["isMeta", "isSidechain", "isCompactSummary"].some((mark) => entry[mark] === true);
@@ -62,7 +59,7 @@ function textOf(content: unknown): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** Removes all blocks of a tag, with or without attributes. Keeps a block without an end. */
+/** Removes the tag's blocks, also those with attributes. Keeps a block that has no closing tag. */
 function withoutBlocks(text: string, tag: string): string {
   const [open, close] = [`<${tag}`, `</${tag}>`];
   let rest = "";

@@ -1,9 +1,9 @@
-/** Reads from a transcript which tools a turn has used, and how they ended. Source: Claude Code 2.1.330. */
+/** Reads from a transcript of Claude Code 2.1.330 which tools a turn used, and how they ended. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
 
-/** Use of a tool. `ended`: undefined while it runs, or if its end is unknown. */
+/** `ended` is undefined while the tool runs, or if the tool has no exit code. */
 type Use = { tool: unknown; input: unknown; isAnswered: boolean; ended: Ended | undefined };
 
 const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
@@ -11,7 +11,6 @@ const EXIT = /^Exit code (\d{1,3})(?:\n|$)/;
 export class ToolUses {
   readonly #uses = new Map<string, Use>();
 
-  /** Reads one line of the transcript. */
   read({ message, toolUseResult }: Record<string, unknown>): void {
     const content = isRecord(message) ? message["content"] : undefined;
     for (const part of Array.isArray(content) ? (content as unknown[]) : []) {
@@ -31,19 +30,17 @@ export class ToolUses {
     return this.#uses.values().every(({ isAnswered }) => isAnswered);
   }
 
-  /** Returns the steps in the order of use. */
   steps(): Step[] {
     return [...this.#uses.values()].flatMap(({ tool, input, ended }) => stepOf(tool, input, ended) ?? []);
   }
 }
 
-/** Returns true for a tool that runs in the background or was interrupted. */
 function isOpen(input: unknown, result: unknown): boolean {
   if (isRecord(input) && input["run_in_background"] === true) return true;
   return isRecord(result) && (typeof result["backgroundTaskId"] === "string" || result["interrupted"] === true);
 }
 
-/** Returns how a tool ended. A tool that was refused, or not found, has no exit code. */
+/** Returns undefined for a tool without an exit code, for example a tool that was refused or not found. */
 function endOf({ is_error: isError, content }: Record<string, unknown>): Ended | undefined {
   const first: unknown = Array.isArray(content) ? (content as unknown[])[0] : { text: content };
   const text = isRecord(first) ? String(first["text"]) : "";

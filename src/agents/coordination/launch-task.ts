@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 
 const run = promisify(execFile);
 
-/** Maps each runner to its command line and the suffix of its agents' names. */
+/** Runners by name. An agent whose name ends with `suffix` belongs to that runner. */
 const RUNNERS: Readonly<Record<string, { suffix: string; command: (folder: string, prompt: string) => string[] }>> = {
   codex: { suffix: "-codex", command: (folder, prompt) => ["codex", "exec", "--cd", folder, prompt] },
   claude: { suffix: "-claude", command: (_folder, prompt) => ["claude", "--print", prompt] },
@@ -21,7 +21,7 @@ export function isRunner(name: string): boolean {
   return Object.hasOwn(RUNNERS, name);
 }
 
-/** `agent`: the agent's name that the user gave. */
+/** `agent`: name that the user gave; if undefined, the task's addressee is used. */
 type Launch = { runner: string; workspace: string; agent: string | undefined; notice: (line: string) => void };
 
 /** Runs the agent and returns its exit code. Errors: Refused if the task is for another agent, or the checkout is unsuitable. */
@@ -41,7 +41,7 @@ export async function launchTask(
   return start(command, args, folder);
 }
 
-/** Reads a task. Errors: Refused. */
+/** Errors: Refused unless `value` is a complete task.request event. */
 export function asTask(value: unknown, source: string): Task {
   if (!isRecord(value) || value["type"] !== "task.request")
     throw new Refused(`${source} must contain one task.request event object`);
@@ -68,7 +68,6 @@ function folderOf(workspace: string): string {
   return realpathSync(workspace);
 }
 
-/** Checks that the agent would begin on the task's branch and commit, without uncommitted work. */
 async function assertCheckout(folder: string, { branch, base_commit: base }: Task): Promise<void> {
   const git = async (...args: string[]): Promise<string> => {
     try {

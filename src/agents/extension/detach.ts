@@ -1,14 +1,11 @@
-/** Starts processes that outlive this process and its agent. `palace install` copies this file into agents' folders. */
+/** Starts processes that outlive this process and its agent. */
 import { spawn } from "node:child_process";
 import type { Env } from "../../config/env.ts";
 
-/**
- * Settings of a detached command. `problem`: log text if the command cannot start. `onExit`: called once, when the command has ended or could
- * not start.
- */
+/** `problem`: log text if the command cannot start. `onExit`: called once, when the command has ended or could not start. */
 type Detached = { env: Env; log: (line: string) => void; problem: string; input?: string; onExit?: () => void };
 
-/** Runs a command; resolves when the command has read all of `input`. Never throws. */
+/** Starts a command and resolves when the command has read all of `input`. Never throws. */
 export function detach(
   [command = "", ...args]: readonly string[],
   { env, log, problem, input = "", onExit = () => {} }: Detached,

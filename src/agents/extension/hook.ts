@@ -1,6 +1,6 @@
 /**
- * Asks the palace from inside an agent's process. It runs `palace hook`, which limits the time, quotes the text and files the session. No
- * function here throws. `palace install` copies this file into agents' folders, so its top imports only Node's own modules.
+ * Asks the palace from inside an agent's process by running `palace hook`, which limits the time, quotes the text and files the session. No
+ * function here throws. The build bundles this file into the extensions that `palace install` copies.
  */
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
@@ -16,28 +16,27 @@ import { detach } from "./detach.ts";
 const GRACE_MS = 1_000;
 /** Maximum wait for the wake-up text, ms. The text may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
-/** Maximum number of characters of an answer, more than a quoted text can have. */
+/** Maximum length of an answer in characters; a quoted text is always shorter. */
 const OUTPUT_MAX_CHARS = 131_072;
 
-/** Hook to run. `cwd`: the project's folder, if this process runs in another folder. */
 export type Hook = {
   argv: readonly string[];
   env: Env;
   agent: string;
-  /** Maximum time that a turn of the agent waits for the hook, ms. */
   turnMaxMs: number;
   log: (line: string) => void;
+  /** Folder of the project, if this process runs in another folder. */
   cwd?: string | undefined;
   /** Processes that are storing an exchange, by session. Each promise resolves when its process has ended. */
   ends: Map<string, Promise<void>>;
 };
 export type Session = { harness: "opencode" | "pi"; id: string };
 
-/** The commands that start our programs. `palace install` inserts these commands at the top of a copied file. */
+/** Commands that start our programs. `palace install` inserts this constant at the top of the copied file. */
 declare const PALACE_LAUNCH: { hook: readonly string[]; shim: readonly string[] };
 const launch = typeof PALACE_LAUNCH === "undefined" ? undefined : PALACE_LAUNCH;
 
-/** Reads the settings of the palace that PALACE_LAUNCH names, or else the settings of the user's own palace. */
+/** Reads the settings of the palace in PALACE_LAUNCH, or else of the user's own palace. */
 export function readSettings(env: Env): HarnessSettings {
   const at = launch?.hook.indexOf("--palace") ?? -1;
   return readHarness(harnessEnv(env, at < 0 ? undefined : launch?.hook[at + 1]));
@@ -78,7 +77,7 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
   return ask(hook, `wake-up text of ${harness} ${id}`, [...args, ...more], WAKE_UP_MAX_MS);
 }
 
-/** Texts of the memory for a prompt: the question about the outcome of the last exchange, and the memories. Each may be empty. */
+/** Texts to add to a prompt: `scoring` asks for the outcome of the last exchange, `context` has the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
 /** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, of which a summary remains. */
@@ -86,8 +85,8 @@ export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
 /**
- * Begins a turn. First waits until the session's last exchange is stored, because the broker takes the prompt for the user's reaction to
- * the newest stored exchange. If storing takes over half of a turn's time, returns no texts and does not report the turn to the broker.
+ * First waits until the last exchange is stored, because the broker takes the prompt for the user's reaction to the newest stored exchange.
+ * If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
  */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = nameOf(session);
@@ -137,7 +136,7 @@ function nameOf({ harness, id }: Session): string {
   return `${harness}/${id}`;
 }
 
-/** Sends an exchange to a process that outlives this one. Resolves when that process has read all of it. */
+/** Sends an exchange to a process that outlives this one. Waits until that process has read it, at most GRACE_MS. */
 export async function endTurn(hook: Hook, session: Session, said: Exchange): Promise<void> {
   const { harness, id } = session;
   const name = nameOf(session);
@@ -165,7 +164,6 @@ export function handOver(hook: Hook, { harness, id }: Session): void {
   hook.log(`${harness} ${id} is handed over`);
 }
 
-/** Returns a log that writes to stderr if debugging is on. */
 export function debugLog(isDebug: boolean): (line: string) => void {
   return isDebug ? (line) => void process.stderr.write(`palace: ${line}\n`) : () => {};
 }

@@ -1,7 +1,4 @@
-/**
- * Writes a checkpoint after every `CHECKPOINT_EVERY` messages of the user: an entry in the agent's diary with the last of these messages
- * (palace.md 8.3). Used by MemPalace's own hook and by `palace hook file`.
- */
+/** Writes the user's last messages into the agent's diary after every `CHECKPOINT_EVERY` messages (palace.md 8.3). */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { withClient } from "../../wire/client/client.ts";
@@ -11,10 +8,9 @@ import { removeOld } from "../../base/old-files.ts";
 import { checkpointOf, type Talk } from "./talk.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** Number of the user's messages between two checkpoints. */
 export const CHECKPOINT_EVERY = 15;
 
-/** Time that a session's count is kept. A session that continues later gets an entry at its next pause. */
+/** Age at which a session's count is deleted, ms. A session that continues later gets an entry at its next pause. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
@@ -27,12 +23,11 @@ export type Checkpoint = {
   stateDir: string;
   /** Owner of the diary. */
   agent: string;
-  /** Id of the session. It is part of the name of the file with the count. */
+  /** Id of the session, without characters that are unsafe in a file name. */
   session: string;
   wing: string;
 };
 
-/** Counts the user's messages since the last checkpoint. If there are CHECKPOINT_EVERY or more, a checkpoint is due. */
 export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Talk): number {
   return orElse(
     () => count - Math.max(0, Number.parseInt(readFileSync(countFile(stateDir, session), "utf8"), 10) || 0),
@@ -40,17 +35,13 @@ export function countSinceLast({ stateDir, session }: Checkpoint, { count }: Tal
   );
 }
 
-/** Stores the count, and removes counts of sessions that ended long ago. */
 export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): void {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   writeFileAtomic(countFile(stateDir, session), String(count));
   removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
-/**
- * Writes the diary entry, then the count of its messages. After a kill in between, the next run sends the entry again, and the broker
- * recognises its idempotency key. Errors: the broker's errors.
- */
+/** After a kill between the two writes, the next run repeats the entry, and the broker recognises its key. Errors: the broker's errors. */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));

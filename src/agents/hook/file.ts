@@ -1,7 +1,6 @@
 /**
- * Implements `palace hook file`, which files a session. One process per session runs `palace mine sessions`, which files only the new part.
- * Every process first leaves a mark (a file), which stays until the session is filed or cannot be read. So the running process also files
- * what a later process would have filed. If a process is killed or interrupted, the next one of the palace files that session, too.
+ * Implements `palace hook file`: one process per session files what is new. Each process first writes a file (the mark), so that the
+ * running process, or the next one after a kill, also files that session.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -18,21 +17,18 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Age after which a mark is a leftover of a palace that is not used any more. */
+/** Age after which a mark is deleted, ms, because its palace is probably not used any more. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
-/**
- * Maximum number of times that a session is tried again after a kill or a passing error. A session whose filing needs too much memory fails
- * each time.
- */
+/** Maximum number of retries after a kill or a temporary error. A session that needs too much memory would be retried forever. */
 const TRIES_MAX = 3;
 /** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
 const DUE = ".due";
 const DOING = ".doing";
 
-/** Content of a mark. `home`: folder of the palace. `places`: where this process looks for sessions. */
+/** `home`: the palace's folder. `places`: the folders, as JSON, in which this process looks for sessions. */
 type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", string>>;
 
-/** Error of `mineSession` after a signal: the session is not filed yet. */
+/** Thrown by `mineSession` if a signal interrupted it before the session was filed. */
 export class Interrupted extends Error {}
 
 /** Files a session, and the sessions of processes that were killed. Never throws: after an error, the next call tries again. */
@@ -71,7 +67,7 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
   }
 }
 
-/** Returns the marks of this palace's sessions that this process can find. Also removes old files of the folder. */
+/** Returns the marks of this palace whose sessions are in the folders that this process reads. Also deletes old files. */
 function leftMarks(folder: string, { home, places }: Mark): Map<string, Mark> {
   removeLeftovers(folder);
   removeOld(folder, MARK_MAX_MS);
@@ -90,11 +86,11 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
   return [from, session, agent].every((field) => typeof field === "string");
 }
 
-/** Repeats the work while new marks appear, even after an error. Returns at once if another process works. Errors: the last run's. */
+/** Repeats the work while new marks appear, even after an error; then throws the last error. Returns at once if another process works. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);
-  // Checks the marks again after removing the holder's file: a mark may appear between the last check and the removal.
+  // Checks the marks again after removing the holder's file, because a mark may appear between the last check and the removal.
   while (isMarked()) {
     const file = takePidFile(holder);
     if (file === undefined) return;
@@ -104,7 +100,7 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
     faultPoint("filing.held");
     try {
       while (isMarked()) {
-        // A mark that appears during the work has the first name again, so that the removal below does not remove it.
+        // A mark that appears during the work is named `.due`, so the removal of `.doing` below keeps it.
         if (existsSync(due)) renameSync(due, doing);
         else countTry(doing);
         faultPoint("filing.begun");
@@ -122,12 +118,12 @@ async function oneAtATime(path: string, work: () => Promise<void>): Promise<void
   }
 }
 
-/** Returns true for an error that is not about the session, for example if no broker answers. A later try may then succeed. */
+/** Returns true if a later try may succeed, for example after no broker answered. */
 function isPassing(error: unknown): boolean {
   return error instanceof PalaceError && !/^(?:FEEDER|CONFIG)_/.test(error.code);
 }
 
-/** Counts another try in a mark that another process left. Removes the mark and throws after TRIES_MAX tries. */
+/** Counts a retry in the mark. After TRIES_MAX retries, removes the mark and throws. */
 function countTry(doing: string): void {
   const mark = readRecord(doing);
   const tries = Number(mark["tries"] ?? 0) + 1;
@@ -136,10 +132,7 @@ function countTry(doing: string): void {
   throw new Error(`${TRIES_MAX} more tries failed`);
 }
 
-/**
- * Writes the checkpoint for opencode, which has no MemPalace hook. (In pi the user asks for an entry.) Never throws, because the session is
- * already filed.
- */
+/** Writes the checkpoint for opencode, which does not run MemPalace's hook. Never throws, because the session is already filed. */
 async function keepDiary({ config, agent, log, host }: Scene, id: string): Promise<void> {
   try {
     const said = await host.saidInOpencode(config, id);

@@ -1,7 +1,4 @@
-/**
- * Answers `mempalace hook run`, which agents call when a session begins, when an answer is done and before they compact (palace.md 8.3; the
- * words and names are from 3.11). It never makes an agent fail: errors go to hook_state/hook.log.
- */
+/** Answers `mempalace hook run` (palace.md 8.3). It never makes an agent fail: errors go to hook_state/hook.log. */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
@@ -37,7 +34,6 @@ type Asked = {
   palace: readonly string[];
   openLog: (path: string) => (line: string) => void;
 };
-/** Context of one call of the hook. `transcript`: undefined if the session has none. */
 type Scene = Asked & {
   session: string;
   transcript: string | undefined;
@@ -47,11 +43,10 @@ type Scene = Asked & {
   log: (line: string) => void;
 };
 
-/** Reads the hook's document from stdin, and answers it. */
 export async function answerMempalace(asked: Asked, hook: string): Promise<Answer> {
   const text = await readJsonObject(process.stdin);
   const { settingsDir, home } = asked.config.paths;
-  // If the user has no palace, or has removed it, the hook does not make a new palace.
+  // Does not create a palace for a user who has none or has removed it.
   if (![settingsDir, home].some(isFolder) || !asked.config.hooks.autoSave) return {};
   const stateDir = join(settingsDir, "hook_state");
   const logFile = join(stateDir, "hook.log");
@@ -69,7 +64,7 @@ export async function answerMempalace(asked: Asked, hook: string): Promise<Answe
     log(`${hook} of session ${session}`);
     if (hook === "session-start") return {};
     await mineTranscript(scene, undefined);
-    // Agents exit within 1.5 s of a session's end, so `palace mine` continues in its own process.
+    // Agents exit within 1.5 s of a session's end, so `palace mine` runs in a process that outlives the hook.
     await mineFolder(scene, hook === "precompact" ? PRECOMPACT_MAX_MS : undefined);
   } catch (error) {
     log(`${hook} failed: ${String(error)}`);
@@ -126,7 +121,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns the fault of the document; empty if the document is correct. A session may have no transcript. */
+/** Returns an empty text for a correct document, which may have no transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `stdin is not a JSON document (${text.length} characters)`;

@@ -1,7 +1,4 @@
-/**
- * Runs `palace mine` for MemPalace's hook, in a process that outlives the hook. A file with the process's pid allows one process for the
- * same arguments (palace.md 8.3, mine slots), because a second process would only waste time.
- */
+/** Runs `palace mine` for MemPalace's hook in a process that outlives the hook, one at a time for the same arguments (palace.md 8.3). */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
@@ -11,10 +8,9 @@ import { isAlive } from "../../base/alive.ts";
 import { removeOld } from "../../base/old-files.ts";
 import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 
-/** `palace`: the command line of our executable. */
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
-/** Starts `palace mine`; returns false if the same command already runs. Kills the process after `waitMs`, if given. */
+/** Returns false if the same command already runs. With `waitMs`, waits for the process and kills it after that time. */
 export async function mineBeside(
   { stateDir, logFile, env, palace }: HookMine,
   args: readonly string[],
@@ -22,7 +18,7 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // Removes old slot files of processes that have ended. A process that outlives its hook does not remove its slot file itself.
+  // Removes old slot files of ended processes: a process that outlives its hook leaves its slot file.
   removeOld(slots, HELD_MAX_MS, ".pid", (file) => isAlive(pidIn(file)));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = takePidFile(slot);

@@ -1,7 +1,4 @@
-/**
- * Implements `palace hook`: the text at a session's start, the texts that are added to a prompt, the filing of the exchange that has ended,
- * and its judgment. Each hook returns its answer, which may be empty; errors go to the log.
- */
+/** Implements `palace hook`. Each hook returns its answer, which may be empty; errors go to the log. */
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newKey } from "../../base/ids.ts";
@@ -33,17 +30,17 @@ const LEAVING_MS = 50;
 /** Maximum wait for a transcript that is still being written, and the pause between two reads. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
-/** Number of bytes to read from the end of a transcript. They contain the last exchange. */
+/** Bytes to read from the end of a transcript, enough for the last exchange. */
 const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 /** Maximum time to offer an exchange to a broker before it is spooled. This time includes the wait for an incomplete transcript. */
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook's work, even if the process begins after its time limit, so that the session is filed anyway. */
+/** Minimum time for a hook's work. A process that starts after its time limit still files the session. */
 const WORK_MIN_MS = 250;
-/** Maximum value of `--within`. The agent does not wait for a slower hook: it gets the text with its next prompt. */
+/** Maximum time limit of a hook, also with `--within`. */
 const WITHIN_MAX_MS = 60_000;
-/** Maximum time to store an exchange; no agent waits for that. */
+/** Time limit of the hooks for which no agent waits. */
 const EXCHANGE_MAX_MS = 30_000;
 
 /** `untilMs`: time after the start of the process at which the hook ends without an answer. */
@@ -63,7 +60,7 @@ export function isHook(what: string): boolean {
   return Object.hasOwn(HOOKS, what);
 }
 
-/** Returns the hook's answer. When the time is over, counted from the process's start, ends the process without an answer. Never throws. */
+/** Returns the hook's answer. Ends the process without an answer if the limit, counted from the process's start, is over. Never throws. */
 export async function runHook(what: string, scene: Scene, values: Values): Promise<string> {
   const [work = turn, usualMs] = HOOKS[what] ?? [];
   const named = /^\d{1,6}$/.test(values.within ?? "") ? Number(values.within) : usualMs;
@@ -118,7 +115,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // If both texts are empty (a late answer, say), the agent was not shown anything, so the session still counts as compacted.
+  // After empty texts (a late answer, for example) the session still counts as compacted, because the agent was shown nothing.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -140,10 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/**
- * Asks for the texts to add to a prompt: the memories ranked by outcomes with the question for scores, and with `canRecall` the drawers
- * that match. Returns undefined if both are off or the palace does not exist.
- */
+/** Asks for the texts to add to a prompt, with `canRecall` also for drawers. Returns undefined if all is off or no palace exists. */
 async function tell(
   scene: Timed,
   turn: Turn,
@@ -165,10 +159,7 @@ async function tell(
   return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
-/**
- * Reads the transcript's last exchange, and waits up to `LATE_MAX_MS` until the exchange is complete: the host calls the hook a moment
- * before it writes the transcript, so a tool's answer may still be missing.
- */
+/** Waits up to `LATE_MAX_MS` for tools' answers, because the host calls the hook a moment before it writes the transcript. */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);
@@ -179,7 +170,7 @@ async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }
   }
 }
 
-/** Reads the end of a transcript; empty if the path is not a file's absolute path. */
+/** Returns an empty text if the path is relative or the file is unreadable. */
 function endOf(transcript: string): string {
   return orElse(() => (isAbsolute(transcript) ? readTail(transcript, TRANSCRIPT_READ_BYTES) : ""), "");
 }
@@ -190,7 +181,7 @@ async function keep(scene: Timed, turn: Turn, say: () => Exchange | Promise<Exch
   const { config, agent, untilMs, log, host } = scene;
   if (outcomes === "off" || !host.hasPalace(config)) return;
   const [said, key, atMs] = [Promise.resolve(say()), newKey(), Date.now()];
-  // The code that awaits `said` below handles a rejection. This handler only prevents an "unhandled rejection" until then.
+  // Prevents an "unhandled rejection" until the code below awaits `said`.
   said.catch(() => {});
   const offer = withHookClient(scene, async (client) => {
     const exchange = await said;
@@ -244,7 +235,6 @@ async function turnEnd(scene: Timed, { session = "" }: Values): Promise<string> 
   return "";
 }
 
-/** Files the session in a process that outlives the hook and the agent. */
 function fileBeside(scene: Scene, session: string): void {
   const { config, host } = scene;
   if (!isSessionId(session) || !host.hasPalace(config) || !saveSettings(config).autoSave) return;

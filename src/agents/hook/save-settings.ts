@@ -1,9 +1,9 @@
-/** Reads whether hooks save automatically: `hooks` in upstream's config.json, unless the environment overrides it. */
+/** Reads from `hooks` in upstream's config.json whether hooks save automatically. The environment can only turn saving off. */
 import { join } from "node:path";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 
-/** Reads `silent_save` and `auto_save` of upstream's config.json; an invalid setting counts as not set. */
+/** An invalid setting in config.json counts as not set, that is, as true. */
 export function saveSettings({ paths, hooks }: Config): { autoSave: boolean; silentSave: boolean } {
   const { hooks: there } = readRecord(join(paths.settingsDir, "config.json"));
   const settings = isRecord(there) ? there : {};

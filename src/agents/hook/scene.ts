@@ -5,7 +5,6 @@ import { type Client, withClient } from "../../wire/client/client.ts";
 
 /** Functions from folders that this wing may not import. The command line passes them to a hook. */
 export type Host = Readonly<{
-  /** The command line of `palace`. */
   palace: readonly string[];
   hasPalace: (config: Config) => boolean;
   /** Files the new part of a session. Errors: any error that prevented this. */

@@ -1,7 +1,4 @@
-/**
- * Reads the JSON document that an agent sends to a hook. Some hosts never close the hook's stdin, so we stop reading at the end of the
- * document. Imported by the hook verbs of `palace` and `mempalace`.
- */
+/** Reads the JSON document that an agent sends to a hook, only up to its end, because some hosts never close the hook's stdin. */
 import type { Readable } from "node:stream";
 
 /** Returns the first whole JSON object, or the whole text if it begins with something else. Does not read a terminal. */

@@ -1,7 +1,4 @@
-/**
- * Reads three facts from a transcript for a hook (palace.md 8.3): the number of the user's messages, the last messages, and the project. It
- * reads the transcripts of Claude Code and Codex.
- */
+/** Reads the number of messages, the last messages and the project from a transcript of Claude Code or Codex (palace.md 8.3). */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { isRecord, parseJson } from "../../base/parse-json.ts";
@@ -12,13 +9,12 @@ export type Talk = {
   count: number;
   /** Last messages of the user, oldest first. */
   texts: string[];
-  /** Working directory of the session. */
   cwd: string | undefined;
 };
 
 const TEXTS_KEPT = 30;
 const TEXT_LENGTH = 200;
-/** Length above which a word counts as unusually long. Such a word may be a secret key. */
+/** Number of characters above which a word may be a secret key. */
 const WORD_LENGTH = 15;
 const RECENT = 10;
 const RECENT_LENGTH = 80;
@@ -49,12 +45,11 @@ export async function readTalk(file: string): Promise<Talk> {
       hear(talk, text);
     }
   } catch {
-    // The file is gone or unreadable.
+    // The file does not exist or is unreadable.
   }
   return talk;
 }
 
-/** Adds a text of the user. */
 export function hear(talk: Talk, text: string): void {
   talk.count += 1;
   if (text.trim() === "" || text.includes("<system-reminder>")) return;
@@ -62,12 +57,12 @@ export function hear(talk: Talk, text: string): void {
   if (talk.texts.length > TEXTS_KEPT) talk.texts.shift();
 }
 
-/** Makes a safe file name from a session's id: an agent chose the id. */
+/** Makes a safe file name from a session's id, because an agent chose the id. */
 export function sessionName(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]/g, "") || "unknown";
 }
 
-/** Cuts a text, but not inside a long word. Such a word may be a secret key, and our patterns do not recognise half of a key. */
+/** Cuts a text, but not inside a long word: it may be a secret key, and our patterns do not recognise half of a key. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.slice(0, length);
@@ -81,7 +76,6 @@ export function checkpointOf(session: string, { texts }: Talk, date: string): st
   return `CHECKPOINT:${date}|session:${session}|msgs:${texts.length}|recent:${recent.join("|")}`;
 }
 
-/** Returns the most frequent words, three at most. */
 export function themesOf({ texts }: Talk): string[] {
   const counts = new Map<string, number>();
   for (const [word] of texts
@@ -111,7 +105,6 @@ function cwdOf({ cwd, payload }: Record<string, unknown>): string | undefined {
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** Returns the user's text in a record; undefined if the record has none. */
 function userText({ type, message, payload }: Record<string, unknown>): string | undefined {
   if (type === "event_msg") {
     const said = payload as { type?: unknown; message?: unknown } | null | undefined;

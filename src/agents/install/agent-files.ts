@@ -1,7 +1,4 @@
-/**
- * Lists the agents that we can wire, and the files of each. docs/how-to/agents.md describes these files. Imported by install.ts and
- * detect.ts.
- */
+/** Lists the agents that we can wire, and the files of each (docs/how-to/agents.md). */
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AgentPlaces } from "../../config/agents.ts";
@@ -10,7 +7,7 @@ import { Draft, valueOf } from "./draft.ts";
 import { contentOf, textOf } from "./files.ts";
 import type { Want } from "./wire-entries.ts";
 
-/** Events of a session at which `palace hook claude-code` runs; agents/claude/events.ts answers each. */
+/** Events at which Claude Code runs `palace hook claude-code`. */
 const HOOK_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"];
 /** Timeout of a hook. Without it, Claude Code cancels a SessionEnd hook after 1.5 s. */
 const HOOK_TIMEOUT_S = 10;
@@ -18,10 +15,7 @@ const HOOK_TIMEOUT_S = 10;
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/**
- * Commands by which an agent starts our programs: the shim's argument vector, the command line of Claude Code's hooks, and the argument
- * vector with which extensions run a hook.
- */
+/** `shim`, `extension`: argument vectors of the shim, and of a hook that an extension runs. `hook`: command line of Claude Code's hooks. */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
@@ -48,16 +42,13 @@ export function configFile(agent: AgentName, places: AgentPlaces): string {
   return agent === "pi" ? join(places.piDir, "mcp.json") : opencodeFile(places);
 }
 
-/** Returns the existing settings file; if both files exist, the file that opencode reads last. */
+/** Returns the settings file. If both exist, opencode.jsonc counts, because opencode reads it last. */
 function opencodeFile({ opencodeDir }: AgentPlaces): string {
   const withComments = join(opencodeDir, "opencode.jsonc");
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
-/**
- * Returns the opencode generation for which to write settings; undefined if it is unknown, because opencode's own installer does not write
- * the version into a file.
- */
+/** Returns undefined if the generation is unknown, because opencode's own installer does not write the version into a file. */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
   if (/^1\./.test(version)) return 1;
@@ -79,7 +70,7 @@ function hasSecondForm(path: string): boolean {
   }
 }
 
-/** Returns the agent's name, with the generation if we know it and the generations differ. */
+/** Returns the agent's name, and for opencode also the generation if it is known. */
 export function labelOf(agent: AgentName, places: AgentPlaces): string {
   const generation = agent === "opencode" ? opencodeGeneration(places) : undefined;
   return generation === undefined ? agent : `${agent} ${generation}`;
@@ -113,7 +104,7 @@ export function rowsOf(agent: AgentName, parts: RowParts): Row[] {
   }
 }
 
-/** Lists other files that may contain our entries, because the agents used other file names when we wrote the entries. */
+/** Lists the settings file that opencode used at an earlier install, because it may still contain our entries. */
 export function formerRows(agent: AgentName, { places, launch }: RowParts): Row[] {
   if (agent !== "opencode") return [];
   const now = opencodeFile(places);
@@ -125,13 +116,13 @@ function folderOf(agent: AgentName, places: AgentPlaces): string {
   return { "claude-code": places.claudeDir, opencode: places.opencodeDir, pi: places.piDir }[agent];
 }
 
-/** Returns true for a file in the agent's settings folder that `places` names. An agent may have several such folders (profiles). */
+/** Returns true for a file of this profile. An agent may have several profiles, each with its own settings folder. */
 export function isOfProfile(agent: AgentName, places: AgentPlaces, path: string): boolean {
   const folder = folderOf(agent, places);
   return path === folder || path.startsWith(`${folder}/`) || (agent === "claude-code" && path === places.claudeFile);
 }
 
-/** Returns the folders of settings that these files belong to. */
+/** Returns the settings folders of the profiles to which these files belong. */
 export function profilesOf(agent: AgentName, paths: readonly string[]): string[] {
   const ends = { "claude-code": /\/settings\.json$/, opencode: /\/opencode\.jsonc?$/, pi: /\/mcp\.json$/ }[agent];
   return [...new Set(paths.filter((path) => ends.test(path)).map((path) => dirname(path)))];
@@ -168,10 +159,7 @@ function copyRow(from: string, path: string): Row {
   return { kind: "own", path, content };
 }
 
-/**
- * Returns the row of an extension. The extension's file contains the command that starts our programs: the extension's folder has none of
- * our other files, and the agent's PATH may not have our programs.
- */
+/** The extension's file begins with the commands that start our programs, because the agent's PATH may not have our programs. */
 function extensionRow({ shipped, launch: { extension, shim } }: RowParts, name: string, path: string): Row {
   const row = copyRow(join(shipped, name), path);
   if (row.kind !== "own") return row;
@@ -188,8 +176,8 @@ function skillRows(shipped: string, to: string): Row[] {
 }
 
 /**
- * Lists files that make opencode skip an install. With a plugin, opencode installs its plugin package at start and waits for it, over a
- * minute without a network. We do not change a folder that has its own packages, because opencode would skip their install, too.
+ * Lists files with which opencode skips the install of its plugin package at start, which takes over a minute without a network. A folder
+ * with its own packages gets no such files, because opencode would not install those packages, either.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

@@ -1,7 +1,4 @@
-/**
- * Carries out a plan: it writes the record first, and then each file, whole or not at all. If a write fails, it restores the files; after a
- * kill the next run finishes from the record. Imported by install.ts.
- */
+/** Carries out a plan. If a write fails, it restores all files; after a kill, the next run finishes from the record. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -50,7 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, so that a run after a kill knows that we wrote the files, and their former content. */
+/** Writes the record and the originals, from which a run after a kill knows what we wrote, and the former content. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");
@@ -107,7 +104,7 @@ function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(folder);
     } catch {
-      // The folder is not empty, or is gone.
+      // The folder is not empty, or does not exist.
     }
 }
 

@@ -1,12 +1,10 @@
-/**
- * Detects agents by their program on the PATH or by their folder, without starting a process. Imported by install.ts.
- */
+/** Detects agents by their program on the PATH or by their folder, without starting a process. */
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import type { AgentPlaces } from "../../config/agents.ts";
 
-/** An agent on this machine. `version` is undefined if only running the program would show it. */
+/** `version` is undefined if only running the program would show it. */
 export type Found = { program: string | undefined; version: string | undefined; hasFolder: boolean };
 
 const PROGRAMS = { "claude-code": "claude", opencode: "opencode", pi: "pi" } as const;

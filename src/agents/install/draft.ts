@@ -1,6 +1,6 @@
 /**
- * Edits another program's JSON file. It adds, replaces and removes members as cuts in the text, so that the comments, order, indentation
- * and line ends around them are kept. (`modify` of jsonc-parser would remove a member's comments, too.) Pure. Imported by plan.ts.
+ * Edits another program's JSON file by cutting its text, so that comments, order, indentation and line ends around a changed member are
+ * kept. (`modify` of jsonc-parser would remove a member's comments, too.)
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { badValue, type PalaceError } from "../../base/errors.ts";
@@ -22,7 +22,6 @@ export class Draft {
     if (root !== undefined && root.type !== "object") throw this.error(root.offset, "is not an object");
   }
 
-  /** Text of the file after all edits. */
   get content(): string {
     return this.#bom + this.#text;
   }
@@ -42,7 +41,7 @@ export class Draft {
     return root;
   }
 
-  /** Adds a member after the last one. `key` is undefined for an element of an array. */
+  /** Adds a member after the last one, or a new object if `parent` is undefined. `key` is undefined for an element of an array. */
   insert(parent: Node | undefined, key: string | undefined, value: unknown): void {
     if (parent === undefined) {
       const { eol, unit } = layoutOf(this.#text, undefined);
@@ -52,7 +51,6 @@ export class Draft {
     } else this.#apply(insertion(this.#text, parent, key, value));
   }
 
-  /** Removes a member. `child` is a property or an element of the parent. */
   remove(parent: Node, child: Node): void {
     this.#apply(cutsOf(this.#text, parent, child));
   }

@@ -1,6 +1,4 @@
-/**
- * Reads and writes files of other programs: checks that a file may be written, and keeps its mode and owner. Imported by plan.ts and apply.ts.
- */
+/** Reads and writes files of other programs: checks that a file may be written, and keeps its mode and owner. */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ownership, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
@@ -23,7 +21,7 @@ export function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** Decodes the content. Errors: CONFIG_BAD_VALUE with the line that is not UTF-8. */
+/** Errors: CONFIG_BAD_VALUE with the line and column that are not UTF-8. */
 export function textOf(path: string, content: Buffer): string {
   const text = content.toString("utf8");
   if (Buffer.from(text).equals(content)) return text;
@@ -89,7 +87,7 @@ export function putFile(target: string, content: Buffer, beforeRename: () => voi
   }
 }
 
-/** Copies the content beside the file, once for each content. Returns the copy's path; undefined if the copy already exists. */
+/** Writes a backup beside the file and returns its path; undefined if a backup with this content exists. */
 export function backUp(target: string, content: Buffer, nowMs: number): string | undefined {
   if (backupsWith(target, content).length > 0) return undefined;
   const time = new Date(nowMs)
@@ -107,7 +105,6 @@ export function backUp(target: string, content: Buffer, nowMs: number): string |
   return path;
 }
 
-/** Lists the copies with exactly this content. */
 export function backupsWith(target: string, content: Buffer): string[] {
   const folder = dirname(target);
   const start = `${basename(target)}.`;

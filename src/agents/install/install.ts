@@ -1,7 +1,4 @@
-/**
- * Wires coding agents to the palace and unwires them: it plans everything first, then writes. Entry of the folder, imported by
- * the verbs install, uninstall and agents.
- */
+/** Wires coding agents to the palace and unwires them: it plans everything first, then writes. */
 import type { AgentPlaces } from "../../config/agents.ts";
 import type { PalaceError } from "../../base/errors.ts";
 import { type AgentName, formerRows, isOfProfile, type Launch, profilesOf, rowsOf } from "./agent-files.ts";
@@ -24,16 +21,13 @@ export type Outcome = {
   elsewhere: string[];
   blocked: PalaceError | undefined;
 };
-/** State of an agent. "read-only": something is missing, and the file for it cannot be written. */
+/** "drifted": our entries are incomplete or changed. "read-only": entries are missing, and the file cannot be written. */
 export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
 /** Maximum number of plans for an agent that writes its settings again and again. */
 const TRIES = 5;
 
-/**
- * Wires an agent. After an error, all files of the agent are unchanged. Errors: CONFIG_BAD_VALUE with file, line and column;
- * STORE_READ_ONLY, STORE_DISK_FULL.
- */
+/** After an error, all files are unchanged. Errors: CONFIG_BAD_VALUE with line and column; STORE_READ_ONLY, STORE_DISK_FULL. */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
     planInstall(rowsOf(agent, parts), { state, record: state.read(agent), lines: `palace install ${agent} --dry-run` }),
@@ -72,7 +66,6 @@ function carryOut(agent: AgentName, parts: Parts, isDryRun: boolean, plan: (stat
   }
 }
 
-/** Returns an agent's present state. Errors: as `install`. */
 export function wiringOf(agent: AgentName, parts: Parts): Wiring {
   const { changes, blocked } = install(agent, parts, true);
   const files = changes.filter(({ action }) => action !== "skip");

@@ -1,7 +1,4 @@
-/**
- * Makes the commands by which an agent starts our programs. Each command is an absolute path, because an agent's PATH may differ from the
- * shell's: a desktop or another Node of nvm may have started the agent. Imported by the verbs.
- */
+/** Makes the commands by which an agent starts our programs, with absolute paths, because an agent's PATH may differ from the shell's. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realPath } from "../../base/real-path.ts";
@@ -9,9 +6,8 @@ import { quoted } from "../../base/shell-word.ts";
 import type { Launch } from "./agent-files.ts";
 
 export type LaunchParts = {
-  /** Folder of the package. */
   root: string;
-  /** Path of the Node program that runs this process. */
+  /** Path of the running Node program. */
   node: string;
   /** Folders of the PATH. */
   folders: readonly string[];
@@ -19,7 +15,7 @@ export type LaunchParts = {
   palace: readonly string[];
 };
 
-/** Returns the commands for an agent's settings. A clone's launcher finds Node; an installed package's command names Node and our file. */
+/** Returns the commands for an agent's settings. In a clone, the launcher finds Node; otherwise the command contains Node's path. */
 export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   const launcher = join(root, "scripts/palace");
   const isClone = existsSync(launcher);
@@ -31,10 +27,7 @@ export function launchOf({ root, node, folders, palace }: LaunchParts): Launch {
   return { shim: [...shim, ...palace], hook, extension: [...command, "hook", ...palace] };
 }
 
-/**
- * Returns a path of Node that stays valid after an update: a package manager's link (/opt/homebrew/bin/node) instead of the file of a
- * single version.
- */
+/** Returns a path of Node that stays valid after an update, such as a package manager's link (/opt/homebrew/bin/node). */
 function lastingName(node: string, folders: readonly string[]): string {
   const links = folders.filter((folder) => !isPassing(folder)).map((folder) => join(folder, "node"));
   return links.find((link) => realPath(link) === realPath(node)) ?? node;

@@ -1,7 +1,6 @@
-/** Finds where a member of a JSON text begins and ends, and its neighbours' indentation. Pure. Imported by draft.ts. */
+/** Finds where a member of a JSON text begins and ends, and its neighbours' indentation. */
 import { createScanner, type Node } from "jsonc-parser";
 
-/** A replacement of the text between two offsets. */
 export type Cut = { from: number; to: number; put: string };
 
 /** `base`: indentation of the line on which a node begins. */
@@ -84,7 +83,7 @@ function endsWithLineComment(text: string, from: number, to: number): boolean {
   return isComment;
 }
 
-/** Returns the offset of the next comma after any comments. */
+/** Returns the offset of the comma after `offset` and any comments; undefined if something else follows. */
 function commaBehind(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);

@@ -1,4 +1,4 @@
-/** Prints the lines to paste, and where, for clients whose settings we do not write. Pure. Used by the verb install. */
+/** Lists the lines to paste, and the file for them, for clients whose settings we do not write. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Launch } from "./agent-files.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Plans what an install or uninstall of one agent writes, file by file. It finds every fault before any file is written. It only reads.
- * Imported by install.ts.
- */
+/** Plans what an install or uninstall of one agent writes, file by file. It finds every fault before any file is written. */
 import { existsSync } from "node:fs";
 import type { Row } from "./agent-files.ts";
 import { targetOf } from "../../base/atomic-file.ts";
@@ -26,29 +23,25 @@ export type Change = {
   next: Buffer | undefined;
   /** True if the file has content that is not ours and exists nowhere else. */
   needsBackup: boolean;
-  /** True if the file contains any of our entries now. */
+  /** True if the current content has any of our entries. */
   isOurs: boolean;
 };
 
-/**
- * Plan for one agent. `record` is undefined if none of our entries or files remain. `originals` must be saved before anything is written.
- * `leaves` is true for an uninstall.
- */
+/** `record`: undefined if none of our entries or files remain. `originals`: to be saved first. `leaves`: true for an uninstall. */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;
   originals: Buffer[];
   folders: string[];
   leaves: boolean;
-  /** Error about a read-only file, because of which the plan cannot be carried out. */
+  /** Error about a read-only file, because of which no file of the plan can be written. */
   blocked: PalaceError | undefined;
 };
 
-/** Facts that a plan needs about an agent. `lines`: the command that prints the lines to write by hand. */
+/** `lines`: the command that prints the lines to write by hand. */
 type Known = { state: InstallState; record: AgentRecord | undefined; lines: string };
 type Step = { change: Change; file?: FileRecord | undefined; original?: Buffer | undefined };
 
-/** Finds the first file that cannot be written. */
 function blockOf(writes: readonly Change[], lines: string): PalaceError | undefined {
   try {
     for (const { path, target } of writes) assertWritable(path, target, lines);
@@ -59,7 +52,7 @@ function blockOf(writes: readonly Change[], lines: string): PalaceError | undefi
   return undefined;
 }
 
-/** Plans an install. Errors: CONFIG_BAD_VALUE with file, line and column. */
+/** Errors: CONFIG_BAD_VALUE with file, line and column. */
 export function planInstall(rows: readonly Row[], known: Known): Plan {
   const steps = rows.map((row) => installStep(row, known));
   const changes = steps.map(({ change }) => change);
@@ -104,7 +97,7 @@ function installStep(row: Row, known: Known): Step {
   return { change, file, original: isKnown ? undefined : base };
 }
 
-/** Result of a merge. `base`: the file without our parts. `isKnown`: the record names this content. */
+/** `base`: the file without our entries. `isKnown`: the record has this content's hash, and we still have its original. */
 type Merged = { next: Buffer; base: Buffer | undefined; isKnown: boolean; before: Before; isOurs: boolean };
 
 function mergeStep(
@@ -151,10 +144,7 @@ function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recor
   return { next: content, base: current, isKnown: recorded !== undefined, before, isOurs };
 }
 
-/**
- * Plans an uninstall. `rows`: every file that may contain our entries. `isHere`: true for this profile's files; other profiles remain
- * wired. Errors: as planInstall.
- */
+/** `rows`: every file that may contain our entries. `isHere`: true for this profile's files; other profiles remain wired. */
 export function planUninstall(rows: readonly Row[], known: Known, isHere: (path: string) => boolean): Plan {
   const paths = new Set(rows.map(({ path }) => path));
   const all = known.record?.files ?? [];
@@ -203,7 +193,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The agent has installed its packages there meanwhile, so the seed now belongs to the agent.
+  // The agent has installed packages in that folder, so the seed file belongs to the agent.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since, so it stays" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
@@ -223,7 +213,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** Returns true if the text is only the initial text of an agent's new file. */
+/** Returns true if the file has nothing but `$schema`, as a file that we created. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

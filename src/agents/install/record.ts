@@ -1,8 +1,4 @@
-/**
- * Records which files we wrote, and their former content: one file per agent and one per original, in our own state
- * folder. The record is written before anything else, so that a run after a kill has it. Imported by plan.ts, apply.ts and
- * install.ts.
- */
+/** Records which files we wrote, and their former content, in our own state folder, before we write anything else. */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +9,7 @@ import { writeFailure } from "../../base/state-files.ts";
 import { unavailable } from "../../base/errors.ts";
 import type { Before, Want } from "./wire-entries.ts";
 
-/**
- * Record of a changed file. `before`: hash of the original; null if the file did not exist. `after`: hashes of the contents that we made
- * from that original.
- */
+/** `before`: hash of the original; null if the file did not exist. `after`: hashes of the contents that we made from that original. */
 export type FileRecord = Before & {
   path: string;
   kind: "merge" | "own" | "seed";
@@ -26,7 +19,7 @@ export type FileRecord = Before & {
   after: string[];
 };
 
-/** Record of an agent. `pid`: part of the names of temporary files that a kill leaves. `folders`: folders that we made. */
+/** `pid`: part of the names of temporary files that a kill leaves. `folders`: folders that we made. */
 export type AgentRecord = { version: 1; pid: number; files: FileRecord[]; folders: string[] };
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -36,14 +29,13 @@ export const hashOf = (content: Buffer): string => createHash("sha256").update(c
 export class InstallState {
   readonly #folder: string;
 
-  /** Opens the folder of the records. `stateDir`: our folder in the user's state. */
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "install");
   }
 
   /**
-   * Allows one run at a time, because a second run would assume that the first run was killed. Returns the function that ends the lock.
-   * Errors: STORE_UNAVAILABLE, STORE_READ_ONLY.
+   * Refuses a second run, which would assume that the first one was killed. Returns the unlock function. Errors: STORE_UNAVAILABLE,
+   * STORE_READ_ONLY.
    */
   lock(): () => void {
     let file: number;
@@ -64,7 +56,7 @@ export class InstallState {
     return record["version"] === 1 && Array.isArray(record["files"]) ? (record as AgentRecord) : undefined;
   }
 
-  /** Writes a record. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+  /** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
   write(agent: string, record: AgentRecord): void {
     this.#put(this.#file(agent), `${JSON.stringify(record, null, 2)}\n`);
   }
@@ -74,7 +66,6 @@ export class InstallState {
     this.removeUnnamed();
   }
 
-  /** Removes originals that no record names. */
   removeUnnamed(): void {
     const folder = join(this.#folder, "originals");
     if (!existsSync(folder)) return;
@@ -89,7 +80,7 @@ export class InstallState {
     if (!existsSync(file)) this.#put(file, original);
   }
 
-  /** Returns the saved original of a file; undefined if the copy is missing or damaged. */
+  /** Returns undefined if the saved original is missing or damaged. */
   original(hash: string): Buffer | undefined {
     const file = join(this.#folder, "originals", hash);
     if (!HASH.test(hash) || !existsSync(file)) return undefined;

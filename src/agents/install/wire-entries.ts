@@ -1,7 +1,4 @@
-/**
- * Adds our entries to another program's JSON file (wire) and removes them (unwire). We recognise the server's entry by its name,
- * and hooks by their command. Pure. Imported by plan.ts.
- */
+/** Adds our entries to another program's JSON file (wire) and removes them (unwire). */
 import { getNodeValue, type Node } from "jsonc-parser";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Draft, propertyOf, valueOf } from "./draft.ts";
@@ -15,15 +12,12 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** The file before we changed it. `kept`: containers that existed, perhaps empty. `was`: a former entry with our name. */
+/** State of the file before our change. `kept`: containers that existed, perhaps empty. `was`: text of a former entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
 /** Matches a Node program before our file, as an install writes it. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/**
- * Matches a clone's launcher and an install's own file. `mempalace-mcp` is also the name of MemPalace's own server. So an entry with that
- * command is ours only if it equals the entry that we make.
- */
+/** Matches our commands. `mempalace-mcp` is also MemPalace's own server, so it counts as ours only if it equals the entry that we make. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
 /** Matches a whole command as any version of our install writes it; a command that the user has wrapped belongs to the user. */
 const OUR_HOOK = new RegExp(
@@ -60,10 +54,10 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
   return keys.reduce<Node | undefined>(valueOf, draft.root());
 }
 
-/** Joins the first `depth` keys, in the form that a record uses. */
+/** Joins the first `depth` keys with full stops, as in a record. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one by one, because each edit moves the members after it. */
+/** Sets the members that differ, one by one, because each edit changes the offsets of the members after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -88,7 +82,7 @@ function wireHook(draft: Draft, event: string, hook: Hook): void {
   settle(draft, () => ourHook(draft, event, hook)?.hook, hook);
 }
 
-/** Adds the rule unless the user's own rules already decide about the whole server. */
+/** Adds the rule unless the user has a rule about the whole server. */
 function allowRule(draft: Draft, rule: string): void {
   const root = draft.root();
   const permissions = valueOf(root, "permissions");
@@ -101,7 +95,7 @@ function allowRule(draft: Draft, rule: string): void {
   draft.insert(allowed, undefined, rule);
 }
 
-/** Lists the rules about a whole server, in both spellings that Claude Code knows. */
+/** Lists the rules about a whole server, `mcp__NAME` or `mcp__NAME__*`. */
 function rulesOf(permissions: Node | undefined, list: string, rule: string): Node[] {
   const rules = valueOf(permissions, list)?.children ?? [];
   return rules.filter(({ value }) => value === rule || value === `${rule}__*`);
@@ -122,14 +116,14 @@ function ourHook(draft: Draft, event: string, { command }: Hook): HookPlace | un
   return undefined;
 }
 
-/** Returns true if the file contains any of our entries. `isRecorded`: we wrote an entry of that name, whatever it contains now. */
+/** Returns true if the file contains any of our entries. With `isRecorded`, an entry with our name counts even if it was changed. */
 export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   if (want.kind === "hooks") return want.events.some((event) => ourHook(draft, event, want.hook) !== undefined);
   const entry = nodeAt(draft, want.keys);
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if the agent's new generation keeps its entries at another place in the file; else undefined. */
+/** Returns the recorded entry if its keys differ from the keys that the agent's present generation uses. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;

@@ -1,7 +1,4 @@
-/**
- * Asks a model of the user's choice to judge exchanges that the agent has not scored, through an endpoint with OpenAI's Chat Completions
- * API. It sends nothing unless the user has named a model. Source: outcome-memory.md 7.5.
- */
+/** Asks the model that the user has named, if any, to judge exchanges that the agent has not scored (outcome-memory.md 7.5). */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JudgeSettings } from "../../config/harness.ts";
 import { isRecord } from "../../base/parse-json.ts";
@@ -13,7 +10,7 @@ const ATTEMPTS = 2;
 const WAIT_MAX_MS = 2_000;
 const REPLY_TOKENS = 800;
 
-/** Asks the model, for 20 s at most. Errors: an Error that describes the endpoint's failure. */
+/** Asks the model, for 18 s at most. Errors: an Error with the endpoint's address and the cause. */
 export async function askJudge(settings: JudgeSettings, owed: OwedScore): Promise<Judgment> {
   const messages = [
     { role: "system", content: INSTRUCTIONS },
@@ -59,7 +56,7 @@ function waitOf(response: Response): number {
   return response.status === 429 ? Math.min(Math.max(seconds * 1000 || WAIT_MAX_MS, 0), WAIT_MAX_MS) : 0;
 }
 
-/** Returns the model's answer; empty if there is none. A model may put its answer into its thoughts; we ignore incomplete thoughts. */
+/** Returns the model's answer, or an empty text. Some models put the answer into their thoughts; incomplete thoughts do not count. */
 function contentOf(completion: unknown): string {
   const choices = isRecord(completion) ? completion["choices"] : undefined;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;

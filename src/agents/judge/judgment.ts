@@ -1,7 +1,4 @@
-/**
- * Builds the question to a judge model about an exchange that the agent has not scored, and reads the reply. Pure. Source:
- * outcome-memory.md 7.5.
- */
+/** Builds the question to a judge model about an exchange that the agent has not scored, and reads the reply (outcome-memory.md 7.5). */
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { OwedScore } from "../../protocol/outcome.ts";
 
@@ -29,10 +26,7 @@ export function question({ exchange, reply, memories }: OwedScore): string {
   return JSON.stringify({ exchange: { user, assistant }, reply, memories });
 }
 
-/**
- * Parses a reply: the JSON from the first brace after the model's thoughts to the last brace. Returns undefined if the reply has no valid
- * outcome. Skips the ids of memories that are not in the question.
- */
+/** Parses the JSON after the model's thoughts. Returns undefined without a valid outcome. Skips ids that are not in the question. */
 export function readJudgment(reply: string, { memories }: OwedScore): Judgment | undefined {
   const said = reply.slice(reply.lastIndexOf(THOUGHT) + 1);
   const given = parseRecord(said.slice(said.indexOf("{"), said.lastIndexOf("}") + 1));

@@ -1,4 +1,4 @@
-/** The hooks of opencode 1.18. Used by palace.ts. */
+/** Implements the hooks of opencode 1.18. */
 import type { Env } from "../../config/env.ts";
 import { COMPACTING, Memory } from "./memory.ts";
 import { type Info, type Message, type Part, textOf } from "./turns.ts";
@@ -11,7 +11,6 @@ type Event = {
 /** The part of opencode 1.18's client that we use. The client calls the server in the same process. */
 export type Input = { client?: { session: { get(request: object): Promise<{ data?: { parentID?: string } }> } } };
 
-/** The part of opencode 1.18's hooks that we use. */
 export type Hooks = {
   event(input: { event: Event }): Promise<void>;
   "chat.message"(

@@ -1,14 +1,10 @@
-/**
- * The hooks and events of opencode 2, written from its published types and not tested with a real opencode 2. opencode 2 runs as a service
- * for many projects, and calls `setup` once for each project. Used by palace.ts.
- */
+/** Serves opencode 2 by its published types; not tested with a real one. It runs as a service, and calls `setup` once per project. */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { within } from "../../base/time-limit.ts";
 import { COMPACTING, LOOK_MAX_MS, Memory } from "./memory.ts";
 import type { Part } from "./turns.ts";
 
-/** Parts of a request to the model. */
 export type TextPart = { type: "text"; text: string };
 export type ModelMessage = { id?: string; role: string; content: readonly { type: string; text?: string }[] };
 
@@ -56,7 +52,7 @@ export function isSecond(value: unknown): value is Context {
   );
 }
 
-/** Maps each event that ends an execution of the agent to true if the answer was interrupted. */
+/** Events that end an execution of the agent, each with true if the answer is incomplete. */
 const ENDS: ReadonlyMap<string, boolean> = new Map([
   ["session.execution.succeeded", false],
   ["session.execution.failed", true],

@@ -1,7 +1,4 @@
-/**
- * Adds the memory to opencode's sessions: the wake-up text and, for each prompt, the memories ranked by outcomes and the question for
- * scores. Also files the sessions. Both generations of the plugin report their events here.
- */
+/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations. */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../base/time-limit.ts";
@@ -18,16 +15,14 @@ import {
 } from "../extension/hook.ts";
 import { Turns } from "./turns.ts";
 
-/** Text for the model that summarizes a session. */
 export const COMPACTING =
   "Say in the summary that the whole of this session is filed in the memory palace, and that mempalace_search finds what the summary leaves out.";
-/** Maximum wait for opencode's answer about a session. The answer comes from the same process, so it is usually quick. */
+/** Maximum wait for opencode's answer about a session, ms. */
 export const LOOK_MAX_MS = 500;
 
 /** Wake-up text of a session. `isFixed`: a request has got it. Later requests get the same text, so that prompt caches work. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
-/** Asks opencode for a session; returns undefined for an unknown session. */
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
 
 /** `cwd`: the project's folder, if the process runs in another folder. */
@@ -59,7 +54,6 @@ export class Memory {
     this.#find = find;
   }
 
-  /** Runs the work and logs its error, so that opencode continues. */
   async safely(what: string, work: () => Promise<void> | void): Promise<void> {
     try {
       await work();
@@ -68,7 +62,7 @@ export class Memory {
     }
   }
 
-  /** Notes a new session. A subagent gets no wake-up text: its caller gives it the task. The parent session includes its messages. */
+  /** Registers a new session. A subagent gets no wake-up text, because its caller gives it the task. */
   begun(id: string, parentID: string | undefined): void {
     this.#known.add(id);
     if (parentID !== undefined) this.#children.add(id);

@@ -1,13 +1,11 @@
 /**
- * The opencode plugin. It adds the wake-up text to a session's system prompt, and memories ranked by outcomes to the user's messages. It
- * files the session when the agent is idle. opencode 1.18 calls `server`, opencode 2 calls `setup`. The build makes one file without
- * imports, which opencode loads from its plugins folder in its embedded Bun. No failure here stops opencode; each wait for a text takes at
- * most `turn-max-ms`.
+ * The opencode plugin: it adds the wake-up text to the system prompt and memories to the user's messages, and files idle sessions. The
+ * build makes one file without imports, which opencode loads in its embedded Bun. No failure here stops opencode.
  */
 import { firstHooks, type Hooks, type Input } from "./generation-1.ts";
 import { isSecond, serveSecond } from "./generation-2.ts";
 
-/** Key that marks a process in which `server` is active: opencode may load this file twice. */
+/** Key that marks a process in which `server` is active, because opencode may load this file twice. */
 const SERVED = Symbol.for("palace-devbox.opencode-1");
 const marks = globalThis as { [SERVED]?: boolean };
 

@@ -1,6 +1,6 @@
 /**
- * Tracks opencode's turns for memory that learns from outcomes: the user's text, the agent's text, and the texts that the memory adds to a
- * message. Each request contains these texts before that message. The plugin does not change the messages that opencode shows.
+ * Tracks opencode's turns: the user's text, the answer, and the texts that each request gets before a message. The plugin does not change
+ * the messages that opencode shows.
  */
 import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
@@ -20,10 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/**
- * State of a turn. `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order in which
- * the parts ended.
- */
+/** `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order of their ends. */
 type Turn = {
   message: string;
   prompt: string;
@@ -55,10 +52,7 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /**
-   * Returns true if the agent no longer sees the texts that it was shown. opencode does not store these texts, so they are lost when
-   * opencode starts and when it compacts the session.
-   */
+  /** Returns true if the agent no longer sees the shown texts, because opencode does not store them across a start or a compaction. */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -73,12 +67,9 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /**
-   * Stores the texts for a message. If the agent no longer sees earlier texts of the session, drops them: messages that a compaction has
-   * kept would show the same memories again, next to the new texts.
-   */
+  /** Drops earlier texts that the agent no longer sees: messages that a compaction kept would show the same memories again. */
   tell(session: string, message: string, beside: Beside): void {
-    // If both texts are empty (a late answer, say), the agent was not shown anything, so its state does not change.
+    // Empty texts (after a late answer, for example) show the agent nothing, so its state does not change.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -91,7 +82,7 @@ export class Turns {
     }
   }
 
-  /** Stores a part of the answer. The part contains its whole text so far. */
+  /** The part contains its whole text so far. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -100,18 +91,18 @@ export class Turns {
     if (type === "text" && synthetic !== true && turn?.message !== messageID) turn?.answers.set(id, text);
   }
 
-  /** Notes that the user reverted messages; opencode removes them when the user continues. */
+  /** Records that the user reverted messages; opencode removes them when the user continues. */
   removed(session: string): void {
     this.#reverted.add(session);
   }
 
-  /** Marks a turn whose answer was interrupted or failed. Such a turn is not stored. */
+  /** Marks a turn whose answer was interrupted or failed; `end` then returns no exchange. */
   broke({ sessionID = "", role, error }: Info): void {
     const turn = this.#turns.get(sessionID);
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended; undefined if the turn has no answer, and at the second call. */
+  /** Returns the exchange of a turn that has ended; undefined if the answer is missing or incomplete, and at the second call. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
@@ -144,10 +135,7 @@ export class Turns {
     return this.#turns.get(session)?.message;
   }
 
-  /**
-   * Returns the messages of a request, each with its texts before it. The originals are not changed, because opencode shows them. Only the
-   * last user message gets the question for scores, because the time to answer an earlier question is over.
-   */
+  /** Copies the messages, because opencode shows the originals. Only the last user message gets the question for scores. */
   shown(messages: readonly Message[]): Message[] {
     const last = messages.findLast(({ info }) => info.role === "user");
     return messages.map((message) => {

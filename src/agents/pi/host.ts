@@ -28,14 +28,14 @@ export type PiTool = {
 
 export type PiMessage = { customType: string; content: string; display: boolean };
 
-/** Event of pi. `prompt`: only in before_agent_start. `messages`: only in agent_end, the messages of the run. */
+/** `prompt` occurs only in before_agent_start. `messages` occurs only in agent_end, with the messages of the run. */
 export type PiEvent = {
   reason?: string;
   prompt?: string;
   messages?: readonly PiRunMessage[];
 };
 
-/** Message of a run. `toolCallId`, `isError`: only in a tool's result. */
+/** `toolCallId` and `isError` occur only in a tool's result. */
 export type PiRunMessage = {
   role?: string;
   content?: unknown;

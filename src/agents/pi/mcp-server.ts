@@ -1,6 +1,6 @@
 /**
- * Runs an MCP server as a child: starts it on demand, ends it if it stalls, and restarts it a limited number of times. Calls may overlap.
- * Each call belongs to one child, and fails if that child ends. Errors are written for the model.
+ * Runs an MCP server as a child: starts it on demand, ends it if it stalls, and restarts it a limited number of times. Calls may overlap,
+ * and fail if their child ends. Errors are written for the model.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { McpChild } from "../../base/mcp-child.ts";
@@ -81,7 +81,6 @@ export class McpServer {
           ? `the memory server cannot be run: ${end.message}`
           : `the memory server ended (${end ?? "killed"})`,
       onEnd: (why, calls) => {
-        // The next call starts a new child.
         if (child === this.#live) this.#running = this.#live = undefined;
         if (calls > 0) log(`generation ${generation}: ${why}`);
       },

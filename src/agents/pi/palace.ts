@@ -1,7 +1,6 @@
 /**
- * The pi extension. It adds the palace's tools, the wake-up text of a new session, for each prompt the memories ranked by outcomes, and the
- * command /mempalace-diary. It files the session when the agent is idle. The build makes one file without imports, which pi loads from its
- * extensions folder. No failure here stops pi; no turn waits longer than the setting `turn-max-ms`.
+ * The pi extension: it adds the palace's tools, the wake-up text, the ranked memories and the command /mempalace-diary, and files idle
+ * sessions. The build makes one file without imports, which pi loads. No failure here stops pi.
  */
 import { basename } from "node:path";
 import { within } from "../../base/time-limit.ts";
@@ -91,7 +90,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // If `told` is empty (a late answer, for example), the agent was not shown anything, so the session still counts as compacted.
+    // If `told` is empty (after a late answer, for example), the session still counts as compacted.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -164,7 +163,6 @@ function diaryRequest(agent: string, args: string): string {
   );
 }
 
-/** Makes a topic from a user's text: letters, digits, and a few signs between them. */
 function topicOf(words: string): string {
   const kept = words.match(/[\p{L}\p{N}]+(?:[_.'-][\p{L}\p{N}]+)*/gu)?.join(" ") ?? "";
   const topic = Array.from(kept).slice(0, TOPIC_MAX_CHARS).join("");

@@ -1,4 +1,4 @@
-/** Reads the tool calls of a pi run, and how each ended, from its messages. Pure. Source: pi 1.5's bash tool. */
+/** Reads the tool calls of a pi run, and how each ended, from its messages (pi 1.5's bash tool). */
 import { isRecord } from "../../base/parse-json.ts";
 import type { Ended } from "../signal/command.ts";
 import { type Step, stepOf } from "../signal/signals.ts";
@@ -7,7 +7,6 @@ import type { PiRunMessage } from "./host.ts";
 /** Beginning of the line that pi's bash tool adds at the end of a failed command's output. */
 const EXIT = "Command exited with code ";
 
-/** Returns the steps in the order of the calls. */
 export function stepsIn(messages: readonly PiRunMessage[]): Step[] {
   const ends = new Map(
     messages.flatMap((one) => (one.role === "toolResult" ? [[one.toolCallId, endOf(one)] as const] : [])),

@@ -1,4 +1,4 @@
-/** Recognises commands that ask a question: if such a command fails, it has answered "no". Pure. Used by `command.ts`. */
+/** Recognises commands that ask a question: if such a command fails, it has answered "no". */
 import { type Command, commandOf } from "./shell.ts";
 
 /** Commands for which exit code 1 means "no"; any other code except 0 is an error. */

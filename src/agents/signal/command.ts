@@ -1,10 +1,10 @@
-/** Reads signals of an agent's work from a command line and its exit code. Pure. Used by `signals.ts`. */
+/** Reads signals of an agent's work from a command line and its exit code. */
 import { answersNo } from "./asking.ts";
 import { revertIn } from "./revert.ts";
 import { commandOf, readCommands, type Step } from "./shell.ts";
 import { type TestCommand, testOf } from "./test-command.ts";
 
-/** Result of a command that ended by itself: its exit code, and the part of its output that the host keeps. */
+/** Result of a command that ended by itself: its exit code, and the part of its output that the host stores. */
 export type Ended = Readonly<{ exit: number; output: string }>;
 
 export type Told = {
@@ -14,7 +14,7 @@ export type Told = {
   hasReverted: boolean;
 };
 
-/** Words of the shell's control flow: with such a word we do not know which commands ran, and which command's exit code the line has. */
+/** Words of the shell's control flow. With such a word we do not know which command's exit code the line has. */
 const TURNS = [
   String.raw`!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|coproc|trap|eval|exec|exit`,
   "return|alias|unalias|shopt|break|continue|builtin|enable|hash|wait|logout|suspend|set|command(?! -[vV])",
@@ -23,7 +23,7 @@ const TURN = new RegExp(`^(?:${TURNS})(?: |$)`);
 const LEADING_TURNS = new RegExp(`^(?:(?:${TURNS}) )+`);
 /** Matches commands at the start of a line that set the shell's options. */
 const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
-/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, asked to end. */
+/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, terminated. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
 /** Commands that never fail, unless a file is missing. An assignment such as `A=1` has an empty name. */
@@ -36,7 +36,7 @@ const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
 /** Matches the names that a failed change of folder prints. In some shells zoxide replaces `cd`. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
-/** Reads the signals of a command line. `named`: beginnings of the user's own test commands. */
+/** `named`: beginnings of the user's own test commands. */
 export function readCommand(line: string, { exit, output }: Ended, named: readonly string[] = []): Told {
   const told: Told = { tests: undefined, hasFailed: false, hasReverted: false };
   const [options = ""] = SETS.exec(line) ?? [];
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if `exit` cannot come from this command, unless its tests failed. `isThere`: all folder changes succeeded. */
+/** Returns true if `exit` comes from another command, or from failed tests of this command. `isThere`: all folder changes succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;
@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A failed change prints the name of its command, and no later command
- * runs. So if the commands before the folder changes print nothing, output without such a name comes from a command after the changes.
+ * Returns true if each folder change of the line has surely succeeded. A failed change prints its command's name and ends the line. So
+ * other output, without such a name, proves success if no earlier command prints anything.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

@@ -1,4 +1,4 @@
-/** Recognises Git commands that revert a commit, restore files, or reset the tree. Pure. Used by `command.ts`. */
+/** Recognises Git commands that revert a commit, restore files, or reset the tree. */
 import type { Command } from "./shell.ts";
 
 /** Matches a commit of this branch; taking another branch's state is an update, not a revert. */

@@ -1,4 +1,4 @@
-/** Splits a shell's command line into the commands that may decide its exit code. Takes linear time. Pure. */
+/** Splits a shell's command line into the commands that may decide its exit code. Takes linear time. */
 
 export type Command = Readonly<{
   /** Words that do not change what the program does: assignments, `timeout 60`, `npx`, `uv run`. */
@@ -7,7 +7,7 @@ export type Command = Readonly<{
   call: string;
   /** Last part of the program's path; empty for an assignment. */
   name: string;
-  /** Arguments, each after a space. */
+  /** Arguments, each preceded by a space. */
   args: string;
 }>;
 /** `after`: the operator after the command; `;` for the last command. `mayNotStart`: a redirection needs a file that may be missing. */
@@ -15,7 +15,7 @@ export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
 /** Maximum length of a line that we read, characters; a longer line is a program, not a command. */
 const LINE_MAX = 4_000;
-/** Matches one token. Text without a match is too complex: substitutions, groups, texts of several lines (`<<`), quotes without an end. */
+/** Matches one token. Substitutions, groups, here-documents and unclosed quotes match nothing, because we do not read such lines. */
 const TOKEN = new RegExp(
   [
     String.raw`(?:[ \t\r]|\\\n)+|#[^\n]*`,
@@ -49,7 +49,7 @@ const PREFIX = new RegExp(
 export function readCommands(line: string): Step[] | undefined {
   const steps: Step[] = [];
   let [words, redirect, mayNotStart, end]: [string[], string, boolean, number] = [[], "", false, 0];
-  // Removes the parentheses of a line that is one group, `(cd x && y)`. With a `#`, the last one may be in a comment.
+  // Removes the parentheses of a line that is one group, `(cd x && y)`. If the line has a `#`, the last parenthesis may be in a comment.
   const text = line.length > LINE_MAX ? "" : `${line.trim().replace(/^\(([^#]*)\)$/, "$1")}\n`;
   for (const { 0: token, groups: { word, operator, ...more } = {} } of text.matchAll(TOKEN)) {
     end += token.length;

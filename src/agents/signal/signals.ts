@@ -1,7 +1,4 @@
-/**
- * Derives a turn's signals from the tool uses that the host has recorded, never from the model's words. Pure. Used by the readers of the
- * three agents.
- */
+/** Derives a turn's signals from the tool uses that the host has recorded, never from the model's words. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { HostSignal } from "../../protocol/outcome.ts";
 import { type Ended, readCommand } from "./command.ts";
@@ -9,7 +6,6 @@ import { type Ended, readCommand } from "./command.ts";
 /** Finished use of a tool: a command with its end, or a change of a file. */
 export type Step = ({ kind: "ran"; command: string } & Ended) | { kind: "edited" };
 
-/** Exchange of a turn, with the signals of its tools. */
 export type Exchange = Readonly<{ user: string; assistant: string; signals: readonly HostSignal[] }>;
 
 const EDITORS: ReadonlySet<string> = new Set("edit write multiedit notebookedit patch apply_patch".split(" "));

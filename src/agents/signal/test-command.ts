@@ -1,4 +1,4 @@
-/** Recognises commands that run tests: the commands of a table, and the commands that the user has named. Pure. Used by `command.ts`. */
+/** Recognises commands that run tests: the commands of a table, and the commands that the user has named. */
 import { type Command, commandOf, options } from "./shell.ts";
 
 /** Matches a package's test script: `test:unit`, not `test:setup`. */

@@ -10,7 +10,6 @@ const DONE = {
 };
 const PLANNED = { write: "would write", keep: "is as it should be", remove: "would remove" };
 
-/** Prints the plan of --dry-run. Returns the exit code. */
 export function showPlan(plan: AtLogin | undefined, out: Output): 0 {
   if (plan === undefined) return out.answer({ dryRun: true, changed: false }, "The broker does not start at login.");
   const { unit, action, commands } = plan;

@@ -1,7 +1,4 @@
-/**
- * Makes the machine's service manager start the broker at login, and undoes that. Never changes a file that is not ours. If the manager
- * cannot be reached, we write the file, and the report names the commands to type.
- */
+/** Makes the machine's service manager start the broker at login, and undoes that. Never changes a file that is not ours. */
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,7 +14,6 @@ import { dropStarting, takeStarting, writeFailure } from "../../base/state-files
 import type { Output } from "../terminal/output.ts";
 import { brokerCommand, hasManager, isOurs, makeUnit, managerOf, type Unit } from "./unit.ts";
 
-/** Plan for the file and its service. */
 export type AtLogin = Readonly<{
   unit: Unit;
   action: "write" | "keep" | "remove";
@@ -58,7 +54,7 @@ export function planStop(config: Config, platform = process.platform): AtLogin |
   return { unit, action: "remove", commands: stopCommands(unit) };
 }
 
-/** Writes or removes the file and runs the commands. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
   const { file, content } = unit;
   try {
@@ -66,7 +62,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
       mkdirSync(dirname(file), { recursive: true });
       writeUserFile(file, content);
     }
-    // systemd needs the file to disable its unit, so the other command (reload the folder) runs after the file is removed.
+    // systemd needs the file to disable its unit, so the file is removed before the second command, which reloads the folder.
     const last = action === "remove" ? commands.slice(0, 1) : commands;
     const failed = runAll(last, commands, env);
     if (action !== "remove") return failed;
@@ -79,9 +75,9 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
 }
 
 /**
- * Starts the login service of `plan`, or else an installed one. Then runs `ensure`, which waits for the service's broker. Until that broker
- * answers, no client starts another one. If the service does not start, `ensure` starts a broker. `done`: outcome of the plan. `stale`:
- * file of a service that was not started, because it has other settings or another program than this command.
+ * Starts the service of `plan`, or else an installed service, and runs `ensure`, which waits for its broker. Until that broker answers, no
+ * client starts another one. If the service fails, `ensure` starts a broker. `done`: outcome of the plan. `stale`: file of a service that
+ * was not started, because it has other settings or another program than this command.
  */
 export async function ensureByService<T>(
   config: Config,
@@ -110,14 +106,13 @@ function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: str
   return isOurs(content) ? { stale: unit.file } : {};
 }
 
-/** Says that the service's file is stale, and how to renew it. */
 export function noticeStale(stale: string | undefined, out: Output): void {
   if (stale === undefined) return;
   out.notice(`${stale} is for other settings or another program; the broker was started without it`);
   out.notice(out.spelled("  to write it again: palace start --at-login"));
 }
 
-/** Reads the present file; undefined if there is none. Errors: CONFIG_USAGE if the file is not ours. */
+/** Returns undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */
 function readUnit({ file }: Unit): string | undefined {
   const content = contentOf(file);
   if (content === undefined || isOurs(content)) return content;
@@ -189,12 +184,11 @@ function runAll(commands: AtLogin["commands"], all: AtLogin["commands"], env: En
   return {};
 }
 
-/** Returns commands as one line to type. */
 export function shown(commands: AtLogin["commands"]): string {
   return commands.map((words) => words.map(quoted).join(" ")).join(" && ");
 }
 
-/** Runs a command and returns why it failed; undefined if it did not. */
+/** Returns why the command failed; undefined if it succeeded. */
 function run(
   [program = "", ...args]: readonly string[],
   env: Env,

@@ -1,7 +1,4 @@
-/**
- * Makes the file by which the machine's service manager starts the broker at login: a systemd user unit on Linux, a launchd agent on macOS.
- * It runs nothing and writes nothing; `service.ts` does.
- */
+/** Makes the file that starts the broker at login: a systemd user unit on Linux, a launchd agent on macOS. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -22,7 +19,7 @@ const END_MAX_S = 60;
 /** Text by which we recognise our own file. The launchd file has it in an XML comment, which may not contain two hyphens. */
 const MARK = "Written by palace-devbox";
 
-/** Variables that a broker needs besides the variables of settings. */
+/** Variables, apart from settings, that a broker needs. */
 const PASSED_ON = [
   ...["MEMPALACE_PATH", "MEMPALACE_PALACE_PATH", "MEMPALACE_CONFIG_DIR"],
   ...["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MEMPALACE_ENGINE", "MEMPALACE_TRUST_MOUNT"],
@@ -35,12 +32,10 @@ const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
 /** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
-/** Service manager of this machine. */
 export type Manager = "systemd" | "launchd";
 
 export type Unit = Readonly<{
   manager: Manager;
-  /** Name for the service manager's commands. */
   name: string;
   file: string;
   content: string;

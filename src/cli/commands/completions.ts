@@ -1,4 +1,4 @@
-/** Makes the completions of `palace` for bash, zsh and fish from the command table. Pure. */
+/** Makes the completions of `palace` for bash, zsh and fish from the command table. */
 import type { Described, Flag } from "./described.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -14,7 +14,7 @@ export function completionsFor(shell: Shell, words: readonly Described[]): strin
   return { bash, zsh, fish }[shell](words);
 }
 
-/** A place at which words are completed (`at`): after `palace`, after a verb, or after its subverb. */
+/** `at`: the words after `palace` that come before the completed word: none, a verb, or a verb and its subverb. */
 type Place = { at: string; words: readonly Described[]; flags: readonly Flag[] };
 
 function placesOf(words: readonly Described[]): Place[] {
@@ -134,7 +134,7 @@ ${[...lines, ...common].join("\n")}
 `;
 }
 
-/** Makes a `case` pattern for \`"$verb $sub"\`: one place, or a verb with any word after it. */
+/** Makes a `case` pattern for `"$verb $sub"`. The pattern of a verb also matches any word after the verb. */
 function pattern(at: string): string {
   if (at === "") return `" "`;
   return at.includes(" ") ? `"${at}"` : `"${at} "*`;

@@ -1,7 +1,4 @@
-/**
- * Describes every command with its options for the completions, the man page and docs/reference/commands.md. It loads the files
- * of all verbs, so no other code imports it.
- */
+/** Describes every command for the completions, the man page and the docs. It loads the files of all verbs. */
 import type { Verb } from "../define-verb.ts";
 import { LOADERS, SUB_LOADERS } from "./load.ts";
 import { ALSO, type Command, COMMANDS, type CommandName } from "./table.ts";
@@ -13,7 +10,6 @@ export type Described = Readonly<{
   does: string;
   flags: readonly Flag[];
   subs: readonly Described[];
-  /** Text of --help. */
   usage: string;
 }>;
 

@@ -86,10 +86,7 @@ export function loaderOf(name: string): Load | undefined {
   return Object.hasOwn(LOADERS, name) ? LOADERS[name as keyof typeof LOADERS] : undefined;
 }
 
-/**
- * Finds the subverb among a verb's arguments. Only options that every verb has may come before it, so that an option's value
- * never counts as a subverb: `palace backup --passphrase-file verify`.
- */
+/** Finds the subverb after common options only, because a word after another option may be its value: `--passphrase-file verify`. */
 export function findSub(name: string, argv: readonly string[]): { at: number; load: Load } | undefined {
   const subs = Object.hasOwn(SUB_LOADERS, name) ? SUB_LOADERS[name as CommandName] : undefined;
   if (subs === undefined) return undefined;

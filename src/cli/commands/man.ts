@@ -1,4 +1,4 @@
-/** Makes the man page palace(1) from the command table. Pure. */
+/** Makes the man page palace(1) from the command table. */
 import type { DescribedCommand } from "./described.ts";
 import { GROUPS } from "./table.ts";
 

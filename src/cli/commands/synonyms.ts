@@ -1,7 +1,4 @@
-/**
- * Table of words that people try before they have read the help, and the command that each word means. A word runs its command only if the
- * command reads, adds a note, or adds documents; any other command is only suggested.
- */
+/** Words that people try before they have read the help. A word runs a command that reads or adds; other commands are only suggested. */
 
 export type Synonym = Readonly<{
   /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */

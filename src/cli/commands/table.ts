@@ -1,7 +1,6 @@
 /**
- * Table of the commands of `palace`. The help, the spelling of hints, the completions, the man page and docs/reference/commands.md
- * come from it. A new verb gets a row here and a loader in load.ts; then run `node scripts/docs.ts`. Every command that prints a
- * hint loads this file, so it has only data.
+ * Table of the commands of `palace`, from which the help, the completions, the man page and docs/reference/commands.md are made (by `node
+ * scripts/docs.ts`). Every command that prints a hint loads this file, so it has only data.
  */
 
 export const GROUPS = {
@@ -16,15 +15,14 @@ export const GROUPS = {
 
 export type Command = Readonly<{
   group: keyof typeof GROUPS;
-  /** Line of the overview. */
+  /** Action of the command, for the overview of the help. */
   does: string;
   /** Complete call, shown by `palace help VERB`. */
   example: string;
   /** Words that may follow the verb, and what each does. */
   subs?: Readonly<Record<string, string>>;
   /**
-   * True if the call deletes or replaces memories, settings of agents, or tokens; or the words after the verb for which this is so. Such a call
-   * is suggested for a mistyped word only with care (bin/palace.ts).
+   * True if the call deletes or replaces something; a list of subverbs if only these do. bin/palace.ts then suggests the call less often.
    */
   harmful?: true | readonly string[];
 }>;
@@ -231,7 +229,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Old names that scripts may still use, with the present names. They work as before. */
+/** Old names that scripts may still use, with the present names. */
 export const OLD_NAMES = {
   adopt: "palace import adopt",
   audit: "palace history",
@@ -267,7 +265,6 @@ export const ALSO = {
   ui: "a page in your browser: see, search, change, undo",
 } as const;
 
-/** Every word that may follow `palace`. */
 export const WORDS: readonly string[] = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
 
 export function findCommand(name: string): Command | undefined {

@@ -66,7 +66,7 @@ export async function callLog(
   return answer;
 }
 
-/** Runs a command's work. Prints a refusal and returns EXIT_REFUSED for it. */
+/** Prints a refusal of `work` and returns EXIT_REFUSED for it. */
 export async function orRefusal(out: Output, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -111,7 +111,7 @@ export async function readText(inline: string | undefined, file: string | undefi
   }
 }
 
-/** Reads metadata from JSON. Errors: Refused. */
+/** Errors: Refused unless the text is a JSON object. */
 export function readMetadata(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
   let value: unknown;

@@ -1,7 +1,4 @@
-/**
- * `palace events watch` waits for events while an agent works, and resumes after a restart. It prints events before it stores their
- * position (the cursor), so that a kill in between repeats events but never loses one.
- */
+/** `palace events watch` prints events before it stores their position, so that a kill in between repeats events but never loses one. */
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refused } from "../../agents/coordination/refused.ts";
@@ -118,7 +115,7 @@ function asked({ wanted }: Watch): Record<string, unknown> {
   );
 }
 
-/** Refuses an unknown event type, because such an event never arrives. Errors: Refused. */
+/** Lets the broker refuse unknown values, such as an event type, for which no event would ever arrive. Errors: Refused. */
 async function assertValues({ config, wanted }: Watch): Promise<void> {
   for (const [field, values] of wanted.fields)
     for (const value of values)
@@ -189,7 +186,7 @@ async function follow(watched: Watch): Promise<number> {
   }
 }
 
-/** Waits for events. If a new broker replaces the present one, the wait continues there. */
+/** Returns no events if the broker is away; the caller then asks again. */
 async function waited({ config }: Watch, asking: Record<string, unknown>): Promise<Shown[]> {
   try {
     return (await callLog(config, "event_wait", asking))["events"] as Shown[];
@@ -214,7 +211,7 @@ function keep({ stateFile, cursor, agent }: Watch): void {
   }
 }
 
-/** Place where a watch resumes after a restart, in MemPalace 3.11's file. An unreadable file shows events twice but loses none. */
+/** Stored position of a watch, in the format of MemPalace 3.11. With an unreadable file the watch shows events twice but misses none. */
 type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
 
 /** Names the file after the agent, without `:` and separators. Returns undefined if `given` is "" or the agent has no name. */
@@ -236,7 +233,7 @@ function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** Writes the cursor, which is the last event that was shown. Errors: file system errors. */
+/** `cursor` is the id of the last event that was shown. Errors: file system errors. */
 function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true });

@@ -23,8 +23,8 @@ export function placeOf(
 }
 
 /**
- * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice after Ctrl-C, or after the connection to
- * Docker is lost. Errors: TRANSPORT_CLOSED if the connection to Docker is lost.
+ * Shows progress on stderr. The first Ctrl-C ends the work at its next safe point. `next`: advice after an interruption. Errors:
+ * TRANSPORT_CLOSED if the connection to Docker is lost.
  */
 export async function watched(
   { out }: DevboxCall,

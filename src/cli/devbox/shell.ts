@@ -1,4 +1,4 @@
-/** `palace devbox shell` opens a shell for a person or a script. `docker exec` gets the terminal with its size and signals. */
+/** `palace devbox shell` opens a shell for a person or a script through `docker exec`, which gets the terminal's size and signals. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -8,8 +8,8 @@ import { wrongUsage } from "../../base/errors.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
 /**
- * Shell text that enters tmux session `main`. If another terminal shows this session, the text makes a session in the same group with its
- * own window. The new session ends with the window's shell. A terminal type that the container does not know counts as xterm.
+ * Shell text that enters tmux session `main`. If another terminal shows this session, makes a session in the same group with its own
+ * window. A terminal type that the container does not know counts as xterm.
  */
 export const ENTER = `
 infocmp "$TERM" >/dev/null 2>&1 || TERM=xterm-256color

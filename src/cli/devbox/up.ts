@@ -1,7 +1,4 @@
-/**
- * `palace devbox up` starts the stack. It also connects this machine's agents to the stack's memory, unless this machine has its own
- * memory, or another broker is set.
- */
+/** `palace devbox up` starts the stack, and connects this machine's agents to its memory unless they already have another memory. */
 import { brokerContainer, upStack } from "../../devbox/up.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { joinStack } from "../docker/one-memory.ts";

@@ -1,8 +1,4 @@
-/**
- * Makes this machine and the stack in its Docker share one memory: this machine's agents reach the stack's broker over a bridge. A machine
- * that already has memories keeps them, and its user gets a notice that there are two. `palace devbox up` and `palace up --docker` call
- * this code when the stack is healthy.
- */
+/** Connects this machine's agents to the memory of the stack in its Docker over a bridge, unless the machine already has memories. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,10 +15,7 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's. `why`: a sentence for people; `hint`: the remedy. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/**
- * Joins this machine's agents to the memory of the stack's broker in `container`, if there is one. `before`: the project whose
- * broker had the same memory, if the stack has another name now.
- */
+/** `container`: the stack's broker. `before`: the project's former name, under which a broker had the same memory. */
 export async function joinStack(
   config: Config,
   container: string | undefined,
@@ -51,10 +44,7 @@ export async function joinStack(
   );
 }
 
-/**
- * Returns the container of a stack's broker on this machine, if this machine's agents use another memory. Returns undefined if no such
- * container exists, or if `docker` does not answer in time.
- */
+/** Returns the stack's broker here if this machine's agents use another memory; undefined if `docker` does not answer in time. */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
   if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;
@@ -64,7 +54,7 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** Returns the options of `docker` for the Docker daemon of this environment: an agent may start the bridge in another environment. */
+/** Returns `docker`'s options for this environment's daemon, because an agent may start the bridge without these variables. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
   // If host and context are both set as variables, docker uses the host; as options, docker refuses both. So pass only one.

@@ -1,7 +1,6 @@
 /**
- * Runs a verb as the memory's owner if the broker is in a Docker container on this machine. Anyone who may use Docker is the owner. The
- * verb runs on this machine and reaches the broker through the container (`wire/bridge/owner-socket.ts`). Agents still use the bridge's own
- * process, and so have only the role agent.
+ * Runs a verb as the memory's owner through the broker's Docker container, because anyone who may use Docker is the owner. Agents use the
+ * bridge's own process instead, and so have only the role agent.
  */
 import { execFile, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +16,7 @@ import { START_TIMEOUT_MS } from "../../protocol/limits.ts";
 const SAID_MAX_CHARS = 2_000;
 const POLL_MS = 200;
 
-/** Container of the broker, and the options of `docker` that select its Docker daemon. */
+/** `options`: the options of `docker` that select its Docker daemon. */
 export type BrokerBox = Readonly<{ container: string; options: readonly string[] }>;
 
 /** Returns the container whose broker this command line uses; undefined if it uses another broker. */
@@ -27,7 +26,7 @@ export function brokerBox({ endpoint, paths }: Config): BrokerBox | undefined {
   return { container: settings.host, options: settings.dockerOptions ?? [] };
 }
 
-/** Runs a verb as the memory's owner: through the broker's container if it has one, else as usual. Errors: as openOwnerWay and `run`. */
+/** Runs a verb through the broker's container if there is one, else as usual. Errors: as openOwnerWay and `run`. */
 export async function asOwner<C extends { config: Config }, Result>(
   call: C,
   run: (call: C) => Promise<Result>,
@@ -57,7 +56,7 @@ export async function askDocker({ container, options }: BrokerBox, args: readonl
   }
 }
 
-/** Returns true if the container runs. Errors: STORE_UNAVAILABLE if the container or Docker is missing. */
+/** Errors: STORE_UNAVAILABLE if the container or Docker is missing. */
 export async function isBoxRunning(box: BrokerBox): Promise<boolean> {
   return (await askDocker(box, ["inspect", "--format", "{{.State.Running}}", box.container])) === "true";
 }
@@ -69,10 +68,7 @@ export async function stopBox(box: BrokerBox): Promise<{ stopped: boolean; stays
   return { stopped, staysOff: true };
 }
 
-/**
- * Resolves when the container's broker answers; Docker may be restarting it. Errors: the last connection error, if no broker answers in
- * time.
- */
+/** Waits for the container's broker, because Docker may be restarting it. Errors: the last connection error. */
 export async function untilServed(config: Config): Promise<Awaited<ReturnType<typeof ensureBroker>>> {
   for (const deadline = performance.now() + START_TIMEOUT_MS; ; await sleep(POLL_MS)) {
     try {
@@ -84,10 +80,7 @@ export async function untilServed(config: Config): Promise<Awaited<ReturnType<ty
   }
 }
 
-/**
- * Yields what a command writes to stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of the
- * command's stderr if it fails or cannot run.
- */
+/** Yields what a command writes to stdout; a caller that stops reading ends it. Errors: STORE_UNAVAILABLE with the end of its stderr. */
 export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
   const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });
   let said = "";

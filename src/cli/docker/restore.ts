@@ -1,7 +1,7 @@
 /**
  * Implements `palace backup restore` for a broker in a container on this machine. It streams the backup into a second container with the
- * broker's image, user and volumes, and the verb runs there. The verb checks every byte before it ends the broker; Docker starts the broker
- * again. If this process is killed, the second container sees the end of its input, and either changes nothing or finishes.
+ * broker's image, user and volumes, where the verb runs. If this process is killed, the second container sees the end of its input, and
+ * either changes nothing or finishes.
  */
 import { spawn } from "node:child_process";
 import { createReadStream, statSync } from "node:fs";
@@ -57,7 +57,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
   const done = await withoutInterrupt(async () => {
     const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
     if (restored === undefined) return undefined;
-    // Docker has already started the broker's container, unless the container has no restart policy.
+    // Starts a container that has no restart policy. Docker has already started any other container.
     await askDocker(box, ["start", box.container]);
     await untilServed(config);
     return restored as Restored;
@@ -105,10 +105,7 @@ async function besideBroker(box: BrokerBox, asked: Asked, how: string[], out: Ou
   throw asError(answer, said.trim().split("\n").at(-1) || `it ended with ${code}`);
 }
 
-/**
- * Sends the backup decrypted, so that the container needs no passphrase. Resolves to the error that ended the sending early; the receiver
- * then refuses the incomplete archive.
- */
+/** Sends the backup decrypted, so that the container needs no passphrase. Resolves to the error if the sending ended early. */
 async function feed(
   stdin: NodeJS.WritableStream,
   { file, passphrase }: Asked,

@@ -100,7 +100,7 @@ function newest(paths: readonly string[]): number {
   return Math.max(0, ...paths.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
-/** Checks the outcome door (Roampal's port). Returns no check if no such door was requested. */
+/** Returns no check if Roampal's port was not requested. */
 export function checkOutcomeDoor({ outcomeDoor: door }: Pick<StatusReport, "outcomeDoor">): Check[] {
   if (door === undefined) return [];
   const who = door.isLocal
@@ -117,7 +117,7 @@ export function addressOf({ port }: { port: number }): string {
 const DAY_MS = 86_400_000;
 const SOON_MS = 7 * DAY_MS;
 
-/** Checks the tokens' expiry. Returns no check without tokens, or if the broker runs on another machine. */
+/** Returns no check without tokens, or if the broker runs on another machine. */
 export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
   if (config.endpoint !== undefined || isBridged(config)) return [];
   let tokens: TokenRecord[];

@@ -2,10 +2,10 @@
 
 import { withoutPassword } from "../../base/without-password.ts";
 
-/** Result of a check. `hint` is empty if the user need not act. */
+/** `hint` is empty if the user need not act. */
 export type Check = { name: string; state: "ok" | "warn" | "fail"; detail: string; hint: string };
 
-/** A fix. `what` describes the action; `run` may return its result. Errors of `run`: PalaceError. */
+/** `what` describes the action; `run` may return a more exact description. Errors of `run`: PalaceError. */
 export type Fix = { name: string; what: string; run: () => Promise<string | void> | string | void };
 
 export function ok(name: string, detail: string): Check {

@@ -1,7 +1,4 @@
-/**
- * Runs the fixes of `palace doctor --fix` in order. Each fix first looks for its fault, so that a second run finds none, and looks again
- * before it acts. No fix deletes a user's text, or a file that is not ours.
- */
+/** Runs the fixes of `palace doctor --fix`. No fix deletes a user's text, or a file that is not ours. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { AGENTS } from "../../agents/install/agent-files.ts";
@@ -34,7 +31,7 @@ export type Fixed = {
   error?: { code: string; message: string; hint: string };
 };
 
-/** Finds the fixes that are needed. `mayStart`: a fix may start a broker. */
+/** `mayStart`: whether a fix may start a broker. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
   const isOwn = config.endpoint === undefined && !isBridged(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
@@ -67,7 +64,7 @@ export async function applyFixes(fixes: readonly Fix[], isDryRun: boolean): Prom
   return done;
 }
 
-/** Returns true if a broker runs, even if it refuses us or speaks another protocol: the checks report that. */
+/** Returns true also for a broker that refuses us or speaks another protocol, because the checks report such a broker. */
 async function isThere(config: Config): Promise<boolean> {
   return findBroker(config).then(
     (found) => found !== undefined,
@@ -101,7 +98,7 @@ function spoolFixes(config: Config): Fix[] {
   return [{ name: "spool", what, run }];
 }
 
-/** Counts the waiting entries. An unreadable folder counts as empty; the checks report it. */
+/** An unreadable folder counts as empty, because the checks report it. */
 function count(spool: Spool): number {
   return orElse(() => spool.entries().length, 0);
 }
@@ -120,7 +117,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change if the agent's settings cannot be read: `palace install status` reports that. */
+/** Returns no change if the agent's settings are unreadable, because `palace install status` reports this. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -137,7 +134,7 @@ function namesAnother({ current, next }: Change): boolean {
 
 export function backupFixes(config: Config, out: Output): Fix[] {
   const dir = overdueFolder(config);
-  // A missing folder means that its disk is not mounted.
+  // If the folder is missing, its disk is probably not mounted.
   if (dir === undefined || !existsSync(dir)) return [];
   const wasEncrypted = ownBackups(config.paths, dir).made.at(-1)?.file.endsWith(".age") === true;
   return [
@@ -180,7 +177,7 @@ export function folderFixes({ paths }: Config): Fix[] {
   });
 }
 
-/** Removes leftovers, but only while no process holds the palace's lock: then no broker uses the files. */
+/** Removes leftovers only if no process has the palace's lock, because otherwise a broker may be using the files. */
 export function leftoverFixes({ paths }: Config): Fix[] {
   const { lockFile, brokerFile, wantedFile, socketPath, gatePath, outcomeSocketPath } = paths;
   const release = existsSync(lockFile) ? holdLock(lockFile) : undefined;
@@ -205,7 +202,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
     ...[socketPath, gatePath, outcomeSocketPath]
       .filter(isOwnSocket)
       .map((path) => drop(path, "socket", `remove the dead socket ${path}`)),
-    // We keep files of another broker, or of a program that is not ours.
+    // Keeps files of another broker, or of a program that is not ours.
     ...(readBrokerFile(brokerFile) === undefined
       ? []
       : [drop(brokerFile, "note", `remove ${brokerFile} of a broker that has died`)]),
@@ -218,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Takes the lock and returns the function that releases it; undefined if a broker holds the lock. Ignores a file system without locks. */
+/** Returns the function that releases the lock; undefined if a broker holds the lock, or if the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {
@@ -228,7 +225,7 @@ function holdLock(file: string): (() => void) | undefined {
       return () => closeSync(held);
     }
   } catch {
-    // We cannot test the lock here, so we keep the file.
+    // We cannot test the lock here, for example because the file is read-only.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;
@@ -249,7 +246,6 @@ function guarded<T>(folder: string, act: () => T): () => T {
   };
 }
 
-/** Returns the file's state; undefined if the path leads to no file. */
 function look(path: string): Stats | undefined {
   return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined);
 }

@@ -85,7 +85,7 @@ async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
   return { ...disk, freeBytes: await within(free, ANSWER_MAX_MS) };
 }
 
-/** A folder to check. `volume`: a name that the user could give to a Docker volume for the folder. */
+/** `volume`: a name that the user could give to a Docker volume for the folder. */
 type Place = { what: string; path: string; volume: string };
 
 const IN_MEMORY = new Set(["tmpfs", "ramfs"]);
@@ -126,7 +126,7 @@ function placesOf(config: Config): Place[] {
 /** Folder of the project in the devbox. */
 const WORKSPACE = "/workspace";
 
-/** Checks the user's numeric id; returns no check on a system without such ids. */
+/** Returns no check on a system without numeric user ids. */
 export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];
@@ -186,7 +186,6 @@ export const SKEW_MAX_MS = 60_000;
 /** Times of one request by our clock: before it and after its answer. `writtenMs`: date of the newest write that is dated in the future. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
-/** Returns the time of the newest write that is dated in the future. */
 export async function askWrittenAhead(client: Client): Promise<number | undefined> {
   const page = await client
     .call("memory.audit", { sinceMs: Date.now() + SKEW_MAX_MS, limit: 1 })

@@ -1,4 +1,4 @@
-/** For `palace doctor`: checks the settings file, whether the running broker uses it, and the judge model. */
+/** Checks the settings file, whether the running broker uses it, and the judge model, for `palace doctor`. */
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
@@ -10,7 +10,7 @@ import { type Check, fail, ok, warn } from "./check.ts";
 
 const NAME = "settings file";
 
-/** Checks the settings file. `status`: report of the running broker, if it gave one. */
+/** `status`: report of the running broker, if it gave one. */
 export function checkSettingsFile(config: Config, status: StatusReport | undefined): Check[] {
   const { file, faults } = config.settings;
   const checks = faults.map(({ kind, message, hint }) =>
@@ -59,7 +59,7 @@ const JUDGE = "judge model";
 const HINT =
   "judge-url is an address without /chat/completions, judge-model is the model's name: docs/how-to/learning.md";
 
-/** Checks the judge model, if one is set. Never throws. */
+/** Returns no check if no judge model is set. Never throws. */
 export async function checkJudge(env: Env): Promise<Check[]> {
   const { judge } = readHarness(env);
   const isNamed = Boolean(env["MEMPALACE_JUDGE_URL"] ?? env["MEMPALACE_JUDGE_MODEL"]);

@@ -10,7 +10,7 @@ export const EXIT_INTERRUPTED = 130;
 /** Time that a miner gets to exit cleanly after the program that started it has died. */
 const ORPHAN_MAX_MS = 2_000;
 
-/** Connects to the broker; a dry run and `why` connect only if a broker runs. */
+/** Connects to the broker. With `onlyIfRunning` (a dry run, for example), returns undefined if no broker runs. */
 export async function connect(config: Config, agent: string, onlyIfRunning: boolean): Promise<Caller | undefined> {
   if (onlyIfRunning && (await findBroker(config)) === undefined) return undefined;
   return connectClient({ config, agent, start: onlyIfRunning ? "never" : "auto" });
@@ -23,8 +23,8 @@ type InterruptOptions = {
 };
 
 /**
- * Lets the current call finish at the first Ctrl-C; the second one ends the process. If a program started us and reads our progress
- * (`isWatched`), the end of our stdin ends us, too: the program closed it, or died.
+ * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), the end of
+ * our stdin also ends us, because that program has died or closed it.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -36,7 +36,7 @@ export async function withInterrupt<T>(
     onStop();
     controller.abort();
   };
-  // The program that started us (perhaps the broker) is gone, so the work may not be able to finish. Half-done work does not count as done.
+  // Without the program that started us (perhaps the broker), the work may never finish, so we exit. Half-done work is not marked as done.
   const leave = (): void => {
     stop();
     setTimeout(() => process.exit(EXIT_INTERRUPTED), ORPHAN_MAX_MS).unref();
@@ -52,7 +52,6 @@ export async function withInterrupt<T>(
   }
 }
 
-/** Ignores Ctrl-C while the work runs. */
 export async function withoutInterrupt<T>(work: () => Promise<T>): Promise<T> {
   const ignore = (): void => {};
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignore);

@@ -1,7 +1,6 @@
 /**
- * Merges another memory into the running one. The first pass asks the broker what each part would change; the second pass sends the parts
- * that change something. Every part is one write. The broker decides by the rows that it has, so the next run finishes an interrupted
- * import.
+ * Merges another memory into the running one: the first pass asks the broker which parts would change something, the second sends these.
+ * The broker skips rows that it has, so the next run finishes an interrupted import.
  */
 import type { OtherMemory } from "../../memory/backup/other-memory.ts";
 import { ROWS_OF } from "../../memory/backup/other-rows.ts";
@@ -45,7 +44,7 @@ export type Joined = {
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** Imports the memory. After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
+/** After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -65,7 +64,7 @@ class Run {
   importer = "";
   /** Parts with something to write, by kind and number. */
   readonly #due = new Set<string>();
-  /** Sources and drawers that are not imported. */
+  /** Keys of sources and drawers that are not imported. */
   readonly #away = new Set<string>();
 
   constructor(client: Client, other: OtherMemory, options: JoinOptions) {
@@ -114,7 +113,7 @@ class Run {
     };
   }
 
-  /** Removes the rows that are not imported from the part; undefined if no row remains. */
+  /** Returns the part without the rows that are not imported; undefined if no row remains. */
   #wanted(part: ImportPart): ImportPart | undefined {
     const items = part.items.filter((item) => !this.#isAway(part.kind, item));
     return items.length === 0 ? undefined : ({ ...part, items } as ImportPart);
@@ -220,10 +219,7 @@ function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
   return Object.fromEntries(Object.entries(all).filter(([, rows]) => rows > 0));
 }
 
-/**
- * Returns the arguments that undo the import, or null if there is nothing to undo. If an import was undone and repeated, they undo only the
- * repetition. `importer`: our name in the journal.
- */
+/** Returns the arguments that undo the imports since the last undo; null without such an import. `importer`: our name in the journal. */
 async function undoOf(client: Client, importer: string): Promise<Joined["undo"]> {
   const undone = await newest(client, { tool: "memory.undo" }, ({ arguments: asked }) => asked["agent"] === importer);
   const brought = await newest(client, { tool: "memory.import", agent: importer }, () => true);
@@ -246,7 +242,7 @@ async function newest(
   }
 }
 
-/** Yields only items that the broker accepts: it would refuse a whole part because of one row with odd metadata. */
+/** Yields only items that the broker accepts, because one row with nested metadata would make the broker refuse the whole part. */
 function* readable(items: Iterable<object>, refuse: (item: object) => void): Generator<object, void> {
   for (const item of items) {
     const { rows, closets } = item as { rows?: readonly ImportedRow[]; closets?: readonly ImportedRow[] };

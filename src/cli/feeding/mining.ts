@@ -16,12 +16,12 @@ const SKIPS_SHOWN_MAX = 20;
 /** Options of all commands that file something. `progress` prints the progress for a program. */
 export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 
-/** Options of commands that file changed sources. They include the place for the drawers. */
+/** Options of commands that file changed sources. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
 type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
 
-/** Reads FEED_OPTIONS. `usual`: the agent and the limit if the options are not given. Errors: CONFIG_USAGE. */
+/** `usual`: the agent and the limit if the options are not given. Errors: CONFIG_USAGE. */
 export function feedOptions(values: FeedValues, config: Config, usual: { agent?: string; limit?: number } = {}) {
   return {
     ...{ wing: values.wing, dryRun: values["dry-run"] === true, force: values.force === true },
@@ -54,7 +54,7 @@ export type MineCommand<R> = {
   source: "transcript" | "path" | "commit";
   /** Prints the totals for people, above the notice of an interruption. */
   printSum: (report: R) => void;
-  /** Builds the JSON document to print. By default, `documentOf` builds the document. */
+  /** Builds the JSON document to print; the default is `documentOf`. */
   document?: (report: R) => object;
 };
 
@@ -62,7 +62,6 @@ type Report = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun" | 
   wouldRemove?: string[];
 };
 
-/** Runs the command, prints the report and returns the exit code. */
 export async function runMine<R extends Report>(mine: MineCommand<R>): Promise<number> {
   const { command, values, config, out } = mine;
   const [isQuiet, isWatched] = [values.quiet === true, values.progress === true];
@@ -105,10 +104,7 @@ function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out
     out.text(`  skipped       ${skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
 }
 
-/**
- * Shows progress. `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints progress for a program, one
- * JSON document per line.
- */
+/** `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints one JSON document per line for a program. */
 function feedWatch(
   out: Output,
   isQuiet: boolean,
@@ -144,12 +140,11 @@ function feedWatch(
   };
 }
 
-/** Reads the extract mode. Errors: CONFIG_USAGE. */
 export function readExtract(value: string | undefined): ExtractMode {
   return readChoice(value, "extract", EXTRACT_MODES, "exchange");
 }
 
-/** Returns the summary for transcripts. `head`: text about the examined files. */
+/** `head`: text about the examined files. */
 export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`

@@ -1,4 +1,4 @@
-/** Finds a drawer's text in its source file on this machine. Reads only. */
+/** Finds a drawer's text in its source file on this machine. */
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, extname, isAbsolute, relative } from "node:path";
@@ -11,10 +11,7 @@ import { placeOf } from "./feeding.ts";
 /** `path`: as typed from the working directory. `at`: where the drawer begins in `text`. */
 export type Original = { path: string; text: string; at: number };
 
-/**
- * Finds a drawer's text in the file that it came from. Returns undefined unless the file exists here and has the text exactly once:
- * otherwise the line number could be wrong.
- */
+/** Returns undefined unless the file exists here and has the text exactly once, because otherwise the line number could be wrong. */
 export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
   const files = [...originalsOf(source, placeOf(config)), source].filter(isAbsolute);
   for (const file of files) {

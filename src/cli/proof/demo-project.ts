@@ -1,4 +1,4 @@
-/** Example project that `palace demo` files, with its questions. Only data. */
+/** Example project that `palace demo` files, with its questions. */
 
 /** Text of each file, by path. */
 export const DEMO_PROJECT: Readonly<Record<string, string>> = {

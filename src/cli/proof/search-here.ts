@@ -11,10 +11,7 @@ const STATUS_SIZE_MAX_BYTES = 1024 * 1024;
 
 export type SearchHere = Pick<StatusReport["search"], "modelState" | "modelDetail">;
 
-/**
- * Runs `command`, a `palace status --json`, perhaps in a container. Returns undefined if the command fails, or if an external engine
- * searches.
- */
+/** `command`: a `palace status --json`. Returns undefined if the command fails, or if an external engine searches. */
 export async function askSearch(command: readonly string[], env: Env): Promise<SearchHere | undefined> {
   const [program = "", ...args] = command;
   try {
@@ -29,7 +26,6 @@ export async function askSearch(command: readonly string[], env: Env): Promise<S
   }
 }
 
-/** Formats the answer as one sentence for people. */
 export function describeSearch({ modelState, modelDetail }: SearchHere): string {
   if (modelState === "ready" || modelState === "extra") return "Search finds memories by words and by meaning.";
   const later = "Search finds memories by words and by meaning; it finds more when the model is";

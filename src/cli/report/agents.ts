@@ -7,7 +7,6 @@ import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
 import { wiringParts } from "./wiring.ts";
 
-/** Warns if a stack runs in Docker while this machine's agents use another memory. */
 export async function checkOneMemory(config: Config): Promise<Check[]> {
   const container = await otherMemory(config);
   if (container === undefined) return [];
@@ -15,17 +14,14 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
   return [{ name: "one memory", state: "warn", detail, hint: `palace bridge setup docker:${container}` }];
 }
 
-/**
- * Checks the wired agents. Returns no check if `palace install` would change nothing, and nothing on this machine overrides the
- * wiring.
- */
+/** Returns no check if `palace install` would change nothing, and nothing on this machine overrides the wiring. */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);
   const states = AGENTS.flatMap((agent) => {
     try {
       return [{ agent, state: wiringOf(agent, parts) }];
     } catch {
-      // The agents' settings cannot be read: `palace install status` reports that.
+      // The agent's settings are unreadable, which `palace install status` reports.
       return [];
     }
   });

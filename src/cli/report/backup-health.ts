@@ -16,7 +16,7 @@ export function overdueFolder({ paths, backup }: Config, nowMs = Date.now()): st
   return ahead.length === 0 && isLate(made.at(-1), schedule, nowMs) ? schedule.dir : undefined;
 }
 
-/** Returns the folder of the setting backup-dir if the broker makes no backups there, because it was started before the setting was set. */
+/** Returns the folder of the setting backup-dir if the broker makes no backups there, because it started before the setting was set. */
 export function unknownFolder({ paths, backup: { dir } }: Config): string | undefined {
   return readList(paths.home).schedule?.dir === dir ? undefined : dir;
 }

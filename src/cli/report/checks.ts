@@ -1,7 +1,4 @@
-/**
- * Runs the checks of `palace doctor`. Each check looks at one thing, and says what it found and what to do. The first failure usually
- * explains the later failures, so the basics come first.
- */
+/** Runs the checks of `palace doctor`, the basics first, because the first failure usually explains the later ones. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -79,7 +76,6 @@ export async function runChecks(config: Config, mayStart: boolean): Promise<Chec
   ];
 }
 
-/** Checks the broker that answered, or says why none did. */
 function checkReached(config: Config, reached: Reached | PalaceError | undefined): Check[] {
   if (reached instanceof PalaceError) {
     const { code, message, hint } = reached;
@@ -134,7 +130,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Connects to the broker; returns undefined if none is running and none may be started. */
+/** Returns undefined if no broker runs and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {
@@ -176,7 +172,7 @@ function asKnown(error: unknown): PalaceError {
   });
 }
 
-/** Names the version. base/node-version.ts has already refused an older Node. */
+/** Always passes, because base/node-version.ts has already refused an older Node. */
 function checkNode(): Check {
   return ok("node", `Node ${process.versions.node}, palace-devbox ${VERSION}`);
 }
@@ -193,7 +189,6 @@ function checkHome({ paths, endpoint }: Config): Check {
   return fail("home", `${paths.home} cannot be written here`, `check who owns it: ls -ld '${paths.home}'`);
 }
 
-/** Warns about settings that have no effect. */
 function checkSettings({ filing }: Config): Check[] {
   const { ignored } = filing();
   return ignored.length === 0
@@ -233,7 +228,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // For example, the folder is read-only. The broker reports that better when it writes.
+    // Another error, such as a read-only folder, is reported by the broker when it writes.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }

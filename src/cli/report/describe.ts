@@ -6,31 +6,25 @@ import { causeOf } from "../proof/search-here.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 
-/**
- * Returns, for example, `, 3 drawers behind for 5 s`; empty if the lag is 0. If `lagMs` is below 1, the drawers wait for vectors, and the
- * text has no time.
- */
+/** Returns, for example, `, 3 drawers behind for 5 s`. Drawers that wait for vectors have a `lagMs` below 1, and get no time. */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
 }
 
-/**
- * Asks for the state of the erasure. Returns undefined if the broker cannot answer: an older broker, another engine, a
- * token without that right, or a palace that is not open.
- */
+/** Returns undefined if the broker cannot answer: it is older, has another engine or no open palace, or the token lacks the right. */
 export async function askErasure(client: Client): Promise<ErasureReport | undefined> {
   return client.call("memory.erasure", { waitMs: 0 }).catch(() => undefined);
 }
 
-/** Describes the erasure; returns undefined if the files no longer contain forgotten text. */
+/** Returns undefined if the files no longer contain forgotten text. */
 export function describeErasure(report: ErasureReport | undefined): string | undefined {
   if (report === undefined || report.pending === 0) return undefined;
   const why = report.problems.length === 0 ? "" : `: ${report.problems.join("; ")}`;
   return `${plural(report.pending, "erasure")} not finished in every file${why}`;
 }
 
-/** Describes how searches find. `why`: formats the cause of a missing model. */
+/** `why`: formats the cause of a missing model. */
 export function describeMode({ mode, model, modelState, modelDetail }: StatusReport["search"], why = causeOf): string {
   if (mode === "hybrid") return `by words and by meaning (${model ?? "no model"})`;
   if (modelState === "loading" || modelState === "downloading")
@@ -39,13 +33,13 @@ export function describeMode({ mode, model, modelState, modelDetail }: StatusRep
   return `by words and meaning, without the model: ${why(modelDetail)}`;
 }
 
-/** Describes the reranker; returns undefined if there is none, which is not a fault. */
+/** Returns undefined without a reranker, which is optional. */
 export function describeReranker({ reranker }: StatusReport["search"]): string | undefined {
   if (reranker === undefined || reranker.state === "off") return undefined;
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
-/** Describes the closets; an older broker does not report them. */
+/** An older broker does not report the closets. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -53,7 +47,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** Describes the graph; an older broker does not report it. */
+/** An older broker does not report the graph. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -95,7 +89,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
   ].join("; ");
 }
 
-/** Describes the adoption of an existing palace; returns undefined if no palace had to be adopted. */
+/** Returns undefined if no palace had to be adopted. */
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;
@@ -118,7 +112,6 @@ export function describeAdoption(report: AdoptionReport | undefined): string | u
   }
 }
 
-/** Describes rows with numbers that an export does not write exactly. */
 function describeInexact({ inexact = 0 }: AdoptionReport): string {
   if (inexact === 0) return "";
   const rows = `${plural(inexact, "row")} ${inexact === 1 ? "has" : "have"}`;

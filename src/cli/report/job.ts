@@ -31,7 +31,6 @@ export async function runJob(config: Config, request: JobRequest, out: Output): 
   }
 }
 
-/** Runs a job as the whole work of a verb, prints the job's result and returns the exit code. */
 export async function answerJob<R>(
   config: Config,
   request: JobRequest,
@@ -44,7 +43,7 @@ export async function answerJob<R>(
 
 type ByteWatch = { signal: AbortSignal; onBytes: (done: number, total: number) => void };
 
-/** Shows how many bytes of the work are done, and ends it at Ctrl-C. Returns undefined if the user cancelled it. */
+/** Shows how many bytes are done. Returns undefined if the user cancelled the work with Ctrl-C. */
 export async function watchBytes<T>(
   out: Output,
   doing: string,
@@ -63,7 +62,6 @@ export async function watchBytes<T>(
   }
 }
 
-/** Reports that the job was cancelled, and returns the exit code. */
 export function reportCancelled(out: Output): number {
   out.answer({ cancelled: true }, () => out.notice("Cancelled; nothing was changed."));
   return EXIT_INTERRUPTED;

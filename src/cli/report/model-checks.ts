@@ -7,7 +7,7 @@ import { describeMode, describeReranker } from "./describe.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "../doctor/check.ts";
 
-/** Checks the models' runtime. If it is missing, a search uses words and the static table, and the check passes. */
+/** Passes without a runtime, because a search then uses words and the static table. */
 export function checkRuntime({ model }: Config): Check {
   const file = findRuntime(model.cacheDir);
   if (file === undefined) return ok("runtime", "onnxruntime-node, which runs MiniLM, is an extra: palace model get");
@@ -19,7 +19,7 @@ export function checkRuntime({ model }: Config): Check {
   }
 }
 
-/** Checks the model; warns about a missing model only if the settings expect one. */
+/** Warns about a missing model only if the settings expect one. */
 export function checkModel({ search }: StatusReport, config: Config): Check {
   const { offline } = config.model;
   const { modelState, modelDetail, pending, embedded } = search;
@@ -44,7 +44,7 @@ export function checkModel({ search }: StatusReport, config: Config): Check {
   return ok("model", detail);
 }
 
-/** Checks the cross-encoder, which is optional: the check passes if there is none. */
+/** Passes without a cross-encoder, which is optional. */
 export function checkReranker({ search }: StatusReport): Check {
   const said = describeReranker(search) ?? `off: ${search.reranker?.detail ?? "this broker has none"}`;
   if (search.reranker?.state === "failed")

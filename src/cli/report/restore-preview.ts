@@ -15,7 +15,7 @@ export type Coming = Pick<Manifest, "version" | "madeAtMs" | "journalSeq" | "cou
   tokens: boolean;
 };
 
-/** The present palace: its counts, or null if they cannot be read, and the names of the files that would be moved aside. */
+/** `before`: counts of the present palace, or null if unreadable. `there`: names of the files that would be moved aside. */
 export type Standing = { before: NonNullable<ReturnType<typeof glance>> | null; there: string[] };
 
 export function described(file: string, { manifest, bytes, isEncrypted }: Staged): Coming {

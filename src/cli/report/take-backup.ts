@@ -15,7 +15,7 @@ import type { Output } from "../terminal/output.ts";
 import { runJob, watchBytes } from "./job.ts";
 
 export type BackupGoal = {
-  /** null means our stdout. */
+  /** Null means stdout. */
   file: string | null;
   passphrase: string | undefined;
   replace: boolean;
@@ -23,14 +23,14 @@ export type BackupGoal = {
 
 export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
 
-/** Makes the backup; returns undefined if the user cancelled it. Errors: the job's errors, the file system's errors. */
+/** Returns undefined if the user cancelled the backup. Errors: the job's errors, the file system's errors. */
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))
     throw wrongUsage(`${file} is there already`, "name another: palace backup FILE, or add --force");
   const box = brokerBox(config);
-  // The broker writes the file itself, with three exceptions. We apply a passphrase; in a devbox the palace is read-only; a broker in a
-  // container has other files.
+  // The broker writes the file itself, except in three cases: we encrypt the backup, the palace is read-only here (as in a devbox), or the
+  // broker is in a container with other files.
   const isDirect = file !== null && passphrase === undefined && box === undefined && canWrite(config.paths.home);
   if (file !== null && !isDirect) assertTarget({ file, replace }, config.paths);
   const isEncrypted = passphrase !== undefined;
@@ -59,10 +59,7 @@ function carry(
   });
 }
 
-/**
- * Opens the staged file and removes its name, so that the file is deleted however we end. If we may not remove the name, the broker does so
- * a minute later.
- */
+/** Removes the file's name after opening it, so that the file is deleted however we end. If we may not, the broker does so later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");
@@ -97,7 +94,7 @@ async function* piecesIn(box: BrokerBox, file: string): AsyncGenerator<Uint8Arra
   }
 }
 
-/** Counts the bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the staged file has another size. */
+/** Passes the pieces on and counts their bytes. Errors: BROKER_CANCELLED, and STORE_UNAVAILABLE if the staged file has another size. */
 export async function* watched(
   pieces: AsyncIterable<Uint8Array>,
   bytes: number,

@@ -1,7 +1,4 @@
-/**
- * Finds the files on this machine that still contain a forgotten text: files beside the palace, spooled writes, staged copies, backups,
- * sources. It searches for the text's bytes. It removes files that are only our copies, and reports the others.
- */
+/** Finds the files on this machine that still contain a forgotten text, removes those that are only our copies, and reports the others. */
 import { hash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -46,7 +43,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
-      // Keeps a spooled write that only begins like the forgotten text: there is no other copy of it.
+      // Keeps a spooled write that only begins like the forgotten text, because it is the only copy of its own text.
       if (!(kind === "spool" ? holdsWhole(real, marks) : holds(real, needles))) continue;
       found.set(real, { path: real, what: kind });
     }
@@ -88,9 +85,8 @@ export function stillHolds({ path, what }: Trace, { traces, ids = [] }: Sought):
 }
 
 /**
- * Removes traces that are only our copies (spooled writes, staged copies), and the audit log's lines that contain a text. Returns the
- * removed and the remaining traces. `sources`: the sources of the forgotten drawers. A staged copy of another source is kept, because its
- * drawers are kept. Without `sources`, staged copies of all sources are removed. Errors: file system errors.
+ * Removes our own copies (spooled writes, staged copies) and the audit log's lines that contain a text. With `sources`, keeps staged copies
+ * of all other sources. Errors: file system errors.
  */
 export function removeTraces(
   traces: readonly Trace[],
@@ -181,7 +177,6 @@ function exchangeIn(text: string): string[] {
 /** Matches the folder in which a restore, a repair or a migration keeps the former palace. */
 const KEPT = /^(.*?\/before-[^/]+)\//;
 
-/** Returns the commands that remove copies of a forgotten text. */
 export function removalHints(standing: readonly Trace[]): string[] {
   const kept = standing.flatMap(({ path }) => KEPT.exec(path)?.[1] ?? []);
   const folders = [...new Set(kept)].map((folder) => `if you no longer need that copy: rm -rf ${quoted(folder)}`);
@@ -217,7 +212,7 @@ function needlesOf(texts: readonly string[]): Buffer[] {
   return [...new Set(forms)].filter((form) => form !== "").map((form) => Buffer.from(form));
 }
 
-/** Returns true if the file contains one of the needles, false if the file cannot be read. */
+/** Returns false also for a file that cannot be read. */
 function holds(file: string, needles: readonly Buffer[]): boolean {
   const overlap = Math.max(...needles.map(({ length }) => length)) - 1;
   let fd: number | undefined;

@@ -32,7 +32,7 @@ export function wiringParts(config: Config, palace: string | undefined): Parts {
   };
 }
 
-/** Refuses an unknown agent's name. Errors: CONFIG_USAGE. */
+/** Errors: CONFIG_USAGE for an unknown name. */
 export function assertAgent(name: string, others: readonly string[]): asserts name is AgentName {
   const all = [...AGENTS, ...others];
   if (AGENTS.some((one) => one === name)) return;
@@ -79,13 +79,12 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;
-  // The usual profile keeps its servers in a file beside its folder. With CLAUDE_CONFIG_DIR set, Claude Code would not read it.
+  // The usual profile keeps its servers in a file beside its folder. With CLAUDE_CONFIG_DIR set, Claude Code would not read that file.
   return basename(folder) === ".claude" ? "env -u CLAUDE_CONFIG_DIR" : `CLAUDE_CONFIG_DIR=${quoted(folder)}`;
 }
 
 const RIVALS_SHOWN_MAX = 10;
 
-/** Prints the settings and programs that the agent uses instead of our wiring or beside it, and how to remove them. */
 export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[]): void {
   for (const { what, where, wins, takeOut } of rivals.slice(0, RIVALS_SHOWN_MAX)) {
     out.notice(`${agent}: ${what} (${where}): ${wins}`);
@@ -95,7 +94,6 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
   if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
 }
 
-/** Returns the result for one agent as JSON, for a program. */
 export function outcomeDocument(
   { changes, backups, elsewhere, blocked }: Outcome,
   isDryRun: boolean,

@@ -1,4 +1,4 @@
-/** Formats the arguments of a write in the journal for a person. Pure. Used by `palace history`. */
+/** Formats the arguments of a write in the journal for a person. */
 import { shortId } from "../terminal/drawer.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;

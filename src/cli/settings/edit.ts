@@ -1,7 +1,4 @@
-/**
- * Changes one key of `settings.json` and keeps the rest of the file, with its comments. A lock on the folder allows one write at a time. If
- * an editor saved the file meanwhile, we read the file again, so no change is lost.
- */
+/** Changes one key of `settings.json` under a lock, and keeps the rest of the file, also what an editor saved meanwhile. */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

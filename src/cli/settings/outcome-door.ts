@@ -32,7 +32,7 @@ export async function restartWith(config: Config, more: Env = {}): Promise<Outco
   return doorOf(config);
 }
 
-/** Returns the state of the door at Roampal's port, and waits if the door is about to open; undefined if the broker has no such door. */
+/** Returns the state of the door at Roampal's port; waits while the door is opening. Returns undefined if the broker has no such door. */
 export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefined> {
   return withClient({ config, agent: "outcome door", start: "auto" }, async (client) => {
     for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -44,17 +44,14 @@ export async function doorOf(config: Config): Promise<OutcomeDoorReport | undefi
   });
 }
 
-/** Refuses a door that is shut or missing. Errors: BROKER_START_FAILED. */
+/** Errors: BROKER_START_FAILED for a door that is shut or missing. */
 export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorReport & { state: "open" } {
   if (door === undefined) throw new PalaceError("BROKER_START_FAILED", "the door was not opened", "palace logs");
   if (door.state === "open") return door;
   throw new PalaceError("BROKER_START_FAILED", `port ${door.port} is shut: ${door.why}`, door.hint);
 }
 
-/**
- * Stores whether the owner's programs need no token. Returns the door. Errors: CONFIG_USAGE if the system does not report a socket's owner,
- * CONFIG_BAD_VALUE if an environment variable sets the opposite, BROKER_START_FAILED.
- */
+/** Stores whether the owner's programs need no token, and returns the door. Errors: CONFIG_USAGE, CONFIG_BAD_VALUE, BROKER_START_FAILED. */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);
   if (isLocal && !canTellOwners())

@@ -45,10 +45,7 @@ export async function askLine(question: string, { isHidden = false, ifEnded = ""
   }
 }
 
-/**
- * Reads a passphrase from a file, the environment or a person, never from the command line. Returns undefined if none is given and nobody
- * can be asked. `twice` asks again, for a new passphrase. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE.
- */
+/** Returns undefined if no passphrase is given and nobody can be asked. `twice` asks again. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE. */
 export async function readPassphrase(
   { backup }: Config,
   file: string | undefined,

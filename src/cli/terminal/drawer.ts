@@ -62,8 +62,8 @@ export async function wholeId(client: Client, id: string): Promise<string> {
 }
 
 /**
- * Completes a part of an id before its drawer is erased, also of a deleted drawer, whose text is still in the journal. Returns a whole id
- * of an unknown drawer unchanged. Errors: as wholeId; CONFIG_USAGE if the part is too short, PROTOCOL_BAD_PARAMS if no drawer fits.
+ * Completes a part of an id before its drawer is erased, also if the drawer was deleted but its text is still in the journal. Errors: as
+ * wholeId; CONFIG_USAGE if the part is too short, PROTOCOL_BAD_PARAMS if no drawer fits.
  */
 export async function wholeIdToErase(client: Client, given: string): Promise<string> {
   const answer = await client.call("drawer.show", { id: given });
@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** Returns true if the part is long enough. In an id without a hash, the text after the last `_` counts as the hash. */
+/** In an id without a hash, the text after the last `_` counts as the hash. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

@@ -13,8 +13,8 @@ const EDITOR_DEFAULT = "vi";
 const NOT_FOUND = 127;
 
 /**
- * Opens the editor on `text`, passes the result to `use`, then removes the file. If the editor or `use` fails after the text was changed,
- * the file is kept, and a line says where. Errors: CONFIG_USAGE, and the errors of `use`.
+ * Opens the editor on `text` and passes the result to `use`. Keeps the file if anything fails after the text was changed. Errors:
+ * CONFIG_USAGE, and the errors of `use`.
  */
 export async function editText<T>(
   text: string,

@@ -1,7 +1,4 @@
-/**
- * Prints for a person or a program: tables on a terminal, tab-separated lines elsewhere, one JSON document with --json. Progress and
- * notices go to stderr.
- */
+/** Prints tables on a terminal, tab-separated lines elsewhere, one JSON document with --json. Progress and notices go to stderr. */
 import { styleText } from "node:util";
 import type { EngineReport } from "../../protocol/spec.ts";
 import { spelled } from "./spelling.ts";
@@ -32,7 +29,6 @@ export class Output {
     return spelled(text, this.#palace);
   }
 
-  /** Prints the document of --json. Returns the exit code of success. */
   document(value: unknown): 0 {
     process.stdout.write(`${JSON.stringify(value)}\n`);
     return 0;
@@ -47,10 +43,7 @@ export class Output {
     return 0;
   }
 
-  /**
-   * Prints lines. Anybody may have written the text, so control characters are removed on a terminal. A program that reads our output
-   * gets every byte.
-   */
+  /** Removes control characters on a terminal, because anybody may have written the text. A program gets every byte. */
   text(lines: string): void {
     process.stdout.write(`${this.isTerminal ? harmless(lines.replaceAll("\r\n", "\n")) : lines}\n`);
   }
@@ -64,7 +57,6 @@ export class Output {
     }
   }
 
-  /** Prints aligned columns on a terminal, and tab-separated ones otherwise. */
   table(rows: readonly (readonly Cell[])[]): void {
     if (rows.length > 0)
       this.text(
@@ -109,7 +101,6 @@ export function harmless(text: string): string {
   );
 }
 
-/** Returns one line of at most `max` characters. */
 export function shorten(text: string, max: number): string {
   const line = Array.from(printable(text.replace(/\s+/g, " ").trim()));
   return line.length <= max ? line.join("") : `${line.slice(0, Math.max(max - 1, 0)).join("")}…`;
@@ -136,7 +127,6 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Describes an engine that is a child process: its state, process id, name and failures. */
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

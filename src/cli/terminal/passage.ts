@@ -1,16 +1,10 @@
-/**
- * Chooses the passage of a drawer to show after a search: its lines around the matching words, as in the source, with the matches marked.
- * Words match by their stems, as in the index. Pure.
- */
+/** Chooses the lines of a drawer to show after a search, with the matching words marked. Words match by their stems, as in the index. */
 import { type Asked, askedWords, foundWords } from "../../memory/index/lexical/found-words.ts";
 import { headingsOf, overlapOf } from "../../memory/text/headings.ts";
 import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
-/**
- * `heading`: the nearest heading above the passage; undefined if there is none, or if the passage contains it. `line`: number of the best
- * matching line in the document, from 1; undefined if the document is missing.
- */
+/** `heading`: nearest heading above the passage, if not in it. `line`: best matching line, from 1; undefined without the document. */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
 export type Window = {
@@ -27,9 +21,9 @@ export type Window = {
   hasHeadings?: boolean;
 };
 
-/** A drawer with the text around it. `from`, `to`: the drawer's position in `text`. */
+/** `from`, `to`: the drawer's position in `text`, which has the text around the drawer, too. */
 type Context = { text: string; from: number; to: number; isFromStart: boolean };
-/** One line of the screen. `at`: its position in the context. */
+/** One line of the screen. `at`: its position in the context's text. */
 type Row = {
   pieces: Piece[];
   indent: number;
@@ -165,7 +159,6 @@ function rowsOfLine(line: string, start: number, terms: Asked, widthMax: number)
   return [...rows, row];
 }
 
-/** Cuts a word that is wider than a row into parts. */
 function partsOf(word: string, width: number): [part: string, offset: number][] {
   const letters = Array.from(harmless(word));
   if (letters.length <= width) return [[letters.join(""), 0]];
@@ -189,10 +182,7 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
   return { pieces, found };
 }
 
-/**
- * Returns the first row of the window with the most words of the query, each counted once. If several windows are equal, takes the first
- * and moves it so that its matches are in the middle.
- */
+/** Returns the first row of the window with the most different words of the query, moved so that its matches are in the middle. */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };
   for (let first = 0; first < rows.length; first++) {

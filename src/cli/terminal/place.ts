@@ -1,7 +1,4 @@
-/**
- * Checks whether the palace of --palace exists. A reading command with a mistyped path fails and creates no palace. A writing command may
- * begin a palace at that path, with a notice.
- */
+/** Checks the palace of --palace: reading at a mistyped path fails, and writing creates a palace there with a notice. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isBridged } from "../../wire/client/bridge.ts";
@@ -27,10 +24,7 @@ export function namedPalace(argv: readonly string[]): string | undefined {
 const COMMAND_WORDS =
   "list ls show status verify check test restore create make new run now get delete remove rm prune clean help info import export";
 
-/**
- * Refuses a bare word where a verb writes a file or folder, if the word looks like a subcommand: `palace backup list`. Allows a folder
- * that exists. Errors: CONFIG_USAGE.
- */
+/** Refuses a mistyped subcommand in place of a file, such as `palace backup list`, unless that file exists. Errors: CONFIG_USAGE. */
 export function assertNoCommand(verb: string, given: string): void {
   const isWord = COMMAND_WORDS.split(" ").includes(given) || nearestWord(given, ["verify", "restore"], 1) !== undefined;
   if (!isWord || exists(given)) return;
@@ -40,10 +34,7 @@ export function assertNoCommand(verb: string, given: string): void {
   );
 }
 
-/**
- * Returns true if a palace exists, or may exist behind another broker or in an unreadable folder. Also returns true for a vanished palace,
- * because another check reports it.
- */
+/** Returns true if a palace exists or may exist, also for a vanished palace, because another check reports a vanished palace. */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;

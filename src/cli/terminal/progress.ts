@@ -30,7 +30,6 @@ export class Progress {
     process.stderr.write(`\r\u001B[2K${bar}${shorten(name, (process.stderr.columns || 80) - bar.length - 1)}`);
   }
 
-  /** Clears the bar. */
   end(): void {
     if (this.#drawn) process.stderr.write("\r\u001B[2K");
     this.#drawn = false;

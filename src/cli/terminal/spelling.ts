@@ -1,7 +1,4 @@
-/**
- * Spells our commands as the user types them here: `palace` if npm has put it on the PATH, the launchers' paths in a clone, and with
- * --palace if the user named a palace. All hints, even the broker's, say `palace`; we rewrite hints when we show them.
- */
+/** Rewrites `palace` in hints to the form that works on this machine, for example to a launcher's path in a clone. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
@@ -19,7 +16,7 @@ const SCRIPTS = join(PACKAGE_ROOT, "scripts");
 const QUOTED = /"(?:[^"\\]|\\.)*"|(?<=^|[\s(=:])'[^']*'(?=$|[\s.,;:)])/;
 /** Makes a pattern of our verbs, because the word "palace" is our command only if a verb follows it. */
 const words = (verbs: readonly string[]): string => [...verbs].sort((a, b) => b.length - a.length).join("|");
-/** Verbs that run on this machine. `gate` always runs on the other machine. */
+/** Verbs that hints rewrite. `gate` always runs on the other machine. */
 const HERE = WORDS.filter((verb) => verb !== "gate");
 const AFTER = `(?= (?:${words(HERE)}|help|--help|--palace|VERB)(?![\\w-]))`;
 const COMMAND = `(?<![\\w./-])(?:palace${AFTER}|mempalace(?= (?:${words(UPSTREAM_VERBS)}|--help)(?![\\w-])))`;

@@ -3,7 +3,7 @@ import { wrongUsage } from "../../base/errors.ts";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads a time. Errors: CONFIG_USAGE. */
+/** Errors: CONFIG_USAGE if `value` is not a time. */
 export function readTime(value: string, name: string, now: number): number {
   const ago = /^(\d{1,6})([smhd])$/.exec(value);
   if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] ?? ""] ?? 0);

@@ -1,7 +1,4 @@
-/**
- * Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. Such a command prints both
- * and fails. A verb without its required action fails with a usage error, as in upstream.
- */
+/** Lists verbs of upstream's command line that this version lacks, each with the reason and what to type instead. */
 type Absent = { why: string; hint: string; actions?: string };
 
 const LLM = "this program asks no language model";

@@ -23,13 +23,11 @@ export function say(out: Output, lines: string): void {
   if (!out.isJson) out.text(lines.split("\n").map(printable).join("\n"));
 }
 
-/** Prints a title between two horizontal lines. */
 export function banner(out: Output, lines: readonly string[]): void {
   const rule = "=".repeat(55);
   out.text([`\n${rule}`, ...lines.map((line) => `  ${line}`), `${rule}\n`].join("\n"));
 }
 
-/** Prints what upstream prints when nothing has been filed yet. */
 export function explainNoPalace(out: Output, palaceDir: string): void {
   out.text(`\n  No palace found at ${palaceDir}\n  Run: mempalace init <dir> then mempalace mine <dir>`);
 }

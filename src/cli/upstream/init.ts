@@ -1,6 +1,4 @@
-/**
- * `mempalace init DIR` detects a project's subject and rooms, prints them like upstream, and asks before writing them.
- */
+/** `mempalace init DIR` detects a project's subject and rooms, prints them like upstream, and asks before writing them. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -100,7 +98,6 @@ names in English only. --auto-mine files the project afterwards.`,
   },
 });
 
-/** Returns the project's folder. Errors: FEEDER_SOURCE_UNREADABLE. */
 function projectFolder(dir: string): string {
   const root = resolve(dir);
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === true) return root;

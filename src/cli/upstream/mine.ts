@@ -7,7 +7,6 @@ import { verb as mine } from "../verbs/mine.ts";
 import { handOn } from "./format.ts";
 import { writeOrigin } from "./origin.ts";
 
-/** Maps each mode to the name of its feeder. */
 const KINDS = { projects: "projects", convos: "convos", extract: "formats" };
 const MODES = ["projects", "convos", "extract"] as const;
 

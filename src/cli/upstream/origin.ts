@@ -1,7 +1,4 @@
-/**
- * Detects whether a folder contains conversations with an AI, and writes the result to the palace's origin.json, for `init` and `mine
- * --redetect-origin`.
- */
+/** Detects whether a folder contains conversations with an AI, and writes the result to the palace's origin.json. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
@@ -10,7 +7,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts";
 import type { Output } from "../terminal/output.ts";
 import { say } from "./format.ts";
 
-/** Writes origin.json if this machine has the palace, but not if another machine's broker has it. */
+/** Writes origin.json unless the palace is on another machine. */
 export function writeOrigin(root: string, { paths, endpoint }: Config, out: Output): object | undefined {
   const result = detectOrigin(root);
   if (result === undefined) {

@@ -6,7 +6,7 @@ import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/ou
 import { defineVerb, options, type Verb } from "../define-verb.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** `before`: arguments that are put before the user's arguments. */
+/** `before`: arguments that precede the user's arguments. */
 export type Entry = Readonly<{ does: string; before: readonly string[]; load: () => Promise<Verb> }>;
 
 const outcome = (does: string, name: string): Entry => ({
@@ -76,7 +76,7 @@ export function asDeveloper(verb: string, args: readonly string[], env: Env): { 
   return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
 }
 
-/** Loads the configuration; undefined if it is faulty. The verb then reports the fault. */
+/** Returns undefined if the configuration is faulty; the verb then reports the fault. */
 function readable(env: Env): Config | undefined {
   return orElse(() => loadConfig(env), undefined);
 }
@@ -95,7 +95,7 @@ export const VERBS: Readonly<Record<string, Entry>> = {
   remove: outcome("TITLE: remove a book", "remove"),
 };
 
-/** Roampal's commands that we lack, each with the command to type instead. */
+/** Roampal's commands that we lack, each with what to do instead. */
 export const ABSENT: Readonly<Record<string, string>> = {
   context: 'palace call get_context_insights \'{"query":"WORDS"}\'',
   summarize: "this program shortens nothing: it keeps a memory word for word",

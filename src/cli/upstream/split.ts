@@ -84,7 +84,7 @@ function print({ path, sessions }: Transcript, result: SplitResult, isDryRun: bo
     );
 }
 
-/** Reads the known people; an unusable file counts as missing. */
+/** An unusable file counts as missing. */
 function readPeople(file: string): KnownPeople {
   const texts = (value: unknown): string[] =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];

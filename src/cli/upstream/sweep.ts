@@ -11,7 +11,7 @@ export const verb = defineVerb({
   usage: `mempalace sweep TARGET
 
 Files every message of Claude Code's transcripts (TARGET: a folder or one .jsonl) as a drawer of its own, because a mine leaves parts out.`,
-  // The broker always writes, so these options have no effect.
+  // These options have no effect, because the broker always writes.
   options: options("daemon direct background"),
   args: [1, 1],
   place: "any",

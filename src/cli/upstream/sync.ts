@@ -1,4 +1,4 @@
-/** `mempalace sync [DIR]` finds drawers whose source files are deleted or ignored by now. */
+/** `mempalace sync [DIR]` finds drawers whose source files are deleted or ignored. */
 import { resolve } from "node:path";
 import { EXIT_CODES, wrongUsage } from "../../base/errors.ts";
 import { type Output, printable } from "../terminal/output.ts";
@@ -97,7 +97,6 @@ function print(
   out.text(`\n${rule}\n`);
 }
 
-/** Formats the counts, the largest number of drawers first. */
 function topOf(counts: Readonly<Record<string, number>>): string[] {
   const top = Object.entries(counts).sort(([, a], [, b]) => b - a);
   return top.slice(0, SOURCES_SHOWN_MAX).map(([source, count]) => `    ${printable(source)}  (${count})`);

@@ -6,7 +6,6 @@ import { hasPalace } from "../terminal/place.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
 const NO_IDENTITY = "## L0 — IDENTITY\nNo identity configured. Create ~/.mempalace/identity.txt";
-/** Text of the answer for an empty palace. */
 const NO_STORY = "## L1 — No palace found. Run: mempalace mine <dir>";
 
 export const verb = defineVerb({

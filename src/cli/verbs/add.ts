@@ -34,7 +34,7 @@ While no broker answers, the note is spooled on this machine and filed as soon a
   },
 });
 
-/** Files the note. Errors: CONFIG_USAGE for an empty text, PROTOCOL_BAD_PARAMS if the tool refuses the text. */
+/** Errors: CONFIG_USAGE for an empty text, PROTOCOL_BAD_PARAMS if the tool refuses the text. */
 async function file(
   content: string,
   { wing, room }: { wing: string; room: string },

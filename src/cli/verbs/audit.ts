@@ -48,7 +48,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Yields the rows of one kind, the newest first. It asks for the next page when the caller needs one. */
+/** Yields the newest rows first, and asks for the next page when the caller needs one. */
 async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
   for (let before: { before?: number } = {}; ;) {
     const { entries, next } = await client.call("memory.audit", { ...asked, ...before });

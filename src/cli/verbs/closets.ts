@@ -7,7 +7,7 @@ import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Maximum number of known names for which a request may have several files. With more names, each request has one file. */
+/** Number of known names above which a request has only one file. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({
@@ -50,10 +50,7 @@ conversations have no closets.
   },
 });
 
-/**
- * Prints that the wing does not exist, with the nearest name; prints nothing for an existing wing. Called if the wing had no closets to
- * rebuild.
- */
+/** Prints a notice if the wing does not exist. */
 async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
   const names = Object.keys(wings);

@@ -94,7 +94,7 @@ async function get(config: Config, key: SettingKey, out: Output): Promise<void> 
   else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
 }
 
-/** Sets a key; an error changes nothing. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
+/** After an error nothing has changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
 async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
   const box = boxOf(config, key);
   if (box !== undefined) return changeInBox(box, ["set", key, text], out);
@@ -117,7 +117,6 @@ async function set(config: Config, key: SettingKey, text: string, out: Output): 
   }
 }
 
-/** Returns true if other machines can reach the door and no token exists. */
 function lacksToken({ paths }: Config, value: SettingValue): boolean {
   const listen = LISTEN.read(String(value));
   if (listen === undefined || listen === "off" || isLoopback(resolveListenHost(listen.host))) return false;
@@ -127,7 +126,7 @@ function lacksToken({ paths }: Config, value: SettingValue): boolean {
 async function unset(config: Config, name: string, out: Output): Promise<void> {
   const key = keyOf(name);
   const { path: file, faults } = config.settings.file;
-  // A key that only another version knows can be removed, too.
+  // Also removes a key that only another version knows.
   const written = faults.find((fault) => fault.key === name)?.key ?? known(name, "unset");
   const box = isSettingKey(key) ? boxOf(config, key) : undefined;
   if (box !== undefined) return changeInBox(box, ["unset", key], out);
@@ -183,7 +182,7 @@ function exampleOf(key: SettingKey): string {
   return parseValue(kind, defaultText, "/") === undefined ? kind.example : defaultText;
 }
 
-/** Returns the name of a key; the user may also type the name of its variable. */
+/** Accepts the name of a key, or of its variable. */
 function keyOf(name: string): string {
   return name
     .toLowerCase()
@@ -191,7 +190,7 @@ function keyOf(name: string): string {
     .replace(/^mempalace-/, "");
 }
 
-/** Returns the key of that name. Errors: CONFIG_USAGE for any other name, with a hint. */
+/** Errors: CONFIG_USAGE for a name that is not a key, with a hint. */
 function known(name: string, action: string): SettingKey {
   const key = keyOf(name);
   if (isSettingKey(key)) return key;
@@ -225,7 +224,7 @@ function assertHere(config: Config, key: SettingKey, words: string): void {
 
 type Answer = { error?: { code: string; message: string; hint: string } };
 
-/** Runs `palace config` in a container, whose volume has the settings file. Returns its document. Errors: the command's errors; STORE_UNAVAILABLE if it does not answer. */
+/** Returns the document of `palace config` in the container. Errors: the command's errors; STORE_UNAVAILABLE without an answer. */
 async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
   const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
   const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(
@@ -246,7 +245,6 @@ async function configInBox({ container, options }: BrokerBox, args: readonly str
   throw new PalaceError(isErrorCode(code) ? code : "STORE_UNAVAILABLE", message, hint);
 }
 
-/** Returns the settings that the container's broker reads. */
 async function rowsInBox(box: BrokerBox): Promise<SettingRow[]> {
   const { settings } = (await configInBox(box, ["list"])) as { settings?: SettingRow[] };
   return (settings ?? []).filter(({ takesEffect }) => takesEffect === "start");

@@ -72,7 +72,7 @@ a small example project, asks three questions, and lets two agents write and rea
     ),
 });
 
-/** Makes the demo's environment. With it, a command does not touch the user's palace, and downloads nothing. */
+/** Makes an environment in which commands do not touch the user's palace and download nothing. */
 function isolate(env: Env, folder: string): Env {
   const kept = Object.entries(env).filter(([name]) => !/^(?:MEMPALACE_|MEMPAL_|XDG_)/.test(name));
   return {
@@ -190,7 +190,6 @@ async function letAgentsMeet(env: Env, out: Output, signal: AbortSignal): Promis
   }
 }
 
-/** Stops the broker, and waits until its process has ended. */
 async function endBroker(demo: Config): Promise<void> {
   const { pid } = readBrokerFile(demo.paths.brokerFile) ?? {};
   await stopBroker(demo);

@@ -45,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** Finds the project of a single file that the user files. */
+/** For a single file, returns the folder of its project and its path in that folder. */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
@@ -140,7 +140,6 @@ type DocumentsCommand = {
   options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
 };
 
-/** Mines documents and returns the exit code. Errors: CONFIG_USAGE. */
 function mineDocuments({ options, ...command }: DocumentsCommand): Promise<number> {
   const { values, config, out } = command;
   const { front } = options;
@@ -162,7 +161,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Texts about the files that each command accepts. They are printed if the folder has no such file. */
+/** Kinds of files that each command accepts, printed if the folder has no such file. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, except files that .gitignore names; office documents: palace mine formats DIR",

@@ -1,4 +1,4 @@
-/** `palace doctor` checks everything that agents need to share the palace. Each check has one line, with what to do. */
+/** `palace doctor` checks everything that agents need to share the palace, and says for each fault what to do. */
 import { wrongUsage } from "../../base/errors.ts";
 import { applyFixes, type Fixed, planFixes } from "../doctor/fix.ts";
 import { runChecks } from "../report/checks.ts";

@@ -1,4 +1,4 @@
-/** `palace edit ID` changes a drawer's text in an editor, or its place. */
+/** `palace edit ID` changes a drawer's text in an editor, or moves it to another wing or room. */
 import { type Client, withClient } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
 import { wrongUsage } from "../../base/errors.ts";
@@ -69,7 +69,6 @@ async function assertUnchanged(
 
 type Asked = { config: Config; agent: string; out: Output; source?: string };
 
-/** Updates the drawer. Errors: PROTOCOL_BAD_PARAMS if the tool refuses the change. */
 async function update(id: string, change: JsonObject, { config, agent, out, source = "" }: Asked): Promise<number> {
   const sinceMs = Date.now();
   const args = { drawer_id: id, ...change };

@@ -61,15 +61,14 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // After a complete erasure, the ledger no longer contains the forgotten drawers. If it contains the same words, they belong to a drawer
-    // that is kept.
+    // The ledger no longer contains the forgotten drawers, so words that are still in it belong to a drawer that is kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
     if (left.length < found.left.length) erased.notes.push(ELSEWHERE);
     erased.notes.push(...piped(config));
     const rewritten = values["rewrite-backups"] === true ? await rewriteBackups(config, left, out) : [];
-    // A rebuilt backup may still contain the same words, in a drawer that is kept.
+    // A rebuilt backup may still contain the words, in a drawer that is kept.
     const cleaned = new Set(rewritten.filter((trace) => !stillHolds(trace, preview)).map(({ path }) => path));
     const standing = left.filter(({ path }) => !cleaned.has(path));
     out.answer({ ...done, ...erased, removed, rewritten, left: standing }, () => {
@@ -96,7 +95,7 @@ async function wholeSelector(client: Client, config: Config, asked: ForgetSelect
   return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
-/** Lists backups that were streamed to a pipe. No command can find those files. */
+/** No command can find backups that were streamed to a pipe, so this only counts them. */
 function piped({ paths }: Config): string[] {
   const made = readList(paths.home).backups.filter(({ file }) => file === null);
   const last = made.at(-1);
@@ -124,7 +123,7 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
   return rewritten;
 }
 
-/** Rebuilds a backup. If that fails, prints a notice, and the backup remains in the list. */
+/** Returns false after a failure, and prints a notice. */
 async function isRewritten(
   config: Config,
   file: string,
@@ -143,10 +142,7 @@ function isLedger({ paths: { ledgerFile } }: Config, path: string): boolean {
   return basename(path).startsWith(basename(ledgerFile)) && dirname(path) === realpathSync(dirname(ledgerFile));
 }
 
-/**
- * Finds the name under which a file's drawers are filed. Feeders file a document under the path of its staged copy, so a document's name
- * means that copy. Errors: CONFIG_USAGE.
- */
+/** Feeders file a document under the path of its staged copy, so the name may differ from the file's path. Errors: CONFIG_USAGE. */
 async function findSource(client: Client, config: Config, file: string): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
   const filed: string[] = [];
@@ -159,7 +155,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   return { source: filed[0] ?? file };
 }
 
-/** Returns the error for a source without drawers. The journal may still have the texts of deleted drawers of that source. */
+/** Names --yes in the hint, because the journal may still have the texts of that source's deleted drawers. */
 function noneFrom(source: string): PalaceError {
   const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
   return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);
@@ -201,7 +197,7 @@ function clean(config: Config, preview: ForgetPreview, selector: ForgetSelector)
       // With --match, we remove every staged copy that contains the text, from any source.
       "match" in selector ? undefined : preview.sources,
     );
-    // A wake-up text quotes parts of drawers that a search may not find, so we remove all wake-up texts. A new session makes its own text.
+    // A wake-up text may quote any drawer, so we remove all wake-up texts. A new session gets a new text.
     rmSync(join(config.paths.cacheDir, "wake-up"), { recursive: true, force: true });
     return traces;
   } catch (cause) {

@@ -1,8 +1,4 @@
-/**
- * Implements `palace hook`, which agents' hooks, the pi extension and the opencode plugin run. It never fails an agent. A hook that adds
- * text to a prompt ends after one second at most (`turn-max-ms`), counted from the start of the process. stdout has only the answer; errors
- * go to the log.
- */
+/** Implements `palace hook`, which agents' hooks and extensions run. It never fails an agent: errors go to the log. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileHook, Interrupted } from "../../agents/hook/file.ts";
@@ -65,7 +61,7 @@ export const verb: Verb = {
   },
 };
 
-/** Parses the hook's arguments. Prints an error for an unknown option but does not fail, because exit code 2 would stop the agent. */
+/** Prints an error for an unknown option but does not fail, because exit code 2 would stop the agent. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
@@ -75,12 +71,11 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-/** Returns the context; undefined if the settings are faulty, because the hook must never fail an agent. */
+/** Returns undefined if the settings are faulty, because the hook must never fail an agent. */
 function usable(what: string, values: Values, env: Env): Scene | undefined {
   return orElse(() => sceneOf(what, values, env), undefined);
 }
 
-/** Makes the context. Errors: CONFIG_BAD_VALUE. */
 function sceneOf(what: string, values: Values, env: Env): Scene {
   const config = loadConfig(env, { palace: values.palace });
   const write = logFile(join(config.paths.stateDir, "hook.log"));

@@ -102,12 +102,11 @@ type Job = {
   isMeant: (agent: AgentName) => boolean;
   does: (agent: AgentName) => Outcome;
   words: { already: string; done: string; planned: string; blocked: string; absent?: string; contested?: string };
-  /** Lists what the agent uses instead of our wiring or beside it. */
   rivals?: (agent: AgentName) => Rival[];
   isDryRun: boolean;
 };
 
-/** Runs the job and returns the exit code. Errors: the error of agent `name`. With `all`, prints each error and continues. */
+/** Returns the exit code. With `all`, prints each agent's error and continues; otherwise throws the error. */
 function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
   const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
   const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];

@@ -5,7 +5,7 @@ import { wrongUsage } from "../../base/errors.ts";
 import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../define-verb.ts";
 
-/** Maps each KIND to a function that imports its verb, so that we load no other verb. */
+/** Loads the verb of each KIND on demand. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: async () => ({ verb: (await import("./docs.ts")).projects }),
   docs: () => import("./docs.ts"),

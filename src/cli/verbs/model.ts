@@ -11,7 +11,7 @@ import type { Config } from "../../config/config.ts";
 import { Progress } from "../terminal/progress.ts";
 
 const POLL_MS = 250;
-/** Maximum wait until the broker finds the files. It looks every ten seconds; a broker with another cache folder never finds them. */
+/** Maximum wait until the broker finds the files: it looks every ten seconds. A broker with another cache folder never finds them. */
 const SEEN_MAX_MS = 30_000;
 
 export const verb = defineVerb({
@@ -58,7 +58,7 @@ function assertHere(config: Config): void {
     throw badValue("the setting offline forbids the download", "palace config set offline off, then palace restart");
 }
 
-/** Waits until the broker has loaded the model, and returns the model's name. Errors: STORE_UNAVAILABLE with the broker's reason. */
+/** Returns the model's name when the broker has loaded the model. Errors: STORE_UNAVAILABLE with the broker's reason. */
 async function untilReady(client: Client, progress: Progress, signal: AbortSignal): Promise<string> {
   let said = "";
   const deadline = performance.now() + SEEN_MAX_MS;

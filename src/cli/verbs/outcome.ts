@@ -60,7 +60,7 @@ type Asked = {
   out: Output;
 };
 
-/** Maps each subcommand to its minimum and maximum number of arguments, and its function. */
+/** Minimum and maximum number of arguments, and function, of each subcommand. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -77,7 +77,6 @@ const CALLS: Readonly<Record<string, readonly [least: number, most: number, run:
     door: [0, 0, door],
   };
 
-/** Maps each option to the subcommand that accepts it. */
 const TAKERS = {
   title: "ingest",
   "chunk-size": "ingest",
@@ -89,7 +88,7 @@ const TAKERS = {
   off: "door",
 } as const;
 
-/** Collections that `list` shows by default. It leaves out books, because a book has many chunks; the subcommand `books` lists books. */
+/** Collections that `list` shows by default. Books have too many chunks; the subcommand `books` lists them. */
 const LISTED = ["working", "history", "patterns", "memory_bank"];
 const SORTS = ["recency", "score"] as const;
 /** Maximum number of listed memories; the broker has the same limit. */
@@ -256,7 +255,6 @@ async function forget({ client, first: id, out }: Asked): Promise<number> {
   );
 }
 
-/** Returns the explanation of a memory. Errors: PROTOCOL_BAD_PARAMS. */
 async function told(client: Client, id: string): Promise<MemoryTold> {
   const answer = await client.call("outcome.why", { id });
   if (answer.found) return answer;
@@ -278,7 +276,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   );
 }
 
-/** Reads a number of characters; the broker checks its range. */
+/** The broker checks the range. */
 function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
   const value = values[option];
   if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
@@ -329,7 +327,7 @@ async function exportFolder({ client, config, first: dir, values, out }: Asked):
   return out.answer(exported, out.spelled(describeExport(exported)));
 }
 
-/** Returns the profile. Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
+/** Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
 async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");

@@ -37,8 +37,8 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   }
   assertSettings(config.settings);
   assertCanListen(config);
-  // The stop mark keeps agents from starting a broker of the old version before the new broker runs. We always remove the mark, because
-  // agents would otherwise conclude that the user stopped the broker.
+  // The stop mark keeps agents from starting a broker of the old version. We always remove it, because it would keep the new broker
+  // stopped.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));
@@ -50,7 +50,6 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   return { stopped, stale, ...(await untilOpen(config, found)) };
 }
 
-/** Adds to the error that the old broker has ended and no new broker runs. */
 function withoutBroker(error: unknown): unknown {
   if (!(error instanceof PalaceError)) return error;
   const { code, message, hint, cause } = error;
@@ -63,7 +62,7 @@ function withoutBroker(error: unknown): unknown {
   );
 }
 
-/** Refuses a door that other machines can reach if no token exists. Called before the old broker ends. Errors: CONFIG_BAD_VALUE. */
+/** Refuses a door that other machines can reach if no token exists, before the old broker ends. Errors: CONFIG_BAD_VALUE. */
 function assertCanListen({ listen, paths, endpoint }: Config): void {
   if (listen === undefined || listen === "off" || endpoint !== undefined) return;
   if (isLoopback(resolveListenHost(listen.host)) || readTokens(paths.tokensFile).length > 0) return;

@@ -113,7 +113,7 @@ function assertHere(config: Config): void {
     );
 }
 
-/** Swaps the palaces. The caller ignores Ctrl-C meanwhile, because the next command would have to finish an interrupted swap. */
+/** Swaps the palaces. The caller ignores Ctrl-C during the swap, because the next command would have to finish an interrupted swap. */
 async function exchange(
   config: Config,
   file: string,
@@ -123,7 +123,7 @@ async function exchange(
   const { paths } = config;
   const wasStopped = isStopped(paths);
   const swap = (): PendingRestore => {
-    // An interrupted earlier restore is finished first, so that the swap starts from a whole palace.
+    // Finishes an interrupted earlier restore first, so that the swap starts from a complete palace.
     finishRestore(paths);
     assertStaged(staged.folder, staged.manifest);
     const names = namesToPutBack(staged, withTokens);
@@ -164,7 +164,7 @@ async function underLock(config: Config, work: () => PendingRestore): Promise<Pe
   }
 }
 
-/** Waits for the lock: a broker that has just ended releases it in a moment. */
+/** Waits for the lock, which a broker that has just ended releases in a moment. */
 async function waitForLock(file: string): Promise<LifetimeLock> {
   for (const deadline = performance.now() + LOCK_MAX_MS; ; await sleep(LOCK_POLL_MS)) {
     const lock = takeLock(file, false);

@@ -113,13 +113,13 @@ const TOO_OLD = new PalaceError(
   "palace restart",
 );
 
-/** Checks the scope. Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
+/** Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
     throw wrongUsage("this folder is not a project", "go to a project's folder, or use --wing W");
 }
 
-/** Returns a note that the search preferred the folder's project, or searched only that project; empty if neither is true. */
+/** Returns a note if the search preferred the folder's project, or searched only that project; else an empty text. */
 function scopeNote({ scope }: JsonObject): string {
   const { wings, strict } = isRecord(scope) ? scope : {};
   if (!Array.isArray(wings) || wings.length === 0) return "";
@@ -127,7 +127,7 @@ function scopeNote({ scope }: JsonObject): string {
   return strict === true ? `, in ${named} only` : `, ${named} first (--scope all treats all alike)`;
 }
 
-/** Returns one line that says why some drawers were not searched by meaning; no line if all drawers were. */
+/** Returns a line that says why some drawers were not searched by meaning; no line if all were. */
 async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMode): Promise<string[]> {
   const asked = mode === "auto" ? "" : `--mode ${mode}: `;
   if (found["vector_disabled"] === true) {
@@ -140,7 +140,7 @@ async function meaningSkipped(client: Client, found: JsonObject, mode: SearchMod
   return [`${pending} of ${plural(pending + embedded, "drawer")} wait for the model's vectors`];
 }
 
-/** Prints a hit for a program: one line of fields, with the whole text. */
+/** Prints a hit for a program, with the whole text on one line. */
 function printHit(hit: Hit, at: number, config: Config, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "", source_path: path = "" } = hit;
   const source = path === "" ? titleOf(hit.text ?? "", TITLE_COLUMNS_MAX) : shownSource(config, path);
@@ -149,7 +149,7 @@ function printHit(hit: Hit, at: number, config: Config, out: Output): void {
   if (hit.explain !== undefined) out.text(explanation(hit.explain).join("\n"));
 }
 
-/** Prints for a person: the source, the place, then the passage around the matching words. */
+/** Prints a hit for a person, with the passage around the matching words. */
 function showHit(hit: Hit, at: number, query: string, config: Config, out: Output): void {
   const { wing = "?", room = "?", drawer_id: id = "", text = "", source_path: path = "", neighbors } = hit;
   const columns = Math.max(out.columns - INDENT.length, COLUMNS_MIN);
@@ -164,7 +164,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
     hasHeadings: hasHeadings(path),
   });
   const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
-  // A note of one line is shown with marked words in place of a title.
+  // Shows a note of one line with marked words in place of a title.
   const [only = []] = lines;
   if (path === "" && lines.length === 1) {
     out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");
@@ -184,7 +184,6 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
   out.text("");
 }
 
-/** Returns notes for a person: how the hit was found, whether it is weak, outdated or replaced, and how many hits are like it. */
 function notesOn(hit: Hit): string[] {
   const byMeaning = typeof hit.similarity === "number" && hit.similarity > 0;
   const byWords = typeof hit.bm25_score === "number" && hit.bm25_score > 0;
@@ -204,7 +203,6 @@ function notesOn(hit: Hit): string[] {
   ].filter((note) => note !== "");
 }
 
-/** Explains the score: its sum in one line, and one line for each adjustment. */
 function explanation(explain: Explanation): string[] {
   const {
     score,

@@ -44,7 +44,6 @@ export const verb = defineVerb({
   },
 });
 
-/** Checks the arguments. Errors: CONFIG_USAGE. */
 function assertUse(what: string, name: string | undefined, given: string | undefined): void {
   const help = "palace status spool --help";
   if (!["list", "replay", "show"].includes(what))
@@ -56,7 +55,7 @@ function assertUse(what: string, name: string | undefined, given: string | undef
     throw wrongUsage("name the write that gets these arguments", "palace status spool list");
 }
 
-/** Finds a refused write by the beginning of its name. Errors: CONFIG_USAGE if no write or more than one write fits. */
+/** Errors: CONFIG_USAGE if no write or more than one write fits. */
 function findRefused(spool: Spool, name: string): RefusedEntry {
   const found = spool.refused().filter((one) => one.name.startsWith(name));
   const exact = found.find((one) => one.name === name) ?? (found.length === 1 ? found[0] : undefined);
@@ -73,7 +72,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Reads a refused write. Errors: CONFIG_BAD_VALUE for another kind of file. */
+/** Errors: CONFIG_BAD_VALUE for another kind of file. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
@@ -88,12 +87,11 @@ function argumentsOf({ line }: SpooledWrite): unknown {
   return method === "tools/call" ? (params?.["arguments"] ?? {}) : params;
 }
 
-/** Moves one refused write, or all, back to the waiting writes. */
 function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   if (name !== ALL) {
     const { name: found } = findRefused(spool, name);
     const write = readRefused(spool, found);
-    return spool.sendAgain(found, args === undefined ? write : mended(write, args));
+    return spool.sendAgain(found, args === undefined ? write : withArguments(write, args));
   }
   for (const { name: one } of spool.refused()) {
     const write = spool.readRefused(one);
@@ -101,8 +99,8 @@ function sendAgain(spool: Spool, name: string, args: object | undefined): void {
   }
 }
 
-/** Returns the write with other arguments and a new idempotency key: the broker refuses a known key with other arguments. */
-function mended(write: SpooledWrite, args: object): SpooledWrite {
+/** Returns the write with a new idempotency key, because the broker refuses a known key with other arguments. */
+function withArguments(write: SpooledWrite, args: object): SpooledWrite {
   const { params, ...message } = parseMessage(write.line);
   if (message.method !== "tools/call")
     throw wrongUsage(`${write.tool} takes no other arguments`, "palace status spool replay NAME");
@@ -131,7 +129,7 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  // Calls `entries` because it sets aside files that cannot be sent.
+  // Sets aside the files that cannot be sent.
   spool.entries();
   const report = spool.report();
   const { waiting, refused, droppedAtMs } = report;

@@ -1,4 +1,4 @@
-/** `palace start` starts the broker, also after `palace stop`. With --new it also begins a new palace in place of a vanished one. */
+/** `palace start` starts the broker, also after `palace stop`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker } from "../../wire/client/discover.ts";
@@ -53,7 +53,7 @@ export const verb = defineVerb({
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
-    // If the instance differs, this command or the service manager has started the broker.
+    // If the instance differs, this command or the service manager started the broker.
     const started = isStarting || before?.health.instanceId !== health.instanceId;
     // Connecting delivers the writes that agents spooled without a broker.
     if (new Spool(config.paths.spoolDir).entries().length > 0)
@@ -65,7 +65,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Starts a broker with a new palace. Errors: the broker's errors, BROKER_START_FAILED. */
+/** Errors: the broker's errors, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

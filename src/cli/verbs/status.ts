@@ -95,12 +95,12 @@ async function watchStatus({ config, out }: Asked): Promise<number> {
 /** Matches ages and remaining times, which change without an event. */
 const DURATION = /\b[\d.]+ (?:ms|s|min|h)\b/g;
 
-/** Asks the broker for its status; undefined if none runs. */
+/** Returns undefined if no broker runs. */
 async function look(config: Config): Promise<Look | undefined> {
   const found = await findBroker(config);
   if (found === undefined) return undefined;
   const box = brokerBox(config);
-  // We print the container, because our own socket into the container is removed when this process ends.
+  // Prints the container, because our socket into the container is removed when this process ends.
   const endpoint = box === undefined ? found.endpoint : `docker:${box.container}`;
   return withClient({ config, agent: "palace status", start: "never" }, async (client) => {
     const status = await client.call("palace.status", {});
@@ -128,10 +128,7 @@ async function absenceOfBox(box: BrokerBox, { message, hint }: PalaceError): Pro
 
 type Absence = { why: string; hint: string; stoppedByHand: boolean; home?: string; endpoint?: string };
 
-/**
- * Describes a missing broker: the endpoint that was tried, and what to type. For a broker on another machine it says
- * nothing about this machine's palace.
- */
+/** Describes a missing broker and what to type. For a broker on another machine it says nothing about this machine's palace. */
 function absence(config: Config): Absence {
   const { paths, endpoint } = config;
   const elsewhere = { stoppedByHand: false, ...(endpoint !== undefined && { endpoint }) };
@@ -239,7 +236,7 @@ function withDetail(detail: string): string {
   return detail === "" ? "" : `, ${detail}`;
 }
 
-/** One state of the watched report. `same`: equal for two states that differ only in times. */
+/** `same`: equal for two states that differ only in times. */
 type Look = { document: object; rows: readonly (readonly [string, string])[]; same: readonly string[] };
 
 const WATCH_MS = 1_000;
@@ -268,7 +265,7 @@ async function watch(out: Output, look: () => Promise<Look>): Promise<number> {
   );
 }
 
-/** Draws the rows over the previous ones. A line that is wider than the terminal is cut, because a wrapped line would move the others. */
+/** Draws the rows over the previous ones. Cuts a line that is wider than the terminal, because a wrapped line would move the others. */
 function draw({ rows }: Look, isFirst: boolean, columns: number): void {
   const height = process.stdout.rows || Infinity;
   const lines = alignRows(rows).map((line) => Array.from(line).slice(0, columns).join("") + CLEAR_LINE);

@@ -1,4 +1,4 @@
-/** `palace mine sweep DIR` files every message of Claude Code's transcripts, whole. */
+/** `palace mine sweep DIR` files every message of Claude Code's transcripts as a drawer. */
 import { surveyTranscripts } from "../../feeders/convo-miner/source.ts";
 import { sweepTranscripts } from "../../feeders/convo-miner/sweep.ts";
 import { feedPlace, MINE_OPTIONS, runMine } from "../feeding/mining.ts";

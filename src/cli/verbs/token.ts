@@ -1,4 +1,4 @@
-/** `palace bridge token` manages the tokens for the TCP door. It edits the palace's file of tokens, so it needs no broker. */
+/** `palace bridge token` manages the tokens for the TCP door in the palace's file, so it needs no broker. */
 import { addToken, readTokens, revokeToken } from "../../broker/door/tokens.ts";
 import { wrongUsage } from "../../base/errors.ts";
 import { brokerBox } from "../docker/owner.ts";

@@ -28,7 +28,6 @@ Example: palace call tools search`,
   },
 });
 
-/** Finds a tool. Errors: PROTOCOL_UNKNOWN_METHOD. */
 function findTool(tools: readonly ToolInfo[], name: string): ToolInfo {
   const full = name.startsWith(PREFIX) ? name : PREFIX + name;
   const found = tools.find((tool) => tool.name === full);

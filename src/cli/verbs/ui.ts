@@ -44,8 +44,8 @@ everything. Over a bridge, and where the broker runs in a container, the command
 });
 
 /**
- * Serves the broker's page at a free port of the loopback, and returns the port. Passes on only requests for the page, which need the
- * page's session: the broker trusts the user of its socket, but every program and website on this machine can reach the port.
+ * Forwards only requests for the page, which need the page's session: the broker trusts the user of its socket, but every program and
+ * website on this machine can reach the returned port.
  */
 async function servePage(socketPath: string): Promise<number> {
   const agent = new Agent({ keepAlive: true });

@@ -13,7 +13,6 @@ Keeps and lists what others have changed since. Without --until, writes dated in
 a write of "palace undo", which you can undo in the same way. Writes of the last 30 days can be undone.
 --seq N undoes only the write that \`palace history --json\` lists with that seq, even if others arrived in the same millisecond.`;
 
-/** Names of the kinds of rows that an undo changes, for people. */
 const KINDS: Readonly<Record<string, string>> = {
   source: "filing record",
   triple: "fact",

@@ -1,4 +1,4 @@
-/** `palace up` starts everything and proves that it works. From a clone, scripts/up does this after the build. */
+/** `palace up` starts everything and proves that it works. */
 import { clearStop, ensureBroker } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";

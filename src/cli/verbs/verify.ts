@@ -26,7 +26,6 @@ those in the backup. Changes nothing. Without FILE it reads the newest backup th
   run: async ({ values, args, config, out }) => {
     const file = args[0] === undefined ? newest(config) : args[0] === STDIN ? STDIN : resolve(args[0]);
     const { cacheDir } = config.paths;
-    // Removes the files that a killed run has left.
     removeDrafts(cacheDir, VERIFY_DRAFT);
     const { folder, release } = makeDraft(cacheDir, VERIFY_DRAFT);
     const passphrase = (): Promise<string | undefined> => readPassphrase(config, values["passphrase-file"], false);

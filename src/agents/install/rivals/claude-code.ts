@@ -1,4 +1,4 @@
-/** Lists settings and servers that Claude Code uses instead of our wiring, and settings that disable the wiring. Imported by rivals.ts. */
+/** Lists settings and servers that Claude Code uses instead of our wiring, and settings that disable the wiring. */
 import { join } from "node:path";
 import { getNodeValue } from "jsonc-parser";
 import { quoted } from "../../../base/shell-word.ts";
@@ -24,7 +24,6 @@ const ROAMPAL_HOOK = /\broampal\b/i;
 
 const userSettings = ({ places }: Look): string => join(places.claudeDir, "settings.json");
 
-/** Lists the settings files that apply in `cwd`: the user's files and the project's files. */
 function settings(look: Look): Sheet[] {
   const folders = projectFolders(look)
     .map((folder) => join(folder, ".claude"))
@@ -55,7 +54,7 @@ function projects(look: Look): { file: Sheet; folder: string }[] {
 const inFolder = (folder: string, command: string): string => `cd ${quoted(folder)} && ${command}`;
 const takeOutLine = (what: string, where: string): string => `take ${what} out of ${where}`;
 
-/** Reads `.mcp.json`. It is active after the user has approved it, and inactive if the user has rejected it. */
+/** Lists rival servers of `.mcp.json`. A server that the user has rejected is inactive. */
 function projectServers(look: Look): Rival[] {
   const all = settings(look);
   const known = projects(look);
@@ -116,10 +115,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
-/**
- * Checks the sandbox. The sandbox limits only the commands that the agent types; our server and hooks run outside it. On Linux the sandbox
- * ignores `allowUnixSockets`.
- */
+/** The sandbox limits only commands that the agent types, not our server and hooks. On Linux it ignores `allowUnixSockets`. */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
   if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];
@@ -137,7 +133,7 @@ function sandbox(look: Look): Rival[] {
 
 const ALLOWED_SOCKETS = ["sandbox", "network", "allowUnixSockets"];
 
-/** Checks the policies: our server may be in a list of denied servers, or missing from a list of allowed servers. */
+/** Our server may be in a list of denied servers, or missing from a list of allowed servers. */
 function policies(look: Look): Rival[] {
   const isManaged = new Set(managed(look).map(({ path }) => path));
   return [...settings(look), ...managed(look)].flatMap((sheet) =>

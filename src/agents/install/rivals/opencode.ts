@@ -1,4 +1,4 @@
-/** Lists what opencode uses instead of our wiring, and what it loads in addition. Imported by rivals.ts. */
+/** Lists what opencode uses instead of our wiring, and what it loads in addition. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {

@@ -1,4 +1,4 @@
-/** Lists what pi uses instead of our wiring, and what it loads in addition. Imported by rivals.ts. */
+/** Lists what pi uses instead of our wiring, and what it loads in addition. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {
@@ -15,7 +15,6 @@ import {
 
 const OTHERS = /mempal|roampal/i;
 
-/** Reads the user's settings, and the settings in the folder where pi starts. */
 const settings = (look: Look): Sheet[] =>
   sheetsOf(look, [join(look.places.piDir, "settings.json"), join(look.cwd, ".pi/settings.json")]);
 

@@ -1,7 +1,4 @@
-/**
- * Types and helpers for the tables of rivals. A rival is a setting or program on this machine. An agent uses it instead of our wiring or in
- * addition, or it disables our wiring. Imported by the tables of the agents.
- */
+/** Types and helpers for finding rivals: settings and programs that an agent uses instead of or beside ours, or that disable ours. */
 import { dirname, join } from "node:path";
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import type { AgentPlaces } from "../../../config/agents.ts";
@@ -16,11 +13,10 @@ export type Rival = {
   where: string;
   /** Effect on the agent. */
   wins: string;
-  /** Command or step that removes the rival. */
   takeOut: string;
 };
 
-/** Access to the machine. `read` returns a file's text, and `names` returns the names in a folder; both results are empty if unreadable. */
+/** `read` returns undefined and `names` returns an empty list for an unreadable path. */
 export type Look = {
   places: AgentPlaces;
   launch: Launch;
@@ -32,15 +28,13 @@ export type Look = {
   isFolder: (path: string) => boolean;
 };
 
-/** One row of an agent's table. Pure, apart from what `Look` reads. */
 export type RivalRow = { name: string; find: (look: Look) => Rival[] };
 
 export const SERVER = "mempalace";
 export const OUR_NAME = new RegExp(`^${SERVER}$`);
-/** Matches names of Roampal's servers, plugins and files. */
 export const ROAMPAL = /^@?roampal/i;
 
-/** A JSON file as its agent reads it. */
+/** JSON file that may have comments and trailing commas. */
 export class Sheet {
   readonly path: string;
   readonly text: string;
@@ -52,7 +46,7 @@ export class Sheet {
     try {
       this.root = parseTree(this.text, [], { allowTrailingComma: true, allowEmptyContent: true });
     } catch {
-      // The JSON is nested too deeply for the parser; `install` reports that.
+      // The JSON is nested too deeply for the parser; `palace install` reports such a file.
       this.root = undefined;
     }
   }
@@ -66,7 +60,6 @@ export class Sheet {
     return node === undefined ? undefined : getNodeValue(node);
   }
 
-  /** Lists the members of an object. */
   members(...keys: string[]): { name: string; node: Node }[] {
     const object = this.at(...keys);
     if (object?.type !== "object") return [];
@@ -75,7 +68,6 @@ export class Sheet {
     );
   }
 
-  /** Lists the strings of an array. */
   words(...keys: string[]): string[] {
     const value = this.value(...keys);
     return Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
@@ -112,7 +104,7 @@ export function sheetsOf(look: Look, paths: readonly string[]): Sheet[] {
   });
 }
 
-/** Returns true if the server's entry starts our own shim. */
+/** Returns true if the server's entry is enabled and starts our shim. */
 export function isOurServer(node: Node, { launch: { shim } }: Look): boolean {
   const [command, ...args] = shim;
   const value: unknown = getNodeValue(node);
@@ -132,7 +124,6 @@ export function rivalServers(
     .filter(({ name, node }) => names.some((one) => one.test(name)) && !isOurServer(node, look));
 }
 
-/** Returns the folder and all its parents. */
 export function upwards(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...upwards(above)];
@@ -144,7 +135,6 @@ export function projectFolders({ cwd, names }: Look): string[] {
   return [...new Set([cwd, ...(root === undefined ? [] : [root])])];
 }
 
-/** Returns the paths of files in `folders` whose name matches `name`. */
 export function filesNamed(look: Look, folders: readonly string[], name: RegExp): string[] {
   return folders.flatMap((folder) =>
     look

@@ -1,7 +1,4 @@
-/**
- * Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind of rival. Imported by the
- * verbs install and agents and by doctor.
- */
+/** Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind of rival. */
 import { statSync } from "node:fs";
 import { namesIn } from "../../../base/read-folder.ts";
 import { readText } from "../../../base/regular-file.ts";
