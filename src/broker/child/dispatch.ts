@@ -81,7 +81,7 @@ export class ChildDispatch {
     // A response needs no handling: the broker sends no requests to peers.
     if (typeof method !== "string") return undefined;
     const params = isRecord(message["params"]) ? message["params"] : {};
-    if (method.startsWith("notifications/")) {
+    if (method.startsWith("notifications/") && message["id"] === undefined) {
       const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
       if (taken !== null) this.#options.queue.cancel(peer.id, taken);
       return undefined;

@@ -98,27 +98,29 @@ export class Metrics {
       "# HELP palace_requests_total Requests by method and outcome",
       "# TYPE palace_requests_total counter",
     ];
-    for (const [method, { ok, failed }] of this.#methods) {
+    // The tools of another engine have names of its choice.
+    const methods = [...this.#methods].map(([method, counter]) => [JSON.stringify(method), counter] as const);
+    for (const [method, { ok, failed }] of methods) {
       lines.push(
-        `palace_requests_total{method="${method}",outcome="ok"} ${ok}`,
-        `palace_requests_total{method="${method}",outcome="failed"} ${failed}`,
+        `palace_requests_total{method=${method},outcome="ok"} ${ok}`,
+        `palace_requests_total{method=${method},outcome="failed"} ${failed}`,
       );
     }
     lines.push(
       "# HELP palace_request_seconds_total Time spent answering",
       "# TYPE palace_request_seconds_total counter",
     );
-    for (const [method, { seconds }] of this.#methods)
-      lines.push(`palace_request_seconds_total{method="${method}"} ${seconds.toFixed(6)}`);
+    for (const [method, { seconds }] of methods)
+      lines.push(`palace_request_seconds_total{method=${method}} ${seconds.toFixed(6)}`);
     const name = "palace_request_duration_seconds";
     lines.push(`# HELP ${name} Time of a request`, `# TYPE ${name} histogram`);
-    for (const [method, { buckets, seconds }] of this.#methods) {
+    for (const [method, { buckets, seconds }] of methods) {
       let sum = 0;
       buckets.forEach((count, at) => {
         sum += count;
-        lines.push(`${name}_bucket{method="${method}",le="${BOUNDS[at] ?? "+Inf"}"} ${sum}`);
+        lines.push(`${name}_bucket{method=${method},le="${BOUNDS[at] ?? "+Inf"}"} ${sum}`);
       });
-      lines.push(`${name}_sum{method="${method}"} ${seconds.toFixed(6)}`, `${name}_count{method="${method}"} ${sum}`);
+      lines.push(`${name}_sum{method=${method}} ${seconds.toFixed(6)}`, `${name}_count{method=${method}} ${sum}`);
     }
     return lines;
   }

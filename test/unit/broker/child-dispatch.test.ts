@@ -12,8 +12,8 @@ import type { StatusReport } from "../../../src/protocol/spec.ts";
 const CHILD_PID = 4711;
 const SPOKEN = "2025-06-18";
 
-/** Sends `initialize`. The broker answers without asking the child. */
-async function initialize(protocolVersion?: string, pid = 1, childPid: number | undefined = CHILD_PID) {
+/** Sends a request. The broker answers without asking the child. */
+async function request(method: string, params: object, pid = 1, childPid: number | undefined = CHILD_PID) {
   const { dispatch } = new ChildDispatch({
     queue: new RequestQueue({} as Supervisor, 1_000),
     tools: new ToolBook(),
@@ -30,7 +30,11 @@ async function initialize(protocolVersion?: string, pid = 1, childPid: number | 
     ownFiles: {} as never,
   });
   const peer: Peer = { id: 1, agent: "a", door: "unix", role: "admin", uid: 0, pid, tools: "full" };
-  return dispatch(peer, { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion } }, 1, undefined);
+  return dispatch(peer, { jsonrpc: "2.0", id: 1, method, params }, 1, undefined);
+}
+
+async function initialize(protocolVersion?: string, pid?: number, childPid?: number) {
+  return request("initialize", { protocolVersion }, pid, childPid);
 }
 
 test.each([
@@ -51,4 +55,8 @@ test("the broker refuses a child that connects to the broker itself", async () =
 
 test("the broker admits a client with an unknown process id", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
+});
+
+test("a request with the name of a notification is answered, because its client waits", async () => {
+  expect(await request("notifications/initialized", {})).toMatchObject({ id: 1, error: expect.anything() });
 });
