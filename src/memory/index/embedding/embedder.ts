@@ -1,7 +1,4 @@
-/**
- * Turns texts into vectors with the model, which runs on a thread of its own. broker/palace/model.ts opens it with the files that
- * model-files.ts found. Without the model the palace uses words and static vectors.
- */
+/** Turns texts into vectors with the model, which runs on a thread of its own. */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
 import { unavailable } from "../../../base/errors.ts";
@@ -59,7 +56,7 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
         const error = unavailable("not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
-      // A search that timed out counts as waiting until the thread drops it, so that such searches do not collect on a slow machine.
+      // A timed-out search counts as waiting until the thread drops it, so that such searches do not pile up on a slow machine.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
       return Promise.race([work, late]).finally(() => clearTimeout(timer));
     },
@@ -90,7 +87,7 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
   };
 }
 
-/** Caches the vectors of the texts that were embedded last. A hit becomes the newest entry. */
+/** Caches the vectors of the last texts. A hit becomes the newest entry. */
 function cachedEmbedder(embedder: Embedder): Embedder {
   const cache = new Map<string, Float32Array>();
   const remember = (text: string, vector: Float32Array): void => {
