@@ -1,8 +1,4 @@
-/**
- * Finds words that look like names of people, projects and products: they begin with a capital and are not common English words. Mined
- * drawers and closets are tagged with the frequent names. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
- * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which has no list of products; other palaces as 3.11 does.
- */
+/** Finds words that look like names of people, projects and products, as 3.3.6 or 3.11 does, by the palace's recipe (palace.md 4.9). */
 import type { IdRecipe } from "../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
 import { COMMON_WORDS } from "./common-words.ts";
@@ -17,8 +13,8 @@ const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Matches runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Our pattern has only one way to match
- * a word. Upstream's tries every division of a run of capitals, which takes hours if a digit follows a long run.
+ * Matches the words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. That pattern tries every
+ * division of a run of capitals, which takes hours if a digit follows a long run; this one can match a word in only one way.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
@@ -54,10 +50,7 @@ export function* candidateWords(text: string): Generator<string> {
     if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
 }
 
-/**
- * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere. They are sorted by
- * code point and joined by `;`. Empty for a text without names.
- */
+/** Returns a row's `entities`: names of three or more characters and `known` names, sorted by code point and joined by `;`. */
 export function nameTags(text: string, tagging: Tagging): string {
   const { known = [] } = tagging;
   const names = nameWords(text, tagging)

@@ -1,4 +1,4 @@
-/** Makes ids of drawers and slices from their texts, by both recipes of MemPalace. Pure. Source: palace.md 4.7, upstream-latest.md 2.3. */
+/** Makes ids of drawers and slices from their texts, by both recipes of MemPalace (palace.md 4.7, upstream-latest.md 2.3). */
 import type { IdRecipe, Metadata } from "../port/drawer.ts";
 import { codePointLength, sha256Hex } from "../text/text.ts";
 import { validContent, validName } from "../text/validate.ts";
@@ -13,14 +13,11 @@ export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
 
-/** Returns the first 24 hex digits of the SHA-256. */
 export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
 
-/**
- * Returns a text's ids by both recipes: first the id by the palace's recipe, then the other, under which the text may be filed already.
- */
+/** Returns a text's ids: first by the palace's recipe, then by the other, under which the text may already be filed. */
 export function drawerIds(
   recipe: IdRecipe,
   wing: string,
@@ -32,13 +29,13 @@ export function drawerIds(
   return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
-/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue, WrongType. */
+/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue. */
 export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
   const { wing, room, content } = readNew(params);
   return drawerIds(recipe, wing, room, content)[0];
 }
 
-/** Reads the fields of a new drawer. Errors: InvalidValue, WrongType. */
+/** Reads the fields of a new drawer. Errors: InvalidValue. */
 export function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
   const wing = validName(params["wing"], "wing");
   const room = validName(params["room"], "room");

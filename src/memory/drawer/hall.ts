@@ -1,4 +1,4 @@
-/** Decides the hall of a drawer: the content category with the most keywords in its text (palace.md 3.3, 5.2). Pure. */
+/** Decides the hall of a drawer: the content category with the most keywords in its text (palace.md 3.3, 5.2). */
 import type { HallKeywords } from "../../protocol/filing.ts";
 import { HALL_KEYWORD_LENGTH_MAX, HALL_KEYWORDS_MAX } from "../../protocol/limits.ts";
 import { head } from "../text/text.ts";
@@ -18,7 +18,7 @@ const HALLS: HallKeywords = [
 /** The default halls as JSON. Upstream's init writes them into config.json, so most configured halls equal them. */
 const HALLS_JSON = JSON.stringify(HALLS);
 
-/** Finds the keywords of the default halls. A keyword's owner is the index of the keyword's hall. */
+/** Scanner for the keywords of the default halls. `owner`: index of the keyword's hall. */
 const KEYWORDS = new KeywordScanner(
   HALLS.flatMap(([, keywords], owner) => keywords.map((keyword) => ({ keyword, owner }))),
 );

@@ -1,6 +1,6 @@
 /**
- * Names that say nothing about a project because every project has them: agents' tools, common nouns, files, libraries. Such a name makes
- * no tunnel. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * Names that make no tunnel because every project has them. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace
+ * Contributors).
  */
 import { strip } from "../text/text.ts";
 

@@ -1,6 +1,5 @@
 /**
- * Merges drawers. Ids are made from the content, so the same note has the same id in both memories. The table has the rules for drawers
- * whose text may have changed since.
+ * Merges drawers. Ids are made from the texts, so the same note has the same id in both memories, even if it was edited later.
  *
  * | our drawer                           | the import                                                               |
  * | ------------------------------------ | ------------------------------------------------------------------------ |
@@ -47,10 +46,7 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
     else merging.add(rows.length, () => tx.insertDrawers(rows));
 }
 
-/**
- * Returns true if this memory has the text: in the same rows, in a drawer with the same id, in a drawer with the id of the other recipe, or
- * in a drawer that an earlier import filed beside ours.
- */
+/** Returns true if this memory has the text under this id, under the id of the other recipe, or under the id of an earlier import. */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;
   const holds = (other: string): boolean => {

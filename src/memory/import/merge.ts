@@ -1,7 +1,4 @@
-/**
- * Merges another memory's rows into this one, one limited part per write. Each rule compares with this memory's present rows, so a part
- * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
- */
+/** Merges another memory's rows into this one, part by part. Each rule compares present rows, so a part may be sent again. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -54,7 +51,6 @@ export function readPart({ from, kind, items }: Record<string, unknown>): {
   };
 }
 
-/** Applies the write `memory.import`. */
 export function importPart(tx: LedgerTx, { findings }: WriteCall): MergeReport {
   return merge(tx, findings as ImportPart, false);
 }
@@ -79,8 +75,7 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // Drawers are imported before closets. If a source has no drawers in this memory, the rules left them out, so its closets would point
-    // at nothing.
+    // Drawers are imported first. A source without drawers here was left out, so its closets would point at nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;
@@ -191,7 +186,6 @@ function isOutcome(one: unknown): boolean {
   );
 }
 
-/** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
 const OTHER_VERSION = "its columns belong to another version of palace-devbox";

@@ -1,4 +1,4 @@
-/** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). Pure. */
+/** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). */
 import { hash } from "node:crypto";
 
 /** Characters that Python's str.strip() removes: Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF. */

@@ -1,11 +1,8 @@
-/**
- * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool turns into its own
- * kind of answer. Agents read these messages.
- */
+/** Checks values as upstream does, with upstream's exact messages, which agents read (palace.md 2.6). */
 import { badParams } from "../../base/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
-/** Upstream's ValueError. Its text is for the agent; it is not a PalaceError. */
+/** Upstream's ValueError. Each tool turns it into an answer, because its message is for the agent. */
 export class InvalidValue extends Error {
   override readonly name = "ValueError";
 }
