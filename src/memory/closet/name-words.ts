@@ -1,4 +1,4 @@
-/** Finds words that look like names of people, projects and products, as 3.3.6 or 3.11 does, by the palace's recipe (palace.md 4.9). */
+/** Finds words that look like names of people, projects and products, by the rules of the palace's MemPalace version (palace.md 4.9). */
 import type { IdRecipe } from "../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
 import { COMMON_WORDS } from "./common-words.ts";
@@ -67,7 +67,7 @@ export function knownNames(names: readonly string[]): KnownName[] {
   return names.map((name) => ({ name, pattern: wholeWord(name) }));
 }
 
-/** Returns true if other letters touch the word. JavaScript's `\b` knows only ASCII. */
+/** Returns true if letters beyond ASCII touch the word, which JavaScript's `\b` does not notice. */
 function isPartOfWord(text: string, start: number, end: number): boolean {
   if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
   return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);

@@ -3,7 +3,7 @@ import type { IdRecipe, Metadata } from "../port/drawer.ts";
 import { codePointLength, sha256Hex } from "../text/text.ts";
 import { validContent, validName } from "../text/validate.ts";
 
-/** Returns metadata that name the recipe, as 3.11 does. 3.3.6 had only one recipe and did not name it. */
+/** Returns metadata that name the recipe, as MemPalace 3.11 does. MemPalace 3.3.6 had only one recipe and did not name it. */
 export function recipeNote(recipe: IdRecipe): Metadata {
   return recipe === "v3" ? { id_recipe: recipe } : {};
 }
@@ -42,7 +42,7 @@ export function readNew(params: Record<string, unknown>): { wing: string; room: 
   return { wing, room, content: validContent(params["content"]) };
 }
 
-/** Returns the id of one slice of a drawer. `index`: from 0. */
+/** Returns the id of a drawer's slice. `index` counts from 0. */
 export function sliceId(id: string, index: number): string {
   return `${id}_chunk_${String(index).padStart(6, "0")}`;
 }

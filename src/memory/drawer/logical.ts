@@ -67,8 +67,8 @@ export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
 }
 
 /**
- * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace in which a MemPalace
- * before 3.11 has filed diary entries in slices is listed as for 3.11, too.
+ * Lists drawers as the palace's own MemPalace does: version 3.3.6 lists single rows, version 3.11 whole drawers by id. A palace in which a
+ * MemPalace before 3.11 has filed diary entries in slices is listed as by 3.11, too.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

@@ -1,4 +1,4 @@
-/** Makes layer 1 of upstream's wake-up text (palace.md 6.2) in the order of 3.11; 3.3.6 took the oldest rows. */
+/** Makes layer 1 of MemPalace's wake-up text (palace.md 6.2) in the order of version 3.11; version 3.3.6 took the oldest rows. */
 import type { Drawer } from "../port/drawer.ts";
 import { baseName, codePointLength, compareText, head, strip } from "../text/text.ts";
 

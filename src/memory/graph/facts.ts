@@ -11,7 +11,7 @@ type Arguments = Record<string, unknown>;
 /** The subject, predicate and object of a fact, either as the caller wrote them or as ids. */
 type Ends = { subject: string; predicate: string; object: string };
 
-/** Minimum number of characters of a name that is searched for as a part of other names (source: 3.11). */
+/** Minimum number of characters of a name that is searched for as a part of other names (source: MemPalace 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
@@ -128,7 +128,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** Returns the arguments, or a result with `error` for an invalid value. */
+/** Returns the result of `read`, or a result with `error` if it throws InvalidValue. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -138,7 +138,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Reads a value that upstream stores without a check. SQLite accepts only scalars. */
+/** Reads a value that upstream stores without a check. Refuses lists and objects, which SQLite does not accept. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();

@@ -5,7 +5,7 @@ import { InvalidValue } from "../text/validate.ts";
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Matches a moment with `Z` or an offset. For `Z` both groups are empty. */
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
-/** Matches the forms that 3.3.4 and older stored without a check. The zone may be of any form or absent; seconds may have fractions. */
+/** Matches the forms that MemPalace 3.3.4 and older stored without a check, also without a zone and with fractions of a second. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**

@@ -13,7 +13,6 @@ const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** A tunnel that mining makes between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
 /** Returns the slug that init and mining write into links instead of the wing's name. */

@@ -5,9 +5,9 @@
  * | ------------------------------------ | ------------------------------------------------------------------------ |
  * | is absent                            | adds theirs; the preview reports one that was imported and deleted here  |
  * | has the same text                    | changes nothing and counts it in `here`                                  |
- * | is part of a mined file              | skips the whole file; the next mining run files its newest version         |
+ * | is part of a mined file              | skips the whole file; the next mining run files its newest version       |
  * | was edited, theirs is as it was made | keeps ours                                                               |
- * | is as it was made, theirs was edited | replaces ours                                                            |
+ * | is as it was made, theirs was edited | replaces ours; if either has slices, files theirs beside ours            |
  * | was edited, and theirs, too          | files theirs beside ours, under an id made from its text                 |
  */
 import type { LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";

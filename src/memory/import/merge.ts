@@ -1,4 +1,4 @@
-/** Merges another memory's rows into this one, part by part. Each rule compares present rows, so a part may be sent again. */
+/** Merges another memory's rows into this one, part by part. Each rule compares with the rows that are here, so a part may come twice. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -65,7 +65,7 @@ function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean):
   return merging.report;
 }
 
-/** Merges closets. If a source has closets in this memory, they stay, because they point at this memory's drawers. */
+/** Merges closets. Closets that a source has in this memory stay, because they point at this memory's drawers. */
 function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][]): void {
   const { tx, report, isDry } = merging;
   for (const { sourceFile, closets } of items) {
@@ -144,7 +144,7 @@ function mergeStandings(merging: Merging, items: readonly ImportItems["standing"
       merging.refuse(id, "its outcomes belong to another version of palace-devbox");
       continue;
     }
-    // Drawers are imported before outcomes. If the rules left a drawer out, its outcomes are left out, too.
+    // Drawers are imported first. The outcomes of a drawer that was left out are left out, too.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : readStanding(known);

@@ -91,7 +91,7 @@ const TALK = new Set(
     "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
   ),
 );
-/** Words that small talk may contain. A query of only these words is not small talk. */
+/** Further words of small talk. A query with only these words is not small talk. */
 const BESIDE_TALK = new Set(
   words(
     "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +

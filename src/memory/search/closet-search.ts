@@ -9,7 +9,7 @@ import { codePointLength, head, round } from "../text/text.ts";
 
 /** Values of `closet_boost` by the rank of a source's nearest closet among all closets. */
 const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
-/** Maximum cosine distance between a closet and the question. Closets that are farther away give no label. */
+/** Maximum cosine distance between a closet and the question. A farther closet adds no fields. */
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;

@@ -17,7 +17,7 @@ export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "word
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
 }
 
-/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. Similar texts have similar values of both. */
+/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. */
 function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.meaning : cosine;
 }

@@ -17,7 +17,7 @@ const ANSWER_STEP = 1e-3;
 const STRETCH = 20;
 /** Largest share of its score that a hit loses because a chosen hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates, for each wanted hit, among which exchanges are spread. Several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that are spread, because several of them may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
 /** Factor on the answer's score. The product replaces the score of an exchange's first drawer if the search did not find that drawer. */
 const UNKNOWN_OPENING = 0.7;

@@ -23,7 +23,7 @@ export type Retrieved = {
   candidates: Candidate[];
   /** The question's vector; undefined if the vectors were not used. */
   vector: Float32Array | undefined;
-  /** The reason why the embedder made no vector. */
+  /** The reason why the search got no vectors. */
   failure: string | undefined;
   /** True if some drawer has all quoted phrases. Only such drawers are then candidates. */
   isQuoted: boolean;

@@ -64,7 +64,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts that are searched for separately: the query, or a long prompt and then each of its sentences. */
+  /** Texts that are searched for separately: the query, or a long prompt and then its first and last sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;

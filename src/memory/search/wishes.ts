@@ -74,7 +74,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates again, together with other rows. */
+/** Ranks the candidates again, together with `rows`. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   candidates: readonly Candidate[],

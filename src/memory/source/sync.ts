@@ -45,7 +45,7 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    // Cuts impossible names, because a few names of several megabytes would exceed the size of an answer.
+    // Cuts names that are too long for a path, because a few names of several megabytes would exceed the size of an answer.
     const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
     if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);

@@ -64,7 +64,7 @@ export function validSourceFilter(value: unknown): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Checks drawer and diary text. It is kept verbatim, except for lone surrogates. */
+/** Checks the text of a drawer or diary entry, and replaces only lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
   if (codePointLength(value) > CONTENT_MAX)
@@ -73,7 +73,7 @@ export function validContent(value: unknown, field = "content"): string {
   return wellFormed(value);
 }
 
-/** Returns a text as it is, except for lone surrogates, which it replaces. For any other value returns `absent`, as upstream does. */
+/** Returns a text with lone surrogates replaced, or `absent` for any other value, as upstream does. */
 export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }

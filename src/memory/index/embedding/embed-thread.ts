@@ -126,7 +126,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // If every batch is too late, `#work` ends at once. Its `finally` still runs only after the promise is stored in `#working`.
+    // `#work` may end at once, but its `finally` always runs after the promise is stored in `#working`.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }

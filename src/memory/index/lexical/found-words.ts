@@ -4,7 +4,7 @@ import { foldText } from "./fold.ts";
 import { parseQuery } from "./query.ts";
 import { stem } from "./stem.ts";
 
-/** Maps each stem that a text may have for a word of the question to the word's term, which is its first stem. */
+/** Maps each stem of the question's words to the term of its word, which is the word's first stem. */
 export type Asked = ReadonlyMap<string, string>;
 export type FoundWord = { term: string; start: number; end: number };
 

@@ -30,7 +30,7 @@ import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** Maximum number of drawers with a word whose parts are searched, too; `RARE_SHARE`: the same as a share of all drawers. */
+/** A word in at most this number, or this share, of the drawers is also searched by its parts. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;

@@ -13,7 +13,7 @@ type NameKey = { sourceFile: string } | { wing: string; room: string };
 const SHARE_MIN = 0.15;
 /** Maximum number of names whose drawers become candidates. */
 const NAMES_MAX = 20;
-/** Maximum number of drawers of all these names. */
+/** Maximum number of candidates from all names. */
 const ROWS_MAX = 50;
 /** Maximum number of rows of one name that are compared with the filter. */
 const READ_MAX = 1_000;
@@ -97,7 +97,7 @@ export class NameIndex {
     });
   }
 
-  /** Returns files that an identifier names, in any case, with or without folders. 1 means that no other file has the name. */
+  /** Returns the files that an identifier names, in any case. The value is 1 if no other file has the name, and less if many have it. */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();

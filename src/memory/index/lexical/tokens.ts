@@ -60,7 +60,7 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
-  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so the stem without it finds all of them.
+  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so all of them begin with the shortened stem.
   const starts = new Set([...byStem.keys()].map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => byStem.get(stem(word)));

@@ -71,7 +71,7 @@ await serveThread<ScanMethods>(() => {
         codes.put(row, { wing, room }, code, scale);
         missing.delete(row);
       }
-      // The drawer was rewritten and has no vector yet, so the old vector does not belong to the new text.
+      // A rewritten drawer has no vector yet, and its old code does not fit the new text.
       for (const row of missing) codes.remove(row);
     },
   };
