@@ -22,7 +22,7 @@ const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
 /** Ignores case as Python does, where the letter `i` also matches the Turkish ı and İ. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
-/** Matches a Markdown heading. Only LF ends a line. */
+/** Matches a Markdown heading. Only LF ends a line, as in Python. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
 const QUOTE = /"([^"]{15,150})"/gu;
 

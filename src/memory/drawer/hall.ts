@@ -5,7 +5,7 @@ import { head } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { KeywordScanner } from "./keywords.ts";
 
-/** Default halls in upstream's order. If two halls have equal counts, the first wins. */
+/** Default halls in upstream's order, which decides between halls with equal counts. */
 const HALLS: HallKeywords = [
   ["emotions", ["scared", "afraid", "worried", "happy", "sad", "love", "hate", "feel", "cry", "tears"]],
   ["consciousness", ["consciousness", "conscious", "aware", "real", "genuine", "soul", "exist", "alive"]],

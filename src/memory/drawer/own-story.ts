@@ -4,7 +4,7 @@ import { MINED_KEYS } from "../../protocol/filing.ts";
 import { codePointLength, head, strip } from "../text/text.ts";
 import { byWeight } from "./wake-up.ts";
 
-/** Maximum number of notes that are read from the ledger for each part of the text. */
+/** Maximum number of notes that are read from the ledger for each section of the text. */
 export const NOTES_READ_MAX = 400;
 const PROJECT_MAX = 12;
 const ELSEWHERE_MAX = 5;

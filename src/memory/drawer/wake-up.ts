@@ -49,7 +49,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   return rated.map(({ drawer }) => drawer);
 }
 
-/** Returns the number under the first weight key in the metadata, or the default weight if it is no number. */
+/** Returns the number under the first weight key in the metadata, or the default weight for any other value. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];

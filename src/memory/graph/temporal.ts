@@ -72,7 +72,7 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares two times, even of different time zones. If one of them is not a full moment, compares them as text, as upstream does. */
+/** Compares two times, even of different time zones. Compares them as text if one is not a full moment, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;

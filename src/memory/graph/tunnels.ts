@@ -7,7 +7,7 @@ import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** Fields with a link's strength and recency. They are kept when the link is made again. */
+/** Fields with a link's strength and recency. A link that is made again keeps them. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;

@@ -161,7 +161,7 @@ function shown(text: string, match: string | undefined): string {
   return preview(redact(hidden, "strict").text);
 }
 
-/** Returns true if an id has letters and digits, because an id of common words may occur anywhere. */
+/** Returns true if an id has letters and digits, so that files can be searched for it. Common words alone may occur anywhere. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }

@@ -46,7 +46,7 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
     else merging.add(rows.length, () => tx.insertDrawers(rows));
 }
 
-/** Returns true if this memory has the text under this id, under the id of the other recipe, or under the id of an earlier import. */
+/** Returns true if this memory has the text under this id, under the other recipe's id, or under an id that `fileBeside` made. */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;
   const holds = (other: string): boolean => {

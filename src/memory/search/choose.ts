@@ -89,7 +89,7 @@ export function chooseHits(
   return options.isPast === true ? shown : withSuperseded(shown, beyond);
 }
 
-/** Marks the drawers whose statement a newer candidate replaces. Moves a marked drawer below that candidate if both are shown. */
+/** Sets `supersededBy` for drawers whose statement a newer candidate replaces, and moves them below that candidate if both are shown. */
 function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Chosen[] {
   const stated = new Map([...shown.map(({ drawer }) => drawer), ...beyond].map((drawer) => [drawer, statedIn(drawer)]));
   const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
@@ -108,7 +108,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
         : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
-  // If the scores are equal, the newer drawer, which is not marked, comes first.
+  // Among equal scores a drawer with `supersededBy` comes last.
   return places.sort(
     (a, b) =>
       b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),

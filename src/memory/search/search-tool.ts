@@ -17,7 +17,7 @@ type Arguments = Record<string, unknown>;
 
 const DISTANCE_MAX = 1.5;
 
-/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue for an invalid place or source. */
+/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue for an invalid wing, room or source. */
 export async function searchTool(
   dependencies: SearchDependencies,
   values: Arguments,
@@ -89,7 +89,7 @@ function boundsOf(
   };
 }
 
-/** Resolves a source, unless the place is unknown, because then no drawer can be found. */
+/** Resolves a source, unless the wing or room is unknown, because then no drawer can be found. */
 function sourceFilter(
   dependencies: SearchDependencies,
   asked: string | undefined,

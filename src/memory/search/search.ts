@@ -112,7 +112,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const poolMin = asks.everything === undefined || isPlainMode(request.mode) ? POOL_MIN : POOL_WIDE;
   for (let pool = Math.max(poolMin, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, asks, pool);
-    // Vectors may fail or time out in a later round. The earlier answer, which used vectors, is then better.
+    // Vectors may fail or time out in a search with more candidates. The earlier answer, which used vectors, is then better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
     const isShort =
@@ -282,7 +282,7 @@ function toHit(
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : words.drawer > 0 ? "bm25_sqlite" : "static_vector",
     bm25_score: round(lexical, 3),
-    // The id of the whole drawer. A slice also has its own id.
+    // Id of the whole drawer. A slice has `chunk_id`, too.
     drawer_id: parent ?? id,
     ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),

@@ -1,6 +1,6 @@
 /**
  * Finds statements that a newer statement replaces ("we deploy on Fridays", "we deploy on Tuesdays now"). The two sentences must agree in
- * everything but the value, because a false mark is worse than a missed one.
+ * everything but the value, because a wrong match is worse than a missed one.
  */
 import type { Drawer } from "../port/drawer.ts";
 

@@ -16,7 +16,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/** Returns the document that earlier calls sent in parts. The parts stay. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the document that earlier calls sent in parts, without deleting the parts. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

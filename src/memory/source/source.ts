@@ -117,7 +117,7 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes a chunk's id. Upstream joins name and number, so part 11 of `notes` overwrites part 1 of `notes1`; here a taken id is made by the
+ * Makes a chunk's id. Upstream joins name and number, so chunk 11 of `notes` overwrites chunk 1 of `notes1`; here a taken id is made by the
  * other recipe. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {

@@ -80,7 +80,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const heading = open === "" ? headingOf(line) : undefined;
-    // If it is unknown whether the text begins inside a code fence, a line with a single `#` is skipped: it may be a shell comment.
+    // Skips a line with a single `#`, which may be a shell comment, if the text may begin inside a code fence.
     if (heading !== undefined && (start !== "unknown" || heading.level > 1)) found.push({ at, ...heading });
   }
   return found;

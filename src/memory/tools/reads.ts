@@ -137,7 +137,7 @@ export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, valu
   return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
-/** Wraps a read so that it answers as upstream does if no palace exists. A palace without drawers exists, too. */
+/** Wraps a read so that it answers as upstream does if no palace exists. */
 function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }

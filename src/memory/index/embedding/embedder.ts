@@ -9,13 +9,13 @@ import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Maximum number of texts that wait in one lane. A page of the backlog is far smaller. */
+/** Maximum number of texts that wait in one lane, far more than a page of the backlog. */
 const WAITING_MAX = 4096;
 
 /** The embedder for searches. `backlog`: the same model with the lowest priority, for all texts that are not questions. */
 export type LocalEmbedder = Embedder & {
   readonly backlog: Embedder;
-  /** Loads a cross-encoder on the same thread. If loading fails, the call throws and the embedder continues. */
+  /** Loads a cross-encoder on the same thread. Throws if loading fails; the embedder then continues without it. */
   openReranker(place: ModelPlace): Promise<Reranker>;
 };
 

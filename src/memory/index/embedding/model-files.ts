@@ -79,7 +79,7 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   return sha256;
 }
 
-/** Writes the hash to the cache. If that fails, the next start computes it again. */
+/** Writes the hash to the cache. Ignores a failure, because the next start computes the hash again. */
 async function keepNote(noteFile: string, sha256: string): Promise<void> {
   try {
     await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });

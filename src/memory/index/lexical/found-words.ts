@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the question's words in a text, in order. If two letter pairs share a letter, it belongs to the first pair. */
+/** Returns the question's words in a text, in order. A letter that two letter pairs share belongs to the first pair. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {
@@ -32,7 +32,7 @@ export function foundWords(text: string, asked: Asked): FoundWord[] {
       const letter = whole === undefined ? firstOfPair(own) : undefined;
       const term = whole ?? asked.get(letter ?? "");
       const at = lower.indexOf(own, from);
-      // If folding changed the word's length, the position is unknown, so the whole word is highlighted.
+      // The position is unknown if folding changed the word's length, so the whole word is highlighted.
       const [start, end] = at < 0 ? [0, word.length] : [at, at + (letter ?? own).length];
       if (at >= 0) from = at;
       if (term === undefined) continue;

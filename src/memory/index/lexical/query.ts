@@ -26,7 +26,7 @@ export type ParsedQuery = {
   stems: string[][];
   /** Parts of four letters of the word. */
   parts: string[][];
-  /** Terms that follow each other in the query, as indexes into the other lists. */
+  /** Pairs of terms that follow each other in the query, as indexes into the other lists. */
   pairs: [number, number][];
 };
 

@@ -70,7 +70,7 @@ function cutFinal(word: string): string {
   return result.endsWith("ll") && countMeasure(result.slice(0, -1)) > 1 ? result.slice(0, -1) : result;
 }
 
-/** Applies only the first rule whose suffix the word has. If the word would become too short, it stays whole. */
+/** Applies only the first rule whose suffix the word has. A word that would become too short stays whole. */
 function applyRules(word: string, rules: readonly Rule[], measureAbove: number): string {
   for (const [suffix, replacement] of rules) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;

@@ -4,7 +4,7 @@
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
 const GOES_ON = "##";
-/** Matches control characters except white space. */
+/** Matches control, format, private-use and unassigned characters, but no tabs and line ends. */
 const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
 /** Matches a word. A Chinese character or a punctuation mark is a word of its own. */
 const WORD =
@@ -46,7 +46,7 @@ export class WordPiece {
   }
 
   #tokensOf(word: string): readonly number[] {
-    // Such a word has more than WORD_MAX letters, as a letter has at most two UTF-16 units. It may be a whole file, so it is not cached.
+    // A letter has at most two UTF-16 units, so this word is too long. It may be a whole file, so it is not cached.
     if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;

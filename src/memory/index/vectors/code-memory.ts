@@ -127,7 +127,7 @@ export class CodeMemory {
     }
   }
 
-  /** Returns a 1 for each place that passes the filter; undefined if all pass. */
+  /** Returns a 1 for each wing and room that pass the filter; undefined if all pass. */
   #allowedPlaces({ wing, wings, room }: PlaceFilter): Uint8Array | undefined {
     if (wing === undefined && room === undefined && wings === undefined) return undefined;
     const isIn = (place: { wing: string; room: string }): boolean =>

@@ -11,7 +11,7 @@ declare const WebAssembly: {
 export const DIMENSIONS = 384;
 /** Number of a code's values in one SIMD step, 16 bits each. */
 const LANES = 8;
-/** Maximum number of codes in one call. The memory has a call's slots and products before the codes. */
+/** Maximum number of codes in one call. */
 export const BATCH_SLOTS = 4096;
 
 const PAGE_BYTES = 65_536;
