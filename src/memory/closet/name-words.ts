@@ -5,7 +5,6 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches words of ASCII letters that may be names. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
 /** Matches a letter beside a candidate, which is then a part of a word and not a name. As in Python's `\w`, `É` counts as a letter. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
@@ -18,7 +17,6 @@ const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
-/** Sentence starters, the roles of a transcript, days and months. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `The This That These Those When Where What Why Who Which How After Before Then Now Here There And But Or Yet So If Else
   Yes No Maybe Okay User Assistant System Tool Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February

@@ -15,7 +15,7 @@ export type Likeness = {
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** Maximum number of similar drawers in the answer for one text; check_duplicate uses it, too. */
+/** Maximum number of similar drawers in the answer for one text. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {

@@ -27,7 +27,6 @@ const WINDOW = 3000;
 
 export type HallFinder = (text: string) => string;
 
-/** Finds the hall of a text among the default halls. */
 export const hallOf: HallFinder = (text) => {
   const found = KEYWORDS.foundIn(windowOf(text));
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);

@@ -38,7 +38,7 @@ const LIBRARIES = words(`
   self this cls super
 `);
 
-/** Matches a single word in lower case, a bare path, or a constant in capitals. */
+/** Matches the form of a generic name: a word in lower case, a bare path, or a constant in capitals. */
 const PLAIN = /^(?:[a-z]{2,8}|[a-z]{9,12}|\/[A-Za-z0-9_-]+\/?|[A-Z][A-Z0-9_]{2,15})$/;
 
 export function isGenericName(name: string): boolean {

@@ -60,7 +60,6 @@ function replaceHallways(
   return { hallways: pairs.length, left: Math.max(0, changes.length - LINKS_CHANGED_MAX) };
 }
 
-/** Returns pairs of names that have at least `drawersMin` drawers in common. */
 function pairsOf(
   rows: readonly { room: string; names: readonly string[]; drawers: number }[],
   canonical: ReadonlyMap<string, string>,

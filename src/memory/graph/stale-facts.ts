@@ -3,7 +3,7 @@ import type { GraphReader, NamedFact } from "../port/graph.ts";
 import { entityId } from "../text/text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";
 
-/** Factor on the score of a drawer or memory that states an ended fact. */
+/** Factor on the score of a drawer that states an ended fact. */
 export const STALE_FACTOR = 0.6;
 
 export type StaleFact = {

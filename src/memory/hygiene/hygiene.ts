@@ -82,7 +82,6 @@ export function forget(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return { ...done, drawer_ids: ids.filter(isClean).slice(0, SHOWN_MAX), missing: found.missing };
 }
 
-/** Reads the arguments of undo. Errors: PROTOCOL_BAD_PARAMS. */
 function readUndo(params: Record<string, unknown>): UndoWindow {
   const { agent, sinceMs, untilMs, seq = null } = params;
   const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);

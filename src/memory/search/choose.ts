@@ -108,7 +108,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
         : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
-  // Among equal scores a drawer with `supersededBy` comes last.
+  // A superseded drawer has at most the score of its successor, and comes after it.
   return places.sort(
     (a, b) =>
       b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),

@@ -110,7 +110,7 @@ function startingWith(start: string): AskedDate["agrees"] | undefined {
   return start === "" ? undefined : (date) => date.startsWith(start);
 }
 
-/** Returns a test for a range of days before `now`, both ends included. */
+/** Returns a test for the days from `from` to `to` days before `now`, both included. */
 function days(now: number | undefined, from: number, to: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const [first, last] = [isoDay(now - from * DAY_MS), isoDay(now - to * DAY_MS)];

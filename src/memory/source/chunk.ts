@@ -14,9 +14,7 @@ export type Chunk = { index: number; text: string; lineStart: number; lineEnd: n
 
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
-/**
- * Returns chunks in order. Lines count from 1 in the trimmed text. Stops after SOURCE_DRAWERS_MAX + 1, so the caller notices the excess.
- */
+/** Returns chunks in order. Lines count from 1 in the trimmed text. Gives up after SOURCE_DRAWERS_MAX + 1, which the caller refuses. */
 export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut = USUAL_CUT): Chunk[] {
   const text = strip(document);
   const lines = lineCounter(text);

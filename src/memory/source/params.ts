@@ -35,7 +35,6 @@ export function optionalText(params: Params, key: string, name: string): Metadat
   return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }
 
-/** Returns the name of the user who files the drawers. */
 export function addedBy(params: Params): string {
   return typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace";
 }

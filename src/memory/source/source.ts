@@ -72,7 +72,6 @@ type Filing = {
   isExtracted: boolean;
 };
 
-/** Makes one drawer for each chunk, with all the metadata of upstream's miner. */
 function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,

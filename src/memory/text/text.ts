@@ -134,7 +134,7 @@ export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
-/** Prints a float as Python does. */
+/** Prints a float as Python does: `1.0`, `0.25`. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

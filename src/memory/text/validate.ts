@@ -35,7 +35,7 @@ export function validName(value: unknown, field: string): string {
   return name;
 }
 
-/** Checks a subject, object or entity of a fact. Trims it and accepts all characters. */
+/** Checks a subject, object or entity of a fact. Trims it and accepts all characters except NUL. */
 export function validGraphValue(value: unknown, field: string): string {
   const text = typeof value === "string" ? strip(value) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);

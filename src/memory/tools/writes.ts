@@ -16,7 +16,6 @@ import { removeSource, replaceSource } from "../source/source.ts";
 import { addMessages } from "../source/sweep.ts";
 import { sync } from "../source/sync.ts";
 
-/** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
   /** Maximum length of a slice, in characters. */
   drawerSize: number;

@@ -20,9 +20,8 @@ export type EmbedThreadData = {
 };
 export type EmbedMethods = {
   embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
-  /** Loads the cross-encoder for `rerank`. */
   openReranker(place: ModelPlace): Promise<void>;
-  /** Scores how well each text answers the question, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
+  /** Scores how well each text answers the question, higher is better. Fails if a batch has not begun after `timeoutMs`. */
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
   /** Waits for the running batch, fails waiting calls and frees the models. Ending the thread during a batch would end the process. */
   close(): Promise<void>;

@@ -25,7 +25,7 @@ const RERANKS_MAX = 4;
 /** Maximum time to wait for the running batch at close, ms. A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
 
-/** Options of the embedder. `runtime`: the file of onnxruntime-node; by default the installed package. */
+/** `runtime`: file of onnxruntime-node; by default the installed package. */
 export type EmbedderOptions = { threads: number; runtime?: string | undefined };
 
 /** Opens the embedder. Errors: STORE_UNAVAILABLE if the runtime or the model does not load. */

@@ -90,10 +90,7 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
   }
 
-  /**
-   * Returns the `limit` best rows by BM25 and drawers whose names the question contains, in no order. Unless `isLexical`, adds the `limit /
-   * NEAR_PART` nearest rows by static vector.
-   */
+  /** Returns the best rows by BM25, rows whose names the question contains and, unless `isLexical`, near rows by static vector. */
   async retrieve(
     query: string,
     filter: DrawerFilter,

@@ -1,7 +1,4 @@
-/**
- * Keeps the static vectors of all drawers as int8 codes in memory. Each question first reads the new commits: new drawers by their row, and
- * changed codes from the table `static_renewed`.
- */
+/** Keeps all static vectors as int8 codes in memory. Each question first reads new drawers, and changed codes from `static_renewed`. */
 import type Database from "better-sqlite3";
 import { quantize } from "../../../base/quantize.ts";
 import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";

@@ -66,10 +66,7 @@ export class CodeMemory {
     this.#slotOf[row] = 0;
   }
 
-  /**
-   * Returns a bound on the error of an approximate product of unit vectors: eight standard deviations of the rounding, which is uniform
-   * within ± half a scale in each of the two codes.
-   */
+  /** Returns a bound on the error of a product of unit vectors: eight standard deviations of the rounding of both codes. */
   errorMax(query: Code): number {
     return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
   }
