@@ -1,8 +1,4 @@
-/**
- * Builds closets: lines with a source's topics, quotes and names that point at its first drawers. Upstream searches this index in addition
- * to the drawers. Pure. Ids, lines and metadata equal upstream's to the character, for the version whose id recipe the palace uses
- * (palace.md 4.8). closet-writes.ts stores them.
- */
+/** Builds closets: lines with a source's topics, quotes and names that point at its first drawers, as upstream's do (palace.md 4.8). */
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
 import { hash24 } from "../drawer/drawer-id.ts";
@@ -24,9 +20,9 @@ const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** If case is ignored, the letter `i` also matches Turkish ı and İ in Python, but not in JavaScript. */
+/** Ignores case as Python does, where the letter `i` also matches the Turkish ı and İ. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
-/** Matches a Markdown heading. Only LF ends a line. */
+/** Matches a Markdown heading. Only LF ends a line, as in Python. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
 const QUOTE = /"([^"]{15,150})"/gu;
 
@@ -41,7 +37,6 @@ export type ClosetSource = Tagging & {
   filedAt: string;
 };
 
-/** Returns the closets of a source; empty for a source without drawers. */
 export function buildClosets(source: ClosetSource): NewCloset[] {
   const { sourceFile, wing, room, content, drawers, filedAt } = source;
   if (drawers.length === 0) return [];

@@ -1,9 +1,8 @@
 /**
- * English words that are not names, although they may begin a sentence or a heading with a capital. Data of name-words.ts. Source:
- * MemPalace 3.3.6, `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * English words that are not names, although they may begin a sentence with a capital. Source: MemPalace 3.3.6,
+ * `data/coca_content_words.json` (MIT, Copyright (c) 2026 MemPalace Contributors).
  */
 
-/** All words are in lower case. */
 export const COMMON_WORDS: ReadonlySet<string> = new Set(
   `
 able about above across act action actually add address after again age agency ago agree ahead air all allow almost

@@ -1,8 +1,4 @@
-/**
- * Finds words that look like a name in languages other than English, judging only by the letters. A language is used only if the user lists
- * it in MemPalace's settings. Chinese is left out, because its names are found by a list of surnames. Pure. Used by name-words.ts. Source:
- * candidate patterns in the locales of upstream 3.3.6 and 3.11.
- */
+/** Finds words that look like names in languages other than English, by the patterns of upstream 3.3.6 and 3.11. */
 
 /** Matches a run of characters that Python counts as letters of a word. `WORD_HI` also matches Hindi's vowel signs. */
 const WORD = /[\p{L}\p{N}_]+/gu;
@@ -17,7 +13,7 @@ const cased = (capitals: string, small: string): Language => ({
 });
 const ROMANCE = cased("A-ZÀ-ÖØ-Ú", "a-zà-öø-ÿ");
 
-/** Keys are upstream's codes, in lower case. */
+/** Keys are upstream's codes, in lower case. Chinese is left out, because its names are found by a list of surnames. */
 const LANGUAGES: Readonly<Record<string, Language>> = {
   be: cased("А-ЯЁІЎ", "а-яёіў"),
   de: cased("A-ZÄÖÜ", "a-zäöüß"),
@@ -33,10 +29,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 
 export type NameFinder = (text: string) => Iterable<string>;
 
-/**
- * Returns the functions that find names, in the order of the language codes; the one for English if no code is known. A word that is a name
- * in two languages is found twice, as in upstream.
- */
+/** Returns a name finder for each known code, or English's if no code is known. A name in two languages is found twice, as in upstream. */
 export function nameFinders(languages: readonly string[], english: NameFinder): NameFinder[] {
   const found = languages.flatMap((code): NameFinder[] => {
     const key = code.trim().toLowerCase();

@@ -1,15 +1,10 @@
-/**
- * Finds words that look like names of people, projects and products: they begin with a capital and are not common English words. Mined
- * drawers and closets are tagged with the frequent names. Pure. Source: upstream's `_candidate_entity_words` and the filters after it
- * (palace.md 4.9). A palace with ids of 3.3.6 is tagged as 3.3.6 does, which has no list of products; other palaces as 3.11 does.
- */
+/** Finds words that look like names of people, projects and products, by the rules of the palace's MemPalace version (palace.md 4.9). */
 import type { IdRecipe } from "../port/drawer.ts";
 import { codePointLength, compareText, head, wholeWord } from "../text/text.ts";
 import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-/** Matches words of ASCII letters that may be names. */
 const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
 /** Matches a letter beside a candidate, which is then a part of a word and not a name. As in Python's `\w`, `É` counts as a letter. */
 const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
@@ -17,12 +12,11 @@ const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
 /** Matches runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
- * Words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. Our pattern has only one way to match
- * a word. Upstream's tries every division of a run of capitals, which takes hours if a digit follows a long run.
+ * Matches the words that upstream's `[A-Z][a-z]+(?:[A-Z][a-z]+|[A-Z]{2,})+|[A-Z][a-z]{1,19}` matches as a whole. That pattern tries every
+ * division of a run of capitals, which takes hours if a digit follows a long run; this one can match a word in only one way.
  */
 const NAME = /^[A-Z][a-z]+(?:(?:(?:[A-Z]|[A-Z]{3,})[a-z]+)+(?:[A-Z]{2,})?|[A-Z]{2,})$|^[A-Z][a-z]{1,19}$/;
 
-/** Sentence starters, the roles of a transcript, days and months. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `The This That These Those When Where What Why Who Which How After Before Then Now Here There And But Or Yet So If Else
   Yes No Maybe Okay User Assistant System Tool Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February
@@ -54,10 +48,7 @@ export function* candidateWords(text: string): Generator<string> {
     if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
 }
 
-/**
- * Returns the `entities` of a row's metadata: names longer than two characters, and `known` names that occur anywhere. They are sorted by
- * code point and joined by `;`. Empty for a text without names.
- */
+/** Returns a row's `entities`: names of three or more characters and `known` names, sorted by code point and joined by `;`. */
 export function nameTags(text: string, tagging: Tagging): string {
   const { known = [] } = tagging;
   const names = nameWords(text, tagging)
@@ -74,7 +65,7 @@ export function knownNames(names: readonly string[]): KnownName[] {
   return names.map((name) => ({ name, pattern: wholeWord(name) }));
 }
 
-/** Returns true if other letters touch the word. JavaScript's `\b` knows only ASCII. */
+/** Returns true if letters beyond ASCII touch the word, which JavaScript's `\b` does not notice. */
 function isPartOfWord(text: string, start: number, end: number): boolean {
   if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
   return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);

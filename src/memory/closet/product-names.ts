@@ -1,7 +1,6 @@
 /**
- * Finds names of products that consist of several words. Each is counted as one name and removed from a text before the text's single words
- * are examined. Pure. Source: MemPalace 3.11, `data/known_systems.json` (MIT, Copyright (c) 2026 MemPalace Contributors) and
- * `_apply_known_systems_prepass`; 3.3.6 has no such list.
+ * Finds product names of several words. Source: MemPalace 3.11, `data/known_systems.json` (MIT, Copyright (c) 2026 MemPalace Contributors)
+ * and `_apply_known_systems_prepass`.
  */
 import { anyCase, wholeWord } from "../text/text.ts";
 

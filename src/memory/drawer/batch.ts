@@ -1,8 +1,4 @@
-/**
- * Fetches or deletes many drawers in one call, by a list of ids or by their source (upstream-latest.md 2.1). A missing id is reported in
- * the answer, and the call continues with the rest of the list. The call refuses an empty list, a list that is too long, and any value that
- * is not a list.
- */
+/** Fetches or deletes many drawers in one call (upstream-latest.md 2.1). The call reports a missing id and continues. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import { tooLarge } from "../../protocol/oversize.ts";
@@ -17,7 +13,6 @@ const IDS_MAX = 500;
 /** Maximum number of characters that are read before other calls run. */
 const PART_SIZE = 1024 * 1024;
 
-/** Returns drawers by id. Other calls run between parts of a long list. */
 export async function getDrawers(reader: LedgerReader, params: Record<string, unknown>): Promise<unknown> {
   const { ids, error } = idList(params["drawer_ids"], "fetch");
   if (ids === undefined) return { error };
@@ -37,7 +32,7 @@ export async function getDrawers(reader: LedgerReader, params: Record<string, un
   return { results, count: results.length, errors: results.filter((result) => "error" in result).length };
 }
 
-/** Deletes drawers by id. An id that is listed twice is reported twice, because upstream looks up all ids before it deletes any. */
+/** Deletes drawers by id. Reports a repeated id as often as it is listed, because upstream looks up all ids before it deletes any. */
 export function deleteDrawers(tx: LedgerTx, call: WriteCall): unknown {
   const { ids, error } = idList(call.params["drawer_ids"], "delete");
   if (ids === undefined) return { error };

@@ -1,8 +1,4 @@
-/**
- * Files a session's notes in one call, leaves out notes that are stored already, and ends with a diary entry (upstream-latest.md 2.1).
- * Similarity needs vectors, which the writer thread does not have. The broker's main thread therefore compares the items first
- * (`compareItems` of duplicate.ts), and the write uses the result. One transaction files the whole checkpoint.
- */
+/** Files a session's notes in one call, leaves out notes that are stored already, and ends with a diary entry (upstream-latest.md 2.1). */
 import { isRecord } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
@@ -12,14 +8,14 @@ import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 
-/** Drawers that are similar to one item: stored drawers, and slices of earlier items in the same call. */
+/** Drawers similar to one item: stored ones, and slices of earlier items. The main thread finds them, as the writer has no vectors. */
 export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** Maximum number of similar drawers in the answer for one text; check_duplicate uses it, too. */
+/** Maximum number of similar drawers in the answer for one text. */
 export const MATCHES_MAX = 5;
 
 export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknown {
@@ -36,7 +32,7 @@ export function checkpoint(tx: LedgerTx, call: WriteCall, size: RowSize): unknow
     duplicates: [],
     errors: [],
   };
-  /** For each item that this call filed: its index in the call, and the ids of its rows. */
+  /** Ids of the rows of each filed item, by the item's index in the call. */
   const filed = new Map<number, string[]>();
   for (const [index, item] of items.entries()) {
     if (!isItem(item)) {
@@ -102,7 +98,7 @@ function matchesOf(tx: LedgerTx, likeness: Likeness | undefined, filed: Readonly
     });
 }
 
-/** Returns the name of the agent that files the items: `added_by` if given, else the diary's agent. */
+/** Returns the agent that files the items: `added_by` if given, else the diary's agent. */
 function filer({ added_by: given, diary }: Record<string, unknown>): string {
   const agent = isRecord(diary) ? diary["agent_name"] : undefined;
   const named = [given, agent].find((name) => typeof name === "string" && strip(name) !== "");

@@ -1,9 +1,9 @@
-/** Makes ids of drawers and slices from their texts, by both recipes of MemPalace. Pure. Source: palace.md 4.7, upstream-latest.md 2.3. */
+/** Makes ids of drawers and slices from their texts, by both recipes of MemPalace (palace.md 4.7, upstream-latest.md 2.3). */
 import type { IdRecipe, Metadata } from "../port/drawer.ts";
 import { codePointLength, sha256Hex } from "../text/text.ts";
 import { validContent, validName } from "../text/validate.ts";
 
-/** Returns metadata that name the recipe, as 3.11 does. 3.3.6 had only one recipe and did not name it. */
+/** Returns metadata that name the recipe, as MemPalace 3.11 does. MemPalace 3.3.6 had only one recipe and did not name it. */
 export function recipeNote(recipe: IdRecipe): Metadata {
   return recipe === "v3" ? { id_recipe: recipe } : {};
 }
@@ -13,14 +13,11 @@ export function lengthJoined(...parts: string[]): string {
   return parts.map((part) => `${codePointLength(part)}:${part}`).join("");
 }
 
-/** Returns the first 24 hex digits of the SHA-256. */
 export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
 
-/**
- * Returns a text's ids by both recipes: first the id by the palace's recipe, then the other, under which the text may be filed already.
- */
+/** Returns a text's ids: first by the palace's recipe, then by the other, under which the text may already be filed. */
 export function drawerIds(
   recipe: IdRecipe,
   wing: string,
@@ -32,20 +29,20 @@ export function drawerIds(
   return recipe === "v3" ? [v3, bare] : [bare, v3];
 }
 
-/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue, WrongType. */
+/** Returns the id that add_drawer gives a new drawer. Errors: InvalidValue. */
 export function newDrawerId(recipe: IdRecipe, params: Record<string, unknown>): string {
   const { wing, room, content } = readNew(params);
   return drawerIds(recipe, wing, room, content)[0];
 }
 
-/** Reads the fields of a new drawer. Errors: InvalidValue, WrongType. */
+/** Reads the fields of a new drawer. Errors: InvalidValue. */
 export function readNew(params: Record<string, unknown>): { wing: string; room: string; content: string } {
   const wing = validName(params["wing"], "wing");
   const room = validName(params["room"], "room");
   return { wing, room, content: validContent(params["content"]) };
 }
 
-/** Returns the id of one slice of a drawer. `index`: from 0. */
+/** Returns the id of a drawer's slice. `index` counts from 0. */
 export function sliceId(id: string, index: number): string {
   return `${id}_chunk_${String(index).padStart(6, "0")}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Files, splits, changes and deletes drawers. Writes run inside the ledger's transaction on the writer thread. Source: palace.md 2.10 and
- * 4.7, upstream-latest.md 2.3.
- */
+/** Files, splits, changes and deletes drawers, inside the ledger's transaction (palace.md 2.10 and 4.7, upstream-latest.md 2.3). */
 import type { Drawer, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MASK_START, redact } from "../text/redact.ts";
@@ -73,7 +70,7 @@ export function deleteDrawer(tx: LedgerTx, call: WriteCall): unknown {
   return { success: true, ...deleteLogical(tx, drawer) };
 }
 
-/** Deletes a split drawer with all its slices. */
+/** Deletes all rows of a drawer, and the closets of its source. */
 export function deleteLogical(
   tx: LedgerTx,
   { id, rows }: LogicalDrawer,
@@ -90,7 +87,7 @@ function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
   return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
-/** Changes a drawer. If it is split, or is now too long for one row, its text is cut again under the same id. */
+/** Changes a drawer. The text of a split drawer, or one that is now too long for a row, is cut again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;
@@ -106,7 +103,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
     const metadata = { ...first.metadata };
     for (const key of ["wing", "room"] as const) {
       const name = given(key) ? validName(params[key], key) : undefined;
-      // Changes only the given keys. A foreign row may have a number as its wing, or no wing; both stay.
+      // A foreign row may have a number as its wing. A given name that equals the number does not replace it.
       if (name !== undefined && name !== String(metadata[key] ?? "")) metadata[key] = name;
     }
     metadata["last_modified"] = localTimestamp(call.atMs * 1000);
@@ -117,7 +114,7 @@ export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowS
       return {
         ...done,
         chunks: parts.length,
-        chunk_ids: cutAnew(tx, before, parts, metadata),
+        chunk_ids: recut(tx, before, parts, metadata),
         closets_deleted: closets,
       };
     tx.updateDrawer(id, { metadata, ...(content !== undefined && { text: content }) });
@@ -134,11 +131,8 @@ function losesSecret(before: string, after: string): boolean {
   return after.includes(MASK_START) && redact(before, "strict").kinds.some((kind) => after.includes(MASK_START + kind));
 }
 
-/**
- * Cuts a drawer's new text into slices and returns their ids. A slice that still exists keeps its row. It also keeps its vector if its text
- * is the same.
- */
-function cutAnew(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
+/** Cuts a drawer's new text into slices. A slice that still exists keeps its row, and its vector if its text is the same. */
+function recut(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string[], metadata: Metadata): string[] {
   const ids = parts.map((_, index) => sliceId(id, index));
   tx.deleteDrawers(rows.map((row) => row.id).filter((one) => !ids.includes(one)));
   const added: NewDrawer[] = [];

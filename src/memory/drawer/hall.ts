@@ -1,11 +1,11 @@
-/** Decides the hall of a drawer: the content category with the most keywords in its text (palace.md 3.3, 5.2). Pure. */
+/** Decides the hall of a drawer: the content category with the most keywords in its text (palace.md 3.3, 5.2). */
 import type { HallKeywords } from "../../protocol/filing.ts";
 import { HALL_KEYWORD_LENGTH_MAX, HALL_KEYWORDS_MAX } from "../../protocol/limits.ts";
 import { head } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { KeywordScanner } from "./keywords.ts";
 
-/** Default halls in upstream's order. If two halls have equal counts, the first wins. */
+/** Default halls in upstream's order, which decides between halls with equal counts. */
 const HALLS: HallKeywords = [
   ["emotions", ["scared", "afraid", "worried", "happy", "sad", "love", "hate", "feel", "cry", "tears"]],
   ["consciousness", ["consciousness", "conscious", "aware", "real", "genuine", "soul", "exist", "alive"]],
@@ -18,7 +18,7 @@ const HALLS: HallKeywords = [
 /** The default halls as JSON. Upstream's init writes them into config.json, so most configured halls equal them. */
 const HALLS_JSON = JSON.stringify(HALLS);
 
-/** Finds the keywords of the default halls. A keyword's owner is the index of the keyword's hall. */
+/** Scanner for the keywords of the default halls. `owner`: index of the keyword's hall. */
 const KEYWORDS = new KeywordScanner(
   HALLS.flatMap(([, keywords], owner) => keywords.map((keyword) => ({ keyword, owner }))),
 );
@@ -27,7 +27,6 @@ const WINDOW = 3000;
 
 export type HallFinder = (text: string) => string;
 
-/** Finds the hall of a text among the default halls. */
 export const hallOf: HallFinder = (text) => {
   const found = KEYWORDS.foundIn(windowOf(text));
   return fullest(HALLS, (index) => found.filter((owner) => owner === index).length);

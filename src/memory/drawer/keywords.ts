@@ -1,7 +1,4 @@
-/**
- * Finds many keywords in one pass over a text, as substrings that may overlap (the automaton of Aho and Corasick). It runs for every mined
- * drawer. Fifty separate searches took a third of the time of a bulk ingest.
- */
+/** Finds many keywords in one pass over a text (Aho and Corasick). Fifty separate searches took a third of a bulk ingest's time. */
 
 /** Number of characters in the alphabet, which is ASCII. Any other character leads back to state 0. */
 const ALPHABET = 128;
@@ -9,7 +6,7 @@ const ALPHABET = 128;
 export class KeywordScanner {
   /** Next state for each state and character. State 0 is the start. */
   readonly #next: Int16Array;
-  /** Numbers of the keywords that end in each state. */
+  /** Indexes of the keywords that end in each state. */
   readonly #ends: number[][] = [[]];
   readonly #isEnd: Uint8Array;
   readonly #owners: number[];
@@ -23,7 +20,7 @@ export class KeywordScanner {
     this.#isEnd = Uint8Array.from(this.#ends, (ends) => (ends.length > 0 ? 1 : 0));
   }
 
-  /** Returns, for each keyword that occurs in the text, the number `owner` that the caller gave it. */
+  /** Returns the `owner` of each keyword that occurs in the text, also inside words. */
   foundIn(text: string): number[] {
     const next = this.#next;
     const isEnd = this.#isEnd;
@@ -47,10 +44,7 @@ export class KeywordScanner {
     this.#ends[state]?.push(index);
   }
 
-  /**
-   * Gives each state the transitions that it lacks: it copies them from the state of its longest proper suffix. Works breadth first, so
-   * that the suffix's state is complete before its transitions are copied.
-   */
+  /** Copies each state's missing transitions from the state of its longest suffix, which is complete because the walk is breadth first. */
   #linkFailures(): void {
     const suffixOf = new Int16Array(this.#ends.length);
     const queue = [0];

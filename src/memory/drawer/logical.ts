@@ -1,7 +1,4 @@
-/**
- * Finds, shows and lists logical drawers. A drawer's id means one row, or all slices of a long text. Long diary entries are cut and found
- * in the same way. Used by the engine's reads and writes (upstream-latest.md 2.1).
- */
+/** Finds, shows and lists logical drawers: one row, or all slices of a long text, under one id (upstream-latest.md 2.1). */
 import { cut } from "../../base/shorten.ts";
 import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx } from "../port/ledger.ts";
@@ -20,7 +17,7 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for the message that no drawer has this id. An id of the usual length stays whole. */
+/** Shortens an id for the message that no drawer has this id. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }
@@ -49,10 +46,7 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
   };
 }
 
-/**
- * Returns metadata as agents see them: without the keys that Chroma reserves, and with the source's file name instead of its path. Rows
- * that older versions filed also get a time of change.
- */
+/** Returns metadata as agents see them: without Chroma's keys, with the source's file name, and always with a time of change. */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
   const shown: Metadata = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith("chroma:")));
@@ -67,15 +61,14 @@ export function preview(text: string): string {
   return codePointLength(text) > PREVIEW ? `${head(text, PREVIEW)}...` : text;
 }
 
-/** Returns the drawer in the form of list_drawers' answer, with only the beginning of its text. */
 export function listedDrawer(drawer: LogicalDrawer): Record<string, unknown> {
   const { content, ...others } = drawerPayload(drawer);
   return { ...others, content_preview: preview(content) };
 }
 
 /**
- * Lists drawers as the palace's own MemPalace does: single rows for 3.3.6, whole drawers by id for 3.11. A palace in which a MemPalace
- * before 3.11 has filed diary entries in slices is listed as for 3.11, too.
+ * Lists drawers as the palace's own MemPalace does: version 3.3.6 lists single rows, version 3.11 whole drawers by id. A palace in which a
+ * MemPalace before 3.11 has filed diary entries in slices is listed as by 3.11, too.
  */
 export function listDrawers(
   ledger: Pick<LedgerReader, "idRecipe" | "holdsOldSlices" | "listDrawers" | "listLogical">,

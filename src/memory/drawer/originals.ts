@@ -1,7 +1,4 @@
-/**
- * Shows a mined file by its own name in search answers, although the drawers name its staged copy (a copy made for mining). Also
- * finds the staged copy by the file's name. Pure; `SourceFiles` knows both names. Used by search-tool.ts and batch.ts.
- */
+/** Shows a mined file by its own name in search answers, although its drawers name the staged copy that was made for mining. */
 import type { SourceFiles } from "../port/source.ts";
 
 export type SourceNames = Pick<SourceFiles, "original" | "stagedAs">;

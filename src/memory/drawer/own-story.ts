@@ -1,13 +1,10 @@
-/**
- * Makes the text at the beginning of an agent's session: notes, diary entries and decisions of this project, then some of other projects.
- * It has no mined documents, because a search finds them. Pure. `mempalace wake-up` prints upstream's text instead (wake-up.ts).
- */
+/** Makes the text at the beginning of an agent's session: notes of this project, then of others, but no mined documents. */
 import type { Drawer } from "../port/drawer.ts";
 import { MINED_KEYS } from "../../protocol/filing.ts";
 import { codePointLength, head, strip } from "../text/text.ts";
 import { byWeight } from "./wake-up.ts";
 
-/** Maximum number of notes that are read from the ledger for each part of the text. */
+/** Maximum number of notes that are read from the ledger for each section of the text. */
 export const NOTES_READ_MAX = 400;
 const PROJECT_MAX = 12;
 const ELSEWHERE_MAX = 5;
@@ -19,8 +16,8 @@ export type OwnStory = { project: readonly Drawer[]; others: readonly Drawer[] }
 
 /** Returns the notes as one text, empty without notes. Both lists are in filing order. `clean` masks secrets before a text is cut. */
 export function ownStory({ project, others }: OwnStory, clean: (text: string) => string): string {
-  const here = told(project, PROJECT_MAX);
-  const elsewhere = told(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
+  const here = selected(project, PROJECT_MAX);
+  const elsewhere = selected(others, here.length === 0 ? PROJECT_MAX : ELSEWHERE_MAX);
   const lines: string[] = [];
   let left = LENGTH_MAX;
   const add = (title: string, notes: readonly Drawer[], place: (note: Drawer) => string): void => {
@@ -38,11 +35,8 @@ export function ownStory({ project, others }: OwnStory, clean: (text: string) =>
   return lines.join("\n");
 }
 
-/**
- * Selects at most `most` notes, the most important first, then the newest. Takes at most one note of each source and one checkpoint of each
- * wing.
- */
-function told(notes: readonly Drawer[], most: number): Drawer[] {
+/** Selects the most important notes, then the newest, but only one of each source and one checkpoint of each wing. */
+function selected(notes: readonly Drawer[], most: number): Drawer[] {
   const sources = new Set<string>();
   const first = notes.filter(({ metadata }) => isOwn(metadata) && (metadata["chunk_index"] ?? 0) === 0);
   return byWeight(first)
@@ -68,7 +62,7 @@ function withDay(place: string, { filed_at: filedAt }: Drawer["metadata"]): stri
   return day === undefined ? place : `${place}, ${day}`;
 }
 
-/** Cuts a text between words. Cuts inside a word only if this word is longer than the limit. */
+/** Cuts a text between words, or inside a word that is longer than the limit. */
 function shortened(text: string): string {
   if (codePointLength(text) <= SNIPPET_MAX) return text;
   const part = head(text, SNIPPET_MAX - CUT.length + 1);

@@ -1,4 +1,4 @@
-/** Finds drawers for people: by a part of the id, or the newest drawers of a place. Used by own-methods.ts. */
+/** Finds drawers for people: by a part of the id, or the newest drawers of a wing or room. */
 import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { clampLimit } from "../text/validate.ts";
@@ -26,7 +26,7 @@ export function shownDrawer(
     : { found: true, drawer: withPath(drawer, drawerPayload(drawer)) };
 }
 
-/** Lists a place's drawers, the newest first, each with the beginning of its text. */
+/** Lists the drawers of a wing or room, the newest first, each with the beginning of its text. */
 export function newestDrawers(
   reader: Pick<LedgerReader, "listNewest">,
   place: PlaceFilter,
@@ -42,7 +42,7 @@ export function newestDrawers(
   return { drawers: shown, total, offset, limit };
 }
 
-/** Adds the whole path of the source. The metadata have only the file name. */
+/** Adds the source's whole path, because the shown metadata have only the file name. */
 function withPath({ rows: [first] }: LogicalDrawer, payload: Record<string, unknown>): Record<string, unknown> {
   const source = first.metadata["source_file"];
   return { ...payload, source_path: typeof source === "string" ? source : "" };

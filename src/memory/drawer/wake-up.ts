@@ -1,7 +1,4 @@
-/**
- * Makes layer 1 of upstream's wake-up (palace.md 6.2). From the drawers filed last it shows the most important, then the newest, by room,
- * up to a number of characters. The order is 3.11's; 3.3.6 took the oldest rows. Pure.
- */
+/** Makes layer 1 of MemPalace's wake-up text (palace.md 6.2) in the order of version 3.11; version 3.3.6 took the oldest rows. */
 import type { Drawer } from "../port/drawer.ts";
 import { baseName, codePointLength, compareText, head, strip } from "../text/text.ts";
 
@@ -52,7 +49,7 @@ export function byWeight(drawers: readonly Drawer[]): Drawer[] {
   return rated.map(({ drawer }) => drawer);
 }
 
-/** Returns a drawer's weight: the value under the first weight key that its metadata have, if that value is a number. */
+/** Returns the number under the first weight key in the metadata, or the default weight for any other value. */
 function weightOf({ metadata }: Drawer): number {
   const key = WEIGHTS.find((one) => metadata[one] !== undefined);
   const value = key === undefined ? NaN : metadata[key];

@@ -1,7 +1,4 @@
-/**
- * Adds, ends and queries facts: subject → predicate → object, with the time during which they are valid (palace.md 7, upstream-latest.md
- * 2.1). Writes run inside the ledger's transaction on the writer thread; queries run on the broker's main thread.
- */
+/** Adds, ends and queries facts: subject → predicate → object, with their time (palace.md 7, upstream-latest.md 2.1). */
 import type { GraphReader, GraphTx, NamedFact } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { lengthJoined } from "../drawer/drawer-id.ts";
@@ -14,7 +11,7 @@ type Arguments = Record<string, unknown>;
 /** The subject, predicate and object of a fact, either as the caller wrote them or as ids. */
 type Ends = { subject: string; predicate: string; object: string };
 
-/** Minimum number of characters of a name that is searched for as a part of other names (source: 3.11). */
+/** Minimum number of characters of a name that is searched for as a part of other names (source: MemPalace 3.11). */
 const SIMILAR_MIN = 3;
 const TIMELINE_LIMIT = 100;
 
@@ -33,7 +30,7 @@ function knownId(graph: Entities, name: string): string {
   return [id, ...others].find((one) => others.length > 0 && graph.hasEntity(one)) ?? id;
 }
 
-/** Adds a fact. If its end is before its start, throws as upstream does. */
+/** Adds a fact. Throws InvalidValue if its end is before its start, as upstream does. */
 export function addFact({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   const read = checked(() => ({
     ends: endsOf(params, "object"),
@@ -131,7 +128,7 @@ function endsOf(params: Arguments, objectKey: string): Ends {
   };
 }
 
-/** Reads the arguments before any write. Returns an invalid value as a result with `error`. */
+/** Returns the result of `read`, or a result with `error` if it throws InvalidValue. */
 function checked<T extends object>(read: () => T): T | { success: false; error: string } {
   try {
     return read();
@@ -141,7 +138,7 @@ function checked<T extends object>(read: () => T): T | { success: false; error: 
   }
 }
 
-/** Reads a value that upstream stores without a check. SQLite accepts only scalars. */
+/** Reads a value that upstream stores without a check. Refuses lists and objects, which SQLite does not accept. */
 function loose(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value.toWellFormed();
@@ -152,8 +149,6 @@ function loose(value: unknown, field: string): string | null {
 function arrowed({ subject, predicate, object }: Ends): string {
   return `${subject} → ${predicate} → ${object}`;
 }
-
-// --- queries ---
 
 type Direction = "outgoing" | "incoming";
 type Found = { fact: NamedFact; shown: object };
@@ -176,7 +171,6 @@ export function queryFacts(graph: GraphReader, values: Arguments, nowMs: number)
     const meant = factsOf(graph, only.id, only.name, ways, asOf);
     if (meant.length > 0) [name, found] = [only.name, meant];
   }
-  // Without `as_of`, the answer has every fact and shows whether it is valid now.
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const periodOf = ({ fact }: Found): "active" | "past" | "future" => {
     if (asOf !== null) return "active";

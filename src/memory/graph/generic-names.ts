@@ -1,6 +1,6 @@
 /**
- * Names that say nothing about a project because every project has them: agents' tools, common nouns, files, libraries. Such a name makes
- * no tunnel. Pure. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace Contributors).
+ * Names that make no tunnel because every project has them. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace
+ * Contributors).
  */
 import { strip } from "../text/text.ts";
 
@@ -38,7 +38,7 @@ const LIBRARIES = words(`
   self this cls super
 `);
 
-/** Matches a single word in lower case, a bare path, or a constant in capitals. */
+/** Matches the form of a generic name: a word in lower case, a bare path, or a constant in capitals. */
 const PLAIN = /^(?:[a-z]{2,8}|[a-z]{9,12}|\/[A-Za-z0-9_-]+\/?|[A-Z][A-Z0-9_]{2,15})$/;
 
 export function isGenericName(name: string): boolean {

@@ -1,8 +1,4 @@
-/**
- * Makes the links of a mined wing from the names in its drawers: hallways between names in the same drawers, and tunnels to wings with a
- * common name or topic. Records are upstream 3.11's (palace.md 3.7, 3.8, 5.2). Runs inside the ledger's transaction. Unchanged links are
- * not written again, and a large wing takes several writes.
- */
+/** Makes a mined wing's links from the names in its drawers: hallways, and tunnels to other wings (palace.md 3.7, 3.8, 5.2). */
 import { isRecord } from "../../base/parse-json.ts";
 import type { GraphTx, LinkRecord, NamedRows } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -21,10 +17,7 @@ const ROOMS_SHOWN = 3;
 /** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/**
- * Rebuilds a wing's links. `left`: number of changes that did not fit into this write; the caller then repeats the call. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Rebuilds a wing's links. `left`: number of changes for which the caller must repeat the call. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);
@@ -67,7 +60,6 @@ function replaceHallways(
   return { hallways: pairs.length, left: Math.max(0, changes.length - LINKS_CHANGED_MAX) };
 }
 
-/** Returns pairs of names that have at least `drawersMin` drawers in common. */
 function pairsOf(
   rows: readonly { room: string; names: readonly string[]; drawers: number }[],
   canonical: ReadonlyMap<string, string>,
@@ -117,7 +109,7 @@ function grownOf(old: LinkRecord = {}): LinkRecord {
   return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
-/** Returns the link's two names in their canonical spelling. */
+/** Returns a key of the link's two names in their canonical spelling, the same for either order. */
 function endsOf(record: LinkRecord, canonical: ReadonlyMap<string, string>): string {
   const nameOf = (name: unknown): string => canonical.get(String(name)) ?? String(name);
   const [a, b] = [nameOf(record["entity_a"]), nameOf(record["entity_b"])];
@@ -131,7 +123,6 @@ function isSame(old: LinkRecord, { a, b, drawers, rooms }: Pair): boolean {
   return old["entity_a"] === a && old["entity_b"] === b && old["co_occurrence_count"] === drawers && hasRooms;
 }
 
-/** Splits the metadata's names, which are joined by `;`. */
 function namesOf(entities: string): string[] {
   return [...new Set(entities.split(";").map(strip))].filter((name) => name !== "");
 }

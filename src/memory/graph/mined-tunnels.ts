@@ -1,7 +1,4 @@
-/**
- * Makes the tunnels of a mined wing to wings with a common topic (one that the user has named) or with a common name in their hallways.
- * Pure. Source: upstream 3.11's palace_graph and miner modules (palace.md 5.2); 3.3.6 made a tunnel for every common name.
- */
+/** Makes a mined wing's tunnels to wings with a common topic or hallway name, as upstream 3.11 does (palace.md 5.2). */
 import type { HallwayEnd } from "../port/graph.ts";
 import { compareText, strip } from "../text/text.ts";
 import { isGenericName } from "./generic-names.ts";

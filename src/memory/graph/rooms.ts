@@ -1,7 +1,4 @@
-/**
- * Answers questions about the room graph: rooms with the same name in several wings, and walks between rooms of a common wing (palace.md
- * 6.3; `general` counts as a room, as in 3.11). Pure: it uses the counts that the ledger keeps.
- */
+/** Answers questions about the room graph, in which common wings link rooms (palace.md 6.3). `general` is a room, as in MemPalace 3.11. */
 import type { RoomCount } from "../port/graph.ts";
 import { compareText } from "../text/text.ts";
 import { asText, validFilter } from "../text/validate.ts";
@@ -16,7 +13,7 @@ const SUGGESTIONS_MAX = 5;
 const HOPS_MAX = 10;
 const HOPS_DEFAULT = 2;
 
-/** Groups the counts by room. The rooms have the order in which the counts first name them. */
+/** Groups the counts by room, in the order in which the rooms first occur. */
 function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
   const found = new Map<string, { wings: Set<string>; halls: Set<string>; count: number; lastDate: string }>();
   for (const { room, wing, hall, drawers, lastDate } of counts) {

@@ -1,7 +1,4 @@
-/**
- * Decides which spellings name the same file: `main.zig`, `src/main.zig`, and a diff's `a/src/main.zig` together with `b/src/main.zig`.
- * Other names are equal if they differ only in case. Pure. Source: MemPalace 3.11, hallways module.
- */
+/** Decides which spellings name the same file: `main.zig`, `src/main.zig`, a diff's `a/src/main.zig` (MemPalace 3.11, hallways module). */
 import { compareText } from "../text/text.ts";
 
 const CODE_EXTENSIONS = new Set(
@@ -38,7 +35,7 @@ export function canonicalSpellings(names: Iterable<string>): Map<string, string>
   return canonical;
 }
 
-/** Returns the base name in lower case without a code extension. All spellings of one file have the same base name. */
+/** Returns the base name in lower case without a code extension, which all spellings of a file share. */
 function keyOf(name: string): string {
   const base = baseOf(name);
   const extension = extensionOf(base);
@@ -72,7 +69,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** Chooses the longest path or, without paths, the shortest name. A diff's `a/…` or `b/…` is chosen only if nothing else is there. */
+/** Chooses the longest path or, without paths, the shortest name. A diff's `a/…` or `b/…` is chosen last. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [

@@ -1,19 +1,15 @@
-/**
- * Finds drawers that state an ended fact: a fact of the knowledge graph has ended, and the drawer names its subject and its object. Only
- * reads, on the broker's main thread. The cost depends on the words of the drawers and on the facts of the entities that they name, not on
- * the size of the graph.
- */
+/** Finds drawers that state an ended fact, because they name its subject and its object. */
 import type { GraphReader, NamedFact } from "../port/graph.ts";
 import { entityId } from "../text/text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";
 
-/** Factor on the score of a drawer or memory that states an ended fact. */
+/** Factor on the score of a drawer that states an ended fact. */
 export const STALE_FACTOR = 0.6;
 
 export type StaleFact = {
   fact: string;
   ended: string;
-  /** True if the drawer also names the fact that replaced this one. The drawer then describes the change and is not out of date. */
+  /** True if the drawer also names the object of the current fact. The drawer then describes the change and is not out of date. */
   isReplaced: boolean;
 };
 

@@ -1,20 +1,16 @@
-/**
- * Checks and compares the moments of a fact's time, in upstream's two forms (palace.md 2.6). A fact is valid from its start to just before
- * its end (palace.md 11, since 3.6.0). A fact and its successor are therefore never valid at once. Pure; used by facts.ts.
- */
+/** Checks and compares the times of facts, in upstream's two forms (palace.md 2.6). A fact and its successor are never valid at once. */
 import { isOnCalendar, localDate, pythonRepr, strip } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Matches a moment with `Z` or an offset. For `Z` both groups are empty. */
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|([+-](?:[01]\d|2[0-3])):?([0-5]\d))$/;
-/** Matches the forms that 3.3.4 and older stored without a check. The zone may be of any form or absent; seconds may have fractions. */
+/** Matches the forms that MemPalace 3.3.4 and older stored without a check, also without a zone and with fractions of a second. */
 const STORED = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**
- * Returns a date, or a moment in UTC as `YYYY-MM-DDTHH:MM:SSZ`; null if no value is given. Agents send "" for "not given". A moment with an
- * offset, as git writes it, is changed to UTC, which every MemPalace can read; 3.12 accepts offsets, too. Errors: InvalidValue in
- * upstream's words.
+ * Returns a date, or a moment in UTC as `YYYY-MM-DDTHH:MM:SSZ`; null for a missing value or "", which agents send for "not given". Changes
+ * an offset to UTC, which every MemPalace can read. Errors: InvalidValue in upstream's words.
  */
 export function validTemporal(value: unknown, field: string): string | null {
   if (value === undefined || value === null || value === "") return null;
@@ -36,7 +32,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a boundary between facts as a moment. A date means its first second, at which one fact ends and the next begins. */
+/** Returns a moment. A date means its first second, at which one fact ends and its successor begins. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
@@ -58,20 +54,14 @@ export function endsBy({ validTo }: { validTo: string | null }, moment: string):
   return validTo !== null && compare(endOf(validTo), asMoment(moment)) <= 0;
 }
 
-/**
- * Returns true if the fact has ended by `moment`; `today` is the current day. A fact that was ended with today's date has ended. A query
- * for a moment of today still finds it, because a date as an end means its last second.
- */
+/** Returns true if the fact has ended by `moment`. A fact that ended today is over, although a query for today still finds it. */
 export function isOver(fact: { validTo: string | null }, { moment, today }: Now): boolean {
   return fact.validTo !== null && DATE.test(fact.validTo) ? fact.validTo <= today : endsBy(fact, moment);
 }
 
 export type Now = { moment: string; today: string };
 
-/**
- * Returns the current moment and day. `today` is the later of the local and the UTC day, so that a fact that is ended without a date, and
- * thus gets the local day, has ended at once.
- */
+/** Returns the current moment. `today` is the later of the local and the UTC day, so a fact that gets the local day as its end is over. */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
   const [utc, local] = [moment.slice(0, 10), localDate(atMs * 1000)];
@@ -82,7 +72,7 @@ function endOf(value: string): string {
   return DATE.test(value) ? `${value}T23:59:59Z` : value;
 }
 
-/** Compares two times, even of different time zones. If one of them is not a full moment, compares them as text, as upstream does. */
+/** Compares two times, even of different time zones. Compares them as text if one is not a full moment, as upstream does. */
 function compare(a: string, b: string): number {
   const [left, right] = [millisOf(a), millisOf(b)];
   if (left !== undefined && right !== undefined) return left - right;

@@ -1,7 +1,4 @@
-/**
- * Makes, deletes and lists links. Agents make tunnels, between rooms of two wings. Mining makes hallways, between entities of a wing
- * (hallways.ts). Source: palace.md 2.10, 3.7, 3.8. Records are upstream's JSON. Writes run inside the ledger's transaction.
- */
+/** Makes and deletes tunnels, deletes hallways, and lists both, as upstream's JSON records (palace.md 2.10, 3.7, 3.8). */
 import type { GraphReader, GraphTx, LinkRecord } from "../port/graph.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import { slug } from "../drawer/drawer.ts";
@@ -10,16 +7,15 @@ import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** Fields with a link's strength and recency. They are kept when the link is made again. */
+/** Fields with a link's strength and recency. A link that is made again keeps them. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
 
-/** A tunnel that mining makes between two wings. */
 export type MinedTunnel = { kind: "topic" | "entity"; name: string; source: string; target: string };
 
-/** Returns the wing's slug, which init and mining write into links. So a wing's links are found by its slug, and also by its name. */
+/** Returns the slug that init and mining write into links instead of the wing's name. */
 export function wingSlug(wing: string): string {
   let text = slug(wing);
   while (text.startsWith("_")) text = text.slice(1);

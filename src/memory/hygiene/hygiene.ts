@@ -1,7 +1,4 @@
-/**
- * Rules of two writes that only a person starts: forgetting a text, and undoing an agent's writes. The ledger changes the tables. The
- * selector is passed as `findings`, so that the journal never contains the text to forget.
- */
+/** Rules of two writes that only a person starts: forgetting a text, and undoing an agent's writes. */
 import { hash } from "node:crypto";
 import { badParams } from "../../base/errors.ts";
 import type { ForgetSelector, Found, UndoPlan, UndoWindow } from "../port/hygiene.ts";
@@ -20,7 +17,7 @@ const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Splits a selector into the part that the journal may contain, and the rest. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads a selector. `journalled`: its part for the journal, which must not contain the text to forget. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
@@ -69,10 +66,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
   };
 }
 
-/**
- * Prepares a selector for the ledger. Replaces an old id of a memory by its present id. Adds the concepts of the text `match`, because
- * stored questions have concepts instead of words.
- */
+/** Replaces old ids by the present ones, and adds the concepts of `match`, because stored questions have concepts instead of words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) return { match, ...traces.conceptsOf(match) };
@@ -88,7 +82,6 @@ export function forget(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return { ...done, drawer_ids: ids.filter(isClean).slice(0, SHOWN_MAX), missing: found.missing };
 }
 
-/** Reads the arguments of undo. Errors: PROTOCOL_BAD_PARAMS. */
 function readUndo(params: Record<string, unknown>): UndoWindow {
   const { agent, sinceMs, untilMs, seq = null } = params;
   const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
@@ -114,7 +107,7 @@ export function readAudit({ agent, tool, sinceMs, imported, before, limit }: Rec
   };
 }
 
-/** Plans an undo. Errors: as readUndo. */
+/** Plans an undo. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewUndo(tx: LedgerTx, params: Record<string, unknown>, traces: Traces): Record<string, unknown> {
   const asked = readUndo(params);
   const plan = tx.undo.plan(asked, SHOWN_MAX);
@@ -156,18 +149,18 @@ function answerOf(
     restored: count("restore"),
     reverted: count("revert"),
     refused: count("refused"),
-    // The refused items come first, up to the limit.
+    // Puts the refused items first, because the limit cuts off the end.
     items: [...refused, ...told.filter(({ change }) => change !== "refused")].slice(0, SHOWN_MAX * 10),
   };
 }
 
-/** Returns the beginning of a text as one line for an answer, with the text to forget masked. */
+/** Returns the beginning of a text for an answer, with secrets and the text to forget masked. */
 function shown(text: string, match: string | undefined): string {
   const hidden = match === undefined ? text : text.replaceAll(match, "[…]");
   return preview(redact(hidden, "strict").text);
 }
 
-/** Returns true if an id has letters and digits and so hardly occurs in other texts. An id of common words may occur anywhere. */
+/** Returns true if an id has letters and digits, so that files can be searched for it. Common words alone may occur anywhere. */
 function isUnlikeWords(id: string): boolean {
   return id.length >= TRACE_MIN && /[a-z]/.test(id) && /[0-9]/.test(id);
 }

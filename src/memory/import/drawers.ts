@@ -1,14 +1,13 @@
 /**
- * Merges drawers. Ids are made from the content, so the same note has the same id in both memories. The table has the rules for drawers
- * whose text may have changed since.
+ * Merges drawers. Ids are made from the texts, so the same note has the same id in both memories, even if it was edited later.
  *
  * | our drawer                           | the import                                                               |
  * | ------------------------------------ | ------------------------------------------------------------------------ |
  * | is absent                            | adds theirs; the preview reports one that was imported and deleted here  |
  * | has the same text                    | changes nothing and counts it in `here`                                  |
- * | is part of a mined file              | skips the whole file; the next mining run files its newest version         |
+ * | is part of a mined file              | skips the whole file; the next mining run files its newest version       |
  * | was edited, theirs is as it was made | keeps ours                                                               |
- * | is as it was made, theirs was edited | replaces ours                                                            |
+ * | is as it was made, theirs was edited | replaces ours; if either has slices, files theirs beside ours            |
  * | was edited, and theirs, too          | files theirs beside ours, under an id made from its text                 |
  */
 import type { LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.ts";
@@ -47,10 +46,7 @@ export function mergeDrawers(merging: Merging, items: readonly ImportItems["draw
     else merging.add(rows.length, () => tx.insertDrawers(rows));
 }
 
-/**
- * Returns true if this memory has the text: in the same rows, in a drawer with the same id, in a drawer with the id of the other recipe, or
- * in a drawer that an earlier import filed beside ours.
- */
+/** Returns true if this memory has the text under this id, under the other recipe's id, or under an id that `fileBeside` made. */
 function isHere(tx: LedgerTx, { id, rows, text }: Item): boolean {
   if (rows.every((row) => tx.findDrawer(row.id)?.text === row.text)) return true;
   const holds = (other: string): boolean => {

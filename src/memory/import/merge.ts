@@ -1,7 +1,4 @@
-/**
- * Merges another memory's rows into this one, one limited part per write. Each rule compares with this memory's present rows, so a part
- * that is sent again changes nothing. Runs inside the transaction on the writer thread. The preview runs the same rules without changes.
- */
+/** Merges another memory's rows into this one, part by part. Each rule compares with the rows that are here, so a part may come twice. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -54,7 +51,6 @@ export function readPart({ from, kind, items }: Record<string, unknown>): {
   };
 }
 
-/** Applies the write `memory.import`. */
 export function importPart(tx: LedgerTx, { findings }: WriteCall): MergeReport {
   return merge(tx, findings as ImportPart, false);
 }
@@ -69,7 +65,7 @@ function merge(tx: LedgerTx, { from, kind, items }: ImportPart, isDry: boolean):
   return merging.report;
 }
 
-/** Merges closets. If a source has closets in this memory, they stay, because they point at this memory's drawers. */
+/** Merges closets. Closets that a source has in this memory stay, because they point at this memory's drawers. */
 function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][]): void {
   const { tx, report, isDry } = merging;
   for (const { sourceFile, closets } of items) {
@@ -79,8 +75,7 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // Drawers are imported before closets. If a source has no drawers in this memory, the rules left them out, so its closets would point
-    // at nothing.
+    // Drawers are imported first. A source without drawers here was left out, so its closets would point at nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;
@@ -149,7 +144,7 @@ function mergeStandings(merging: Merging, items: readonly ImportItems["standing"
       merging.refuse(id, "its outcomes belong to another version of palace-devbox");
       continue;
     }
-    // Drawers are imported before outcomes. If the rules left a drawer out, its outcomes are left out, too.
+    // Drawers are imported first. The outcomes of a drawer that was left out are left out, too.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : readStanding(known);
@@ -191,7 +186,6 @@ function isOutcome(one: unknown): boolean {
   );
 }
 
-/** Number of columns of a fact. `ENTITY_COLUMNS`: number of columns of an entity. */
 const FACT_COLUMNS = 11;
 const ENTITY_COLUMNS = 4;
 const OTHER_VERSION = "its columns belong to another version of palace-devbox";

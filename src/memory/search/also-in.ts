@@ -1,12 +1,9 @@
-/**
- * Finds other sources with exactly the text of a hit, for example backups, exports and moved files. Their drawers are not shown as hits;
- * the hit names the sources, as in 3.11. Pure; used by search.ts.
- */
+/** Finds the other sources that have exactly a hit's text, such as backups and moved files, as MemPalace 3.11 does. */
 import type { Drawer } from "../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
-/** Minimum length of a text that counts as a copy. A shorter text may be in two sources by chance. */
+/** Minimum length of a copied text, in code points. Two sources may have the same shorter text by chance. */
 const COPY_MIN = 100;
 
 export type AlsoIn = {
@@ -18,7 +15,7 @@ export type AlsoIn = {
   chunk_index: unknown;
 };
 
-/** Returns the other sources of drawers with the hit's text, for its `also_in`. Empty if the hit's source is unknown. */
+/** Returns the hit's other sources. `folded`: near-duplicates of the hit, which are not shown. */
 export function alsoIn(hit: Drawer, folded: readonly Drawer[]): AlsoIn[] {
   const own = sourceOf(hit);
   if (own === "" || codePointLength(strip(hit.text)) < COPY_MIN) return [];

@@ -1,16 +1,13 @@
-/**
- * Recognises, by English words, questions that ask for more than the most similar drawer. Such a question asks for everything that was said
- * about a subject, for the newest or oldest value, or for advice, to which the user's lasting wishes apply. Pure; used by search.ts.
- */
+/** Recognises by English words the kind of a question, such as a question for a summary, for the newest statement or for advice. */
 
 import { STOP_WORDS } from "../index/lexical/stop-words.ts";
 
 /** Kind of a question. `subject`: the question without a frame such as "summarise … throughout our chats". */
 export type Asks = {
-  /** Set for a question about everything. `order`: it asks for a sequence. `all`: it asks for a summary or for every mention. */
+  /** Set if the question asks for everything about a subject. `order`: as a sequence; `all`: as a summary or list. */
   everything: "order" | "all" | undefined;
   subject: string;
-  /** Set if the question asks for the newest or for the oldest of the statements about something. */
+  /** Set if the question asks for the newest or the oldest statement about something. */
   end: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. A statement that a newer one replaces then keeps its rank. */
   isPast: boolean;
@@ -89,13 +86,12 @@ const ADVICE =
   /\b(?:(?:can|could|would|will) you|how (?:should|would|do|can|could) (?:i|we|you)|what (?:should|would|could|can|are the steps)|which \w+(?: \w+)? (?:should|would) (?:i|we|you)|recommend|suggest|advi[sc]e|show me|help me|explain|write me|plan|steps|what do you think)\b/i;
 
 const words = (list: string): string[] => list.split(" ");
-/** Words of agreement, thanks and greeting. */
 const TALK = new Set(
   words(
     "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
   ),
 );
-/** Further words that may be in small talk. */
+/** Further words of small talk. A query with only these words is not small talk. */
 const BESIDE_TALK = new Set(
   words(
     "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +
@@ -105,7 +101,6 @@ const BESIDE_TALK = new Set(
 const QUESTION_WORD = /\b(?:what|where|which|who|whom|whose|when|why)\b/i;
 const QUOTE = /["“”«»]/;
 
-/** Returns true for small talk: every word is in one of these lists, and one is in TALK. A question or a quotation is not small talk. */
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
   const said =
@@ -134,7 +129,7 @@ export function askedFor(query: string): Asks {
   };
 }
 
-/** Removes the frame ("summarise … throughout our chats") from a question. Returns the whole question if nothing else is left. */
+/** Removes the frame from a question. Returns the whole question if too little is left. */
 function subjectOf(query: string): string {
   const rest = query
     .replaceAll(FRAMES, " ")
@@ -143,6 +138,5 @@ function subjectOf(query: string): string {
   return rest.replaceAll(/\b(?:my|our|the|a|of|in|i|we|and)\b|\W/gi, "").length < SUBJECT_MIN ? query : rest;
 }
 
-/** Matches a lasting wish of the user. */
 export const WISH =
   /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure|i(?:'d| would) (?:rather|prefer)|i (?:really |strongly |generally |usually )?(?:prefer|like|love|hate|dislike)|i (?:don't|do not|never) (?:like|want)|i want you to|my preference)\b/i;

@@ -1,8 +1,4 @@
-/**
- * Selects the hits to show from the ranked candidates. Moves up drawers of the requested day and drawers that have helped. Moves down
- * drawers that have misled or that state an ended fact. Shows one of several near-duplicates, and one of several slices of one exchange.
- * Reads drawers page by page, only as many as needed. Used by search.ts.
- */
+/** Selects the hits to show: adjusts scores, and shows only one of several near-duplicates or slices of one exchange. */
 import { cut } from "../../base/shorten.ts";
 import { parentOf } from "../drawer/logical.ts";
 import type { Drawer } from "../port/drawer.ts";
@@ -29,7 +25,7 @@ export type Chosen = {
   supersededBy?: string;
 };
 
-/** Adjusts a drawer's score by its past outcomes. `standing`: undefined for a drawer without outcomes. */
+/** Returns the factors on a drawer's score for its past outcomes. `standing`: undefined for a drawer without outcomes. */
 export type AdjustByOutcomes = (drawer: Drawer, standing: Standing | undefined) => Adjustment[];
 
 export type ChooseOptions = {
@@ -47,7 +43,7 @@ export type ChooseOptions = {
 
 /** Number of drawers that are examined beyond the limit, because some drawers are moved down or are not shown. */
 const SPARE = 10;
-/** Minimum number of candidates that are examined, because any of them may be moved up. */
+/** Minimum number of candidates that are examined if a date, a project or the age may move one of them up. */
 const MOVED_MIN = 60;
 const DATE_FACTOR = 1.1;
 /** Factor on the score of a drawer from before or after a date, if the question asks for that (docs/lab/search-recipe.md). */
@@ -93,7 +89,7 @@ export function chooseHits(
   return options.isPast === true ? shown : withSuperseded(shown, beyond);
 }
 
-/** Marks the drawers whose statement a newer candidate replaces. Moves a marked drawer below that candidate if both are shown. */
+/** Sets `supersededBy` for drawers whose statement a newer candidate replaces, and moves them below that candidate if both are shown. */
 function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Chosen[] {
   const stated = new Map([...shown.map(({ drawer }) => drawer), ...beyond].map((drawer) => [drawer, statedIn(drawer)]));
   const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
@@ -112,22 +108,18 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
         : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
-  // If the scores are equal, the newer drawer, which is not marked, comes first.
+  // A superseded drawer has at most the score of its successor, and comes after it.
   return places.sort(
     (a, b) =>
       b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),
   );
 }
 
-/**
- * Returns a key of the drawer's source and time. All slices of one exchange have the same key, so only drawers with the same key have to be
- * compared.
- */
+/** Returns a key that all slices of one exchange share, so that only drawers with the same key are compared. */
 function momentOf({ metadata: { source_file: source, authored_at: authored } }: Drawer): string {
   return JSON.stringify([source, authored]);
 }
 
-/** Returns the shown drawer of `beside` that is a slice of the same exchange as the given drawer. */
 function sameExchange(
   reader: Pick<LedgerReader, "exchangeOf">,
   { drawer }: Chosen,
@@ -137,7 +129,6 @@ function sameExchange(
   return exchange === undefined ? undefined : beside.find((one) => reader.exchangeOf(one.drawer) === exchange);
 }
 
-/** Reads the drawers of one page, adjusts their scores, and returns them by these scores. */
 function adjusted(
   reader: Pick<LedgerReader, "drawersByRow" | "graph" | "standings">,
   ranked: readonly Ranked[],

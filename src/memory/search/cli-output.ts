@@ -1,15 +1,11 @@
-/**
- * Formats a search's answer as upstream's command line does, for callers that pass `cli_compatible`. The command line of 3.11 passes it
- * when a server runs its search. Pure; hits and order are those of our search. Used by search-tool.ts.
- */
+/** Formats a search's answer as upstream's command line prints it. MemPalace 3.11's command line requests this by `cli_compatible`. */
 import { pythonFloat, strip } from "../text/text.ts";
 import type { AlsoIn } from "./also-in.ts";
 
 const WIDTH = 60;
-/** Maximum number of other files that are named with a hit. For the remaining files only the number is printed. */
+/** Maximum number of other sources that are listed with a hit. */
 const COPIES_SHOWN = 5;
 
-/** The request's filters, in the order in which they are printed. */
 export type AskedFor = { wing: unknown; room: unknown; since: unknown; before: unknown };
 
 export function cliOutput(query: string, asked: AskedFor, hits: readonly Record<string, unknown>[]): string {

@@ -1,22 +1,16 @@
-/**
- * Labels a search's hits if their source has closets with vectors near the question's. The labels are upstream's (palace.md 6.1):
- * `matched_via`, `closet_boost` by the closet's rank, `effective_distance`, `closet_preview`, and the drawer's position in its source.
- *
- * The labels do not change the order or the choice of hits, because ranking by closets, too, costs recall. A hit keeps the text of its
- * drawer. Upstream shows another drawer of the source with neighbours; we use only upstream's length limit.
- */
+/** Adds upstream's closet fields (palace.md 6.1) to hits. The order stays the same, because ranking by closets costs recall. */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { dotProduct } from "../port/search.ts";
 import { codePointLength, head, round } from "../text/text.ts";
 
-/** Value of `closet_boost` for a source whose best closet is the nearest of all, the second nearest, and so on. */
+/** Values of `closet_boost` by the rank of a source's nearest closet among all closets. */
 const BOOSTS = [0.4, 0.25, 0.15, 0.08, 0.04];
-/** Maximum cosine distance between a closet and the question. Closets that are farther away give no label. */
+/** Maximum cosine distance between a closet and the question. A farther closet adds no fields. */
 const DISTANCE_MAX = 1.5;
 const PREVIEW_MAX = 200;
 const TEXT_MAX = 10_000;
-/** Maximum number of candidates that are labelled, best first. Reading their closets is the main cost. */
+/** Maximum number of candidates whose closets are read, best first. This reading is the main cost. */
 const ROWS_MAX = 40;
 
 export type ClosetQuestion = {
@@ -26,10 +20,9 @@ export type ClosetQuestion = {
   filter: PlaceFilter;
 };
 
-/** A hit in a search's answer; the other fields have upstream's names. */
 export type Hit = Record<string, unknown> & { drawer_id: string; text: string };
 
-/** Returns the same hits in the same order, with labels. If closets cannot be read, the hits have no labels. */
+/** Adds the closet fields to the hits. If the closets cannot be read, the hits stay unchanged. */
 export function labelClosets(
   reader: Pick<LedgerReader, "closets">,
   hits: readonly Hit[],
@@ -67,12 +60,11 @@ function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], a
   });
 }
 
-/** Returns the id of the slice that was found. The id that the hit shows is the id of the whole drawer. */
+/** Returns the id of the slice that was found; `drawer_id` is the id of the whole drawer. */
 function rowId(hit: Hit): string {
   return typeof hit["chunk_id"] === "string" ? hit["chunk_id"] : hit.drawer_id;
 }
 
-/** Returns the boost of each source. Closets are ranked one by one; a source has the rank of its best closet. */
 function boostsBySource(
   { closets }: Pick<LedgerReader, "closets">,
   { vector, rows, filter }: ClosetQuestion,

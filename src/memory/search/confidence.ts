@@ -1,8 +1,4 @@
-/**
- * Judges whether the palace has an answer at all. A hit is weak if its meaning is far from the question and it has few of the question's
- * words. Pure; used by search.ts and search-tool.ts. Source: docs/lab/search-recipe.md, the recipe, item 5: the rule marks 94 % of the
- * questions that the palace cannot answer, and 5 % of the others.
- */
+/** Judges whether the palace has an answer to a question (source: docs/lab/search-recipe.md, the recipe, item 5). */
 import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
 
@@ -21,18 +17,15 @@ export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "word
   return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
 }
 
-/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. Similar texts have similar values of both. */
+/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. */
 function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
   return Number.isNaN(cosine) ? words.meaning : cosine;
 }
 
-/**
- * Returns true for a weak hit. A drawer of a file that the question names is not weak, unless many files have that name. A short drawer is
- * judged only by its meaning, because it may answer without the question's words. `length`: length of the drawer's text.
- */
-export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
+/** Returns true for a weak hit. A short drawer with a near meaning is not weak, because it may answer without the question's words. */
+export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, textLength: number): boolean {
   if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;
-  return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
+  return !(textLength <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
 }
 
 /** Judges the whole answer. `phrases`: phrases quoted in the query; `isMissed`: true if a hint already explains the empty answer. */

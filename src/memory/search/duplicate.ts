@@ -1,7 +1,4 @@
-/**
- * Compares texts by meaning, for check_duplicate and before a checkpoint is filed. Runs on the broker's main thread, where the vectors are
- * (palace.md 2.10).
- */
+/** Compares texts by meaning, for check_duplicate and before a checkpoint is filed (palace.md 2.10). */
 import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
@@ -15,10 +12,10 @@ const SETTLE_MAX_MS = 1_000;
 
 type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
-/** Parts of the broker that a comparison needs. `settled` resolves when all drawers have their vectors, or after the given time, ms. */
 type Likening = SearchDependencies & {
+  /** Resolves when all drawers have their vectors, or after the given time. */
   settled: (timeoutMs: number) => Promise<void>;
-  /** Maximum length of a row, in characters. */
+  /** Maximum length of a slice, in characters. */
   drawerSize: number;
 };
 
@@ -49,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns the drawers that are similar to each item, by the item's index; undefined if the model is missing. */
+/** Returns the stored drawers and earlier items that are similar to each item, by its index; undefined if the items cannot be compared. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,
@@ -83,7 +80,6 @@ export async function compareItems(
   return likeness;
 }
 
-/** Returns the nearest few drawers that have a vector, best first, with check_duplicate's fields. */
 async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));

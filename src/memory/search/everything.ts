@@ -1,8 +1,4 @@
-/**
- * Ranks the hits of a question about everything that was said ("in which order did I bring up …", "summarise …"). It ranks exchanges of
- * transcripts as wholes, and the user's words count most. A hit near a chosen hit of the same conversation loses some of its score. Other
- * drawers keep their scores. Used by search.ts. Source: docs/lab/search-recipe.md, questions about everything.
- */
+/** Ranks exchanges of transcripts as wholes, for questions about everything that was said (docs/lab/search-recipe.md). */
 import type { LedgerReader, TalkSlice } from "../port/ledger.ts";
 import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
@@ -15,15 +11,15 @@ const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
 /** Amount added to the score of a user's wish, if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** An exchange's other slices rank directly below its first drawer, which has the user's words: their score is lower by this amount. */
+/** Step by which an exchange's other slices rank below its first drawer, which has the user's words. */
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
 /** Largest share of its score that a hit loses because a chosen hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates, for each wanted hit, among which exchanges are spread. Several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that are spread, because several of them may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** If the search did not find an exchange's first drawer, the answer's score times this factor takes the place of that drawer's score. */
+/** Factor on the answer's score. The product replaces the score of an exchange's first drawer if the search did not find that drawer. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };
@@ -64,7 +60,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns a map from the first row of each exchange among the candidates to the exchange, with the score of its best drawer. */
+/** Returns the exchanges among the candidates, by their first row. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {

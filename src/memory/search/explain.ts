@@ -1,9 +1,8 @@
-/** Explains a hit's place: the parts of its score in plain fields. Pure; used by search.ts if the caller passes `explain`. */
+/** Explains a hit's rank by the parts of its score, for callers that pass `explain`. */
 import { round } from "../text/text.ts";
 import { confidenceOf } from "./confidence.ts";
 import { ASIDE_FACTOR, PART_WEIGHTS, type Ranked, type RankMode, WEIGHTS } from "./fusion.ts";
 
-/** A factor that changed a score after it was computed, and the reason. */
 export type Adjustment = { factor: number; reason: string };
 
 export function explainScore(
@@ -28,18 +27,14 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Names the cosines that are missing in the palace, so that they were estimated from the other scores.
+    // Cosines that the palace does not have. They were estimated from the other scores.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),
-    // Added to the score of the best drawer of a file that the question names.
     file_score: round(fileScore, 4),
     ...(words.isAside === true && { side_file_factor: ASIDE_FACTOR }),
-    // Lowers the score of a drawer in which only the assistant speaks.
     ...(speakerFactor !== undefined && { assistant_factor: speakerFactor }),
-    // Added to the score of a lasting wish of the user.
     ...(wishScore !== undefined && { wish_score: round(wishScore, 4) }),
-    // Cosine of the user's words in the hit's exchange. It counts most in the answer to a question about everything.
     ...(saidCosine !== undefined && { user_words_cosine: round(saidCosine, 4) }),
     bm25: {
       drawer: round(words.drawer, 3),
@@ -49,7 +44,6 @@ export function explainScore(
       share_of_best: round(lexicalShare, 4),
     },
     weights: { ...weights, ...PART_WEIGHTS },
-    // The cross-encoder changes only which of the first hits gets which of their scores.
     ...(rerank !== undefined && {
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
     }),

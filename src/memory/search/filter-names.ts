@@ -1,8 +1,4 @@
-/**
- * Finds the wing, room or source that a filter means. An exact name always wins. Another spelling is accepted if only one name matches. It
- * may differ in case, in separators (`my-project`, `My Project`, `my_project`) and in the prefix `wing_` of a diary's wing. A source may
- * lack leading folders. Otherwise the hint lists similar names. Only reads and `palace ls` use this; writes need exact names.
- */
+/** Finds the wing, room or source that a filter means, also in another spelling. Writes do not use this: they need exact names. */
 import { nearWords } from "../../base/nearest.ts";
 import { cut } from "../../base/shorten.ts";
 import type { PlaceFilter } from "../port/drawer.ts";
@@ -16,7 +12,7 @@ const SOURCES_MAX = 100;
 /** Minimum length of a name that is searched for inside other names, for the hint. A shorter name is in too many names. */
 const PART_MIN = 3;
 
-/** Result of a lookup. `name`: undefined if no name was found, and `near` then has similar names. `hint`: undefined for an exact name. */
+/** Result of a lookup. `name`: undefined if no name or several match; `near` then lists candidates. `hint`: undefined for an exact name. */
 export type Found = { name?: string; hint?: string; near?: readonly string[] };
 
 /** A filter with the palace's own names. `isMissed`: true if a name is unknown or ambiguous, so nothing can be found. */
@@ -56,7 +52,6 @@ export function wingsNamed(names: readonly string[], wings: readonly string[]): 
   return wings.filter((wing) => wanted.has(key(wing)));
 }
 
-/** Resolves a wing and a room. The room must be in the wing. */
 export function resolvePlace(
   reader: Pick<LedgerReader, "holds" | "places">,
   asked: PlaceFilter,
@@ -68,11 +63,11 @@ export function resolvePlace(
   if (asked.room === undefined) return resolved(asked, { wing });
   const isHere = (place: { wing: string }): boolean => asked.wing === undefined || place.wing === wing.name;
   const rooms = distinct(places.filter(isHere).map((place) => place.room));
-  // If the wing is unknown, the room is not searched for.
+  // An unknown wing has no rooms, so only the wing gets a hint.
   return resolved(asked, rooms.length === 0 ? { wing } : { wing, room: findRoom(asked.room, rooms, wing.name) });
 }
 
-/** Resolves a source. Exact names are the source's own name, and the name of the user's file if the source is a staged copy of it. */
+/** Resolves a source. The user may also name the file of which the source is a staged copy. */
 export function resolveSource(
   { reader, files }: { reader: Pick<LedgerReader, "listDrawers" | "sourcesLike">; files?: SourceNames },
   asked: string,

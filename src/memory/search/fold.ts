@@ -1,7 +1,4 @@
-/**
- * Finds near-duplicates: drawers that say the same in the same words, as copies, overlapping exports and edited versions do. Pure; used by
- * choose.ts, which shows the best of them and names the others.
- */
+/** Finds near-duplicates: drawers with nearly the same words, such as copies, overlapping exports and edited versions. */
 
 /** Minimum share of word pairs that two near-duplicates have in common. */
 const ALIKE_MIN = 0.9;
@@ -9,7 +6,6 @@ const ALIKE_MIN = 0.9;
 const SKETCH_SIZE = 5;
 const SKETCH_SHARED_MIN = 2;
 
-/** Constants of the FNV-1a hash. */
 const FNV_START = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
@@ -19,7 +15,7 @@ const FNV_PRIME = 0x01000193;
  */
 export type Fingerprint = { pairs: readonly number[]; sketch: readonly number[]; numbers: number };
 
-/** Computes a fingerprint in one pass without making strings, because every search computes some. */
+/** Computes a fingerprint in one pass without making strings, because a search computes one for each examined drawer. */
 export function fingerprintOf(text: string): Fingerprint {
   const pairs: number[] = [];
   let [before, numbers, hash] = [0, 0, 0];
@@ -39,7 +35,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Returns true for near-duplicates. Texts with different numbers never are: a drawer may be about exactly one port, version or date. */
+/** Returns true for near-duplicates. Texts with different numbers do not count, because they may be about different ports or dates. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -72,7 +68,7 @@ export class Folder<T> {
   }
 }
 
-/** Returns keys of a text. Two near-duplicates have at least one key in common. */
+/** Returns keys of which two near-duplicates share at least one. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }

@@ -1,11 +1,6 @@
-/**
- * Combines the scores of each candidate: for its words, its static vector, the model's vector, and the question's identifiers that it
- * contains. Sorts the candidates by the sum. Pure; used by the engine's search. Source: docs/lab/search-recipe.md, recipe and static
- * vectors: it combines scores, not ranks, and weights that are a tenth higher or lower do equally well.
- */
+/** Combines the scores of each candidate (docs/lab/search-recipe.md). Weights that are a tenth higher or lower do equally well. */
 import type { LexicalParts } from "../port/search.ts";
 
-/** Parts that a score consists of. `hybrid`: words and both vectors; `static`: words and static vector; `vector`: model's vector. */
 export type RankMode = "hybrid" | "static" | "lexical" | "vector";
 
 /** A row with its scores. `cosine`: the cosine of the model's vectors, −1…1; NaN for a drawer that has no such vector yet. */
@@ -27,7 +22,7 @@ export type Ranked = Candidate & {
   wishScore?: number;
   /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
-  /** The cross-encoder's output, and the drawer's place and score before the reranking. */
+  /** The cross-encoder's output, and the drawer's rank and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
 };
 
@@ -43,7 +38,7 @@ export const WEIGHTS = {
  * added to a score if a drawer has all identifiers, or its names have all words, of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
-/** The best drawer of a file that the question names gets a score that is higher than the best other score by this amount. */
+/** Amount by which the best drawer of a named file surpasses all other scores, if no other file has that name. */
 const FILE_MARGIN = 0.1;
 
 /** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
@@ -52,10 +47,7 @@ export const ASIDE_FACTOR = 0.87;
 /** Minimum static cosine of a hit that has none of the question's words. */
 const MEANING_MIN = 0.15;
 
-/**
- * Returns candidates, best first; equal scores in row order. `vector` leaves out candidates without a vector. `static` leaves out a
- * candidate if its text and names have no word of the question and its static cosine is below `meaningMin`.
- */
+/** Returns the candidates, best first; equal scores in row order. */
 export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMin = MEANING_MIN): Ranked[] {
   const weighted = candidates.map((candidate) => ({ ...candidate, lexical: lexicalScore(candidate.words) }));
   const lexicalMax = weighted.reduce((max, { lexical }) => Math.max(max, lexical), 0);
@@ -78,10 +70,7 @@ export function fuse(candidates: readonly Candidate[], mode: RankMode, meaningMi
   return mode === "vector" ? ranked : withNamedFile(ranked);
 }
 
-/**
- * Moves the best drawer of a file that the question names to the top, less far if many files have that name. The file's other drawers keep
- * their places, so that notes about the file come next.
- */
+/** Moves the best drawer of a named file up. The file's other drawers keep their ranks, so that notes about the file come next. */
 function withNamedFile(ranked: readonly Ranked[]): Ranked[] {
   const top = (ranked[0]?.score ?? 0) + FILE_MARGIN;
   const [lifted] = ranked

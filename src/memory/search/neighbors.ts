@@ -1,4 +1,4 @@
-/** Returns the slices before and after a hit in its source, if the caller asks for them. Used by search.ts. */
+/** Reads the slices before and after a hit in its source. */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { parentOf } from "../drawer/logical.ts";

@@ -1,4 +1,4 @@
-/** Removes a system prompt that was pasted in front of the real question (palace.md 2.7). Pure. */
+/** Removes a system prompt that was pasted in front of the real question (palace.md 2.7). */
 import { searchedPart } from "../../protocol/searched-part.ts";
 import { codePointLength, strip, tail, wellFormed } from "../text/text.ts";
 
@@ -11,7 +11,7 @@ export type SanitizedQuery = {
 const PASSTHROUGH_MAX = 200;
 const QUERY_MAX = 250;
 const QUERY_MIN = 10;
-/** Number of last characters that are searched for a question. Without a limit, 15 MB would block the broker for seconds. */
+/** Number of last characters that are searched for a question. A query of 15 MB would otherwise block the broker for seconds. */
 const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;
@@ -37,14 +37,11 @@ export function sanitizeQuery(raw: string): SanitizedQuery {
 
 /** Minimum number of words of a sentence that is searched for. A greeting has fewer. */
 const PART_WORDS_MIN = 3;
-/**
- * Number of a long prompt's first sentences that are searched for; they contain the subject. `PARTS_LAST`: number of its last sentences,
- * which contain the question.
- */
+/** Number of first and last sentences of a long prompt that are searched for. The first contain the subject, the last the question. */
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
 
-/** Returns the texts to search for: a short prompt itself, or a long prompt and then each of its sentences and lines. */
+/** Returns the texts to search for: a short prompt itself, or a long prompt and then its first and last sentences. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const read = wellFormed(searchedPart(strip(raw)));
@@ -69,7 +66,6 @@ function segments(text: string): string[] {
   return text.split("\n").map(strip).filter(Boolean);
 }
 
-/** Splits a text into sentences with their closing punctuation. */
 function sentences(text: string): string[] {
   return (text.match(/[^.!?。！？\n]+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
 }

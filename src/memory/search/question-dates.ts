@@ -1,7 +1,4 @@
-/**
- * Finds dates in a question: "on 8 May 2023", "in March", "before March 2024", and "last week" if the current day is known. Pure; used by
- * choose.ts, which moves drawers of these days up and removes no other drawer. An uncertain date is ignored.
- */
+/** Finds dates in a question: "on 8 May 2023", "in March", "before March 2024", and "last week" if the current day is known. */
 
 /** A date in a question. `agrees` tests a drawer's date, YYYY-MM-DD. `isSpan`: true for a date with a word such as "before" or "since". */
 export type AskedDate = { label: string; agrees: (date: string) => boolean; isSpan: boolean };
@@ -19,7 +16,7 @@ const YEAR_ALONE = `${YEAR}(?= *$| *[^\\s\\w-]| (?:and|or|but|did|was|were|we|i)
 /** Matches "before" and similar words in front of a date, but not in "the week before 3 August 2023", which names another date. */
 const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
-/** Matches the words after which the date itself agrees, too. */
+/** Matches "until" and "since", which include the date itself. */
 const CLOSED = /^(?:until|till|since)/i;
 /** Patterns of years, months and days. `start` makes the text with which every agreeing date begins ("2023-05") from the matched parts. */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
@@ -80,7 +77,7 @@ export function askedDates(query: string, now: string | undefined): AskedDate[] 
   return found;
 }
 
-/** Removes "before" and "after" with their dates, which would find drawers with that date's words. Keeps a text that has only dates. */
+/** Removes "before March 2024" and the like, whose words would find drawers of that very date. Keeps a text that has only dates. */
 export function withoutSpans(text: string, dates: readonly AskedDate[]): string {
   const rest = dates.reduce(
     (left, { label, isSpan }) => (isSpan && !CLOSED.test(label) ? left.replace(label, " ") : left),
@@ -113,7 +110,7 @@ function startingWith(start: string): AskedDate["agrees"] | undefined {
   return start === "" ? undefined : (date) => date.startsWith(start);
 }
 
-/** Returns a test for a range of days before `now`, both ends included. */
+/** Returns a test for the days from `from` to `to` days before `now`, both included. */
 function days(now: number | undefined, from: number, to: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const [first, last] = [isoDay(now - from * DAY_MS), isoDay(now - to * DAY_MS)];

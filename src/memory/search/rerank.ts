@@ -1,7 +1,4 @@
-/**
- * Reorders the first hits by a cross-encoder, if there is one. It reads question and drawer together, which is too slow for more than a few
- * hits. If it fails, the order stays the same. Used by search.ts.
- */
+/** Reorders the first hits by a cross-encoder, which is too slow for more hits because it reads question and drawer together. */
 import { traced } from "../../base/trace.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { Reranker } from "../port/search.ts";
@@ -13,10 +10,7 @@ const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 
-/**
- * Returns the same hits. The first hits exchange their scores, so that the model's favourite has the highest. The later adjustments for
- * dates and ended facts therefore work on the same scores. Ties keep their order.
- */
+/** Returns the same hits. The first hits exchange their scores, so that the later adjustments work on the same range of scores. */
 export async function rerank(
   { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },
   query: string,

@@ -1,8 +1,4 @@
-/**
- * Retrieves a search's candidates: drawers with the question's words and drawers near the question, each with all scores. Searches words
- * and static vectors while the question is embedded. Scores the words of the drawers that are probably nearest while the cosines are read.
- * Used by search.ts. Source: the recipe of docs/lab/search-recipe.md, steps 1 to 4.
- */
+/** Retrieves a search's candidates, each with all scores (source: docs/lab/search-recipe.md, the recipe, items 1 to 4). */
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/time-limit.ts";
 import { traced } from "../../base/trace.ts";
@@ -27,13 +23,13 @@ export type Retrieved = {
   candidates: Candidate[];
   /** The question's vector; undefined if the vectors were not used. */
   vector: Float32Array | undefined;
-  /** The reason why the embedder made no vector. */
+  /** The reason why the search got no vectors. */
   failure: string | undefined;
   /** True if some drawer has all quoted phrases. Only such drawers are then candidates. */
   isQuoted: boolean;
 };
 
-/** For each wanted row, this many probably nearest rows have their words scored early. Nearly all of the nearest rows are among them. */
+/** Number of rows per wanted row whose words are scored before the cosines are known. Nearly all of the nearest rows are among them. */
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
@@ -42,7 +38,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // If vectors fail or are late (a dead thread), the answer comes from words and static vectors, and says so.
+  // Set if vectors fail or are late (a dead thread). The answer then comes from words and static vectors.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {
@@ -65,7 +61,6 @@ export async function retrieve(
     quoted.length === 0 ? [] : lexical.phraseRows(quoted, filter, pool),
   ]);
 
-  // If any drawer has all quoted phrases, only such drawers are candidates.
   const isQuoted = phraseRows.length > 0;
   const known = isQuoted ? phraseRows : found.map(({ row }) => row);
   const close = isQuoted ? [] : (around?.rows ?? []);
@@ -103,7 +98,6 @@ async function readCosines(
   return new Map(rows.map((row, at) => [row, cosines[at] ?? Number.NaN]));
 }
 
-/** Returns the best `count` rows that have a vector, best first. */
 function nearestOf(rows: readonly number[], cosines: ReadonlyMap<number, number>, count: number): number[] {
   const cosineOf = (row: number): number => cosines.get(row) ?? Number.NaN;
   return rows

@@ -6,7 +6,7 @@ import { wingsNamed } from "./filter-names.ts";
 
 const SCOPES = ["prefer", "strict", "all"] as const;
 
-/** Wings to prefer, or to search only. `told`: the answer's fields about the scope. `missed`: hint for an answer without hits. */
+/** Wings that a search prefers or is limited to. `told`: the answer's fields about the scope. `missed`: hint for an answer without hits. */
 export type Scope = {
   filter: Pick<PlaceFilter, "wings">;
   preferred: ReadonlySet<string>;
@@ -20,7 +20,7 @@ const UNKNOWN = {
   hint: "pass wing, or leave scope out",
 };
 
-/** Returns a search's scope; none if the call names a wing or is from MemPalace's command line. `project`: its names, best first. */
+/** Returns the scope: everywhere for a call with a wing or from MemPalace's command line. `project`: the project's names, best first. */
 export function scopeOf(
   { reader, project = [] }: { reader: Pick<LedgerReader, "places">; project?: readonly string[] },
   { scope: asked, cli_compatible: isForCli }: Record<string, unknown>,

@@ -1,7 +1,4 @@
-/**
- * Runs the search tool: checks its arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1).
- * search.ts does the search itself.
- */
+/** Checks the search tool's arguments as upstream does, and answers in upstream's form (palace.md 2.10, upstream-latest.md 2.1). */
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
 import { withOriginals } from "../drawer/originals.ts";
@@ -20,7 +17,7 @@ type Arguments = Record<string, unknown>;
 
 const DISTANCE_MAX = 1.5;
 
-/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue for an invalid place or source. */
+/** Answers a search. Only our own command line sends a `mode` other than auto. Errors: InvalidValue for an invalid wing, room or source. */
 export async function searchTool(
   dependencies: SearchDependencies,
   values: Arguments,
@@ -79,7 +76,6 @@ export async function searchTool(
   return { query: sanitized.query, filters, ...scope.told, ...payload, ...told, ...extras };
 }
 
-/** Reads the number of hits, their maximum distance, and the wanted explanations and neighbours from the arguments. */
 function boundsOf(
   values: Arguments,
   isForCli: boolean,
@@ -93,7 +89,7 @@ function boundsOf(
   };
 }
 
-/** Resolves a source. Does not look for it if the place is unknown, because then no drawer can be found. */
+/** Resolves a source, unless the wing or room is unknown, because then no drawer can be found. */
 function sourceFilter(
   dependencies: SearchDependencies,
   asked: string | undefined,
@@ -104,7 +100,6 @@ function sourceFilter(
   return resolveSource(dependencies, asked, filter);
 }
 
-/** Returns a hint with the name that was used instead of a given wing, room or source, or similar names; empty for exact names. */
 export function hintOf(hints: readonly string[]): { hint?: string } {
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
@@ -139,7 +134,7 @@ export function placeFilter(values: Arguments): PlaceFilter {
   return { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
 }
 
-/** Returns the query as a string. Errors: WrongType, as upstream throws it. */
+/** Throws WrongType for a query that is not a string, as upstream does. */
 function queryOf(given: unknown): string {
   if (given === undefined || given === null) return "";
   if (typeof given !== "string") throw new WrongType("query must be a string");
@@ -172,7 +167,7 @@ function sanitizerReport({ query, method, originalLength }: ReturnType<typeof sa
   };
 }
 
-/** Arguments that upstream's command line lacks. Its searches have no maximum distance and no closets. */
+/** Arguments that upstream's command line does not have, so `cli_compatible` excludes them. */
 const NOT_FOR_CLI = ["candidate_strategy", "max_distance", "context"] as const;
 
 const NO_MEDIA = {

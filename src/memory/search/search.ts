@@ -1,8 +1,4 @@
-/**
- * Searches words, static vectors and the model's vectors in parallel, gives every candidate all scores, and combines the scores. It does no
- * I/O: the caller passes the indexes. Runs on the broker's main thread, which only waits. Source: the recipe of docs/lab/search-recipe.md;
- * the shape of the answer is in palace.md 2.10.
- */
+/** Searches words and vectors in parallel and combines the scores (docs/lab/search-recipe.md; form of the answer: palace.md 2.10). */
 import type { Clock } from "../../base/clock.ts";
 import type { Drawer, DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
@@ -68,7 +64,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts that are searched for separately: the query, or a long prompt and then each of its sentences. */
+  /** Texts that are searched for separately: the query, or a long prompt and then its first and last sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -79,7 +75,7 @@ export type SearchRequest = {
   explain: boolean;
   /** Number of slices shown on each side of a hit. */
   neighbors: number;
-  /** Wings of the project in which the asker works. They are preferred. */
+  /** Wings of the project in which the asker works. */
   preferred?: ReadonlySet<string>;
   /** The asker's current day or moment, an ISO date; undefined if not given. */
   now: string | undefined;
@@ -98,12 +94,9 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/**
- * Minimum number of candidates by words. For many hits there are `NEAR_PART` × `limit`, so that the static vectors, which add one candidate
- * for every `NEAR_PART`, add at least `limit`.
- */
+/** Minimum number of candidates by words. Many hits need `NEAR_PART` × `limit`, so that the static vectors add `limit` candidates. */
 const POOL_MIN = 100;
-/** The minimum, in place of `POOL_MIN`, for a question about everything. */
+/** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;
 /** Factor by which the number of candidates grows if copies of one text fill the list of hits. */
 const POOL_GROWTH = 4;
@@ -119,7 +112,7 @@ export async function search(dependencies: SearchDependencies, request: SearchRe
   const poolMin = asks.everything === undefined || isPlainMode(request.mode) ? POOL_MIN : POOL_WIDE;
   for (let pool = Math.max(poolMin, NEAR_PART * request.limit); ; pool *= POOL_GROWTH) {
     const answer = await searchAmong(dependencies, request, asks, pool);
-    // Vectors may fail or time out in a later round. The earlier answer, which used vectors, is then better.
+    // Vectors may fail or time out in a search with more candidates. The earlier answer, which used vectors, is then better.
     const isPoorer = answer.vectorDisabledReason !== undefined && before?.vectorDisabledReason === undefined;
     if (before !== undefined && isPoorer) return { ...before, isTruncated: true };
     const isShort =
@@ -203,7 +196,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Changes the scores of drawers from transcripts as the kind of question needs it. */
+/** Changes the scores of drawers from transcripts by the kind of question. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],
@@ -221,9 +214,8 @@ async function weigh(
 }
 
 /**
- * Combines the answers to a long prompt as a whole and to each of its sentences, best first. The best sentence counts most. A sentence
- * whose best hit has few or common words ("We are on Node 22.") says little, so it counts less. Its weight is its word score relative to
- * the other sentences' scores. Source: docs/lab/search-recipe.md, long prompts.
+ * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if its best hit has few or common words,
+ * because such a sentence says little (docs/lab/search-recipe.md, long prompts).
  */
 function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
@@ -248,7 +240,6 @@ function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: Ra
     .sort(byScore);
 }
 
-/** Returns the fields of a hit that upstream does not have. Leaves out empty fields. */
 function notesOn(
   { reader }: SearchDependencies,
   { drawer, ranked, adjustments, stale, duplicates, exchange, supersededBy }: Chosen,
@@ -291,7 +282,7 @@ function toHit(
     ...(vectors && { effective_distance: distance, closet_boost: 0 }),
     matched_via: vectors ? "drawer" : words.drawer > 0 ? "bm25_sqlite" : "static_vector",
     bm25_score: round(lexical, 3),
-    // The id of the whole drawer. A slice also has its own id.
+    // Id of the whole drawer. A slice has `chunk_id`, too.
     drawer_id: parent ?? id,
     ...(parent !== undefined && { chunk_id: id }),
     score: round(score, 4),

@@ -1,11 +1,8 @@
-/**
- * Gives the user's words more weight than the assistant's. In transcripts the user states facts and wishes in short messages, and the
- * assistant's long answers repeat these words. Pure but for one read; used by search.ts. Source: docs/lab/search-recipe.md, the answer.
- */
+/** Gives the user's words more weight than the assistant's, which often repeat them (docs/lab/search-recipe.md, the answer). */
 import type { LedgerReader } from "../port/ledger.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 
-/** Factor on the score of a drawer in which only the assistant speaks. The user's words and documents keep their scores. */
+/** Factor on the score of a drawer in which only the assistant speaks. */
 const ASSISTANT_FACTOR = 0.71;
 /** Minimum number of hits whose speakers are looked up. Further hits cannot reach the list of shown hits. */
 const WEIGHED_MIN = 50;

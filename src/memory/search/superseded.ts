@@ -1,7 +1,6 @@
 /**
- * Finds statements that a newer statement replaces ("we deploy on Fridays", "we deploy on Tuesdays now"): the same sentence of the same
- * speaker or place with another value. A false mark is worse than a missed one, so the sentences must agree in everything but the value.
- * Pure; used by choose.ts for the drawers of one answer.
+ * Finds statements that a newer statement replaces ("we deploy on Fridays", "we deploy on Tuesdays now"). The two sentences must agree in
+ * everything but the value, because a wrong match is worse than a missed one.
  */
 import type { Drawer } from "../port/drawer.ts";
 
@@ -26,12 +25,9 @@ const FILLERS = new Set(
 );
 const SUBJECTS = new Set("we i they you".split(" "));
 const VERBS = /^(?:is|are|has|have|will|must|should|\p{L}{2,}[^s]s)$/u;
-/**
- * Words before a place or purpose. A sentence that differs in the place replaces no statement: "we use it in staging now" does not change a
- * statement about production.
- */
+/** Words before a place or purpose: "we use it in staging now" replaces no statement about production. */
 const OF_A_PLACE = new Set("in for with from of by about during on at".split(" "));
-/** Words directly before the value of a state. */
+/** Words directly before a value, as in "the meeting is on Monday". */
 const BEFORE_VALUE = new Set("on at is are to for until by in from about only every".split(" "));
 /** Matches a number, a day or a month. */
 const VALUE =
@@ -71,7 +67,7 @@ function isReplaced(then: Sentence, now: Sentence): boolean {
   if (!hasPredicate(head) || telling(tail) >= SHARED_MIN) return false;
   if (now.isNew)
     return areValues || (telling(head) + telling(tail) >= SHARED_MIN && !OF_A_PLACE.has(head.at(-1) ?? ""));
-  // Without a word of change, only a sentence with a number or a day at its end counts: "I ran 5 km" and "I ran 8 km" are two events.
+  // Without a word of change, only a state counts: "I ran 5 km" and "I ran 8 km" are two events.
   const isState = !then.isPast && !now.isPast && BEFORE_VALUE.has(head.at(-1) ?? "");
   return isState && areValues && tail.length <= 1;
 }

@@ -1,7 +1,4 @@
-/**
- * Finds the header row of a table if a hit begins with a later row. The miner cuts a long table into several drawers, and only the first
- * drawer has the names of the columns. Reads the slices before the hit. Used by search.ts.
- */
+/** Finds the header row of a long table that the miner cut into several drawers, for a hit that begins with a later row. */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { neighborsOf } from "./neighbors.ts";

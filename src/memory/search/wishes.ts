@@ -1,7 +1,4 @@
-/**
- * Moves the user's lasting wishes ("always …", "I prefer …") up in the answer to a question for advice, because a wish is said once, in
- * other words than the question. Moves only wishes that are related to the question, in palaces with transcripts. Used by search.ts.
- */
+/** Moves the user's lasting wishes ("always …") up in the answer to a question for advice, with which they share few words. */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { LexicalIndex } from "../port/search.ts";
@@ -77,7 +74,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates again, together with other rows. */
+/** Ranks the candidates again, together with `rows`. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   candidates: readonly Candidate[],

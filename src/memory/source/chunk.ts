@@ -1,4 +1,4 @@
-/** Cuts a document into drawers as upstream's project miner does, to the character (palace.md 5.2). Pure. */
+/** Cuts a document into drawers as upstream's project miner does, to the character (palace.md 5.2). */
 import type { Cut } from "../../protocol/filing.ts";
 import {
   DRAWER_OVERLAP,
@@ -14,10 +14,7 @@ export type Chunk = { index: number; text: string; lineStart: number; lineEnd: n
 
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
-/**
- * Returns chunks in order, numbered from 0. Lines count from 1 in the trimmed document. Of a document with too many chunks, only the first
- * SOURCE_DRAWERS_MAX + 1 are returned, so that the caller notices.
- */
+/** Returns chunks in order. Lines count from 1 in the trimmed text. Gives up after SOURCE_DRAWERS_MAX + 1, which the caller refuses. */
 export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut = USUAL_CUT): Chunk[] {
   const text = strip(document);
   const lines = lineCounter(text);
@@ -56,7 +53,7 @@ function breakPoint(text: string, end: number, middle: number): number {
   return end;
 }
 
-/** Returns a function that counts line feeds before a position. Positions may come in any order, and are near each other. */
+/** Returns a function that counts line feeds before a position. It walks from the previous position, which is usually near. */
 function lineCounter(text: string): (position: number) => number {
   let at = 0;
   let feeds = 0;

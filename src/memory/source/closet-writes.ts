@@ -1,10 +1,4 @@
-/**
- * Rebuilds closets on request from the existing drawers (source.ts builds them when it files a document). Runs inside the ledger's
- * transaction, so a closet never differs from its drawers' text.
- *
- * Only mined files have closets, conversations have none, as in upstream. A write that changes a drawer's text or deletes a drawer removes
- * all closets of its source, because they quote the source (upstream-latest.md 2.1).
- */
+/** Rebuilds the closets of mined files from the existing drawers. Conversations have no closets, as in upstream. */
 import type { Drawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { CLOSET_SOURCES_MAX } from "../../protocol/limits.ts";
@@ -41,7 +35,7 @@ export function rebuildClosets(tx: LedgerTx, call: WriteCall): unknown {
   return answer;
 }
 
-/** Returns those of the drawers that a project miner, upstream's or ours, filed, in the order of the file. */
+/** Returns the drawers that a project miner filed, upstream's or ours, in the order of the file. */
 function minedDrawers(drawers: readonly Drawer[]): Drawer[] {
   const order = ({ metadata }: Drawer): number => Number(metadata["chunk_index"]);
   return drawers

@@ -1,8 +1,4 @@
-/**
- * Files the exchanges of a transcript as the drawers of its source_file. Existing drawers are compared one by one, so that a longer
- * transcript needs vectors only for its new text. Ids and metadata equal those of upstream's conversation miner (palace.md 4.7,
- * upstream-latest.md 2.3).
- */
+/** Files the exchanges of a transcript with the ids and metadata of upstream's miner (palace.md 4.7, upstream-latest.md 2.3). */
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../port/drawer.ts";
 import { type LedgerTx, type WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -66,7 +62,7 @@ export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   tx.deleteDrawers(superfluous.map(({ id }) => id));
   const isWhole = end === total && before.length - superfluous.length + fresh.length === total;
   tx.putSource({
-    ...{ sourceFile: markName(sourceFile, mode), wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end },
+    ...{ sourceFile: recordName(sourceFile, mode), wing, mtime, sha256: isWhole ? part.sha256 : "", drawers: end },
   });
   return { drawers: part.texts.length - unchanged, added: fresh.length, unchanged, removed: superfluous.length };
 }
@@ -80,15 +76,12 @@ function isSuperfluous(part: Part, { id, metadata }: Drawer): boolean {
   return end === total && (typeof index !== "number" || index >= total);
 }
 
-/** Returns the name of a transcript's filing record. Its exchanges, and the memories that are extracted from it, have separate records. */
-function markName(sourceFile: string, mode: ExtractMode): string {
+/** Returns the name of a filing record. Each extract mode of a transcript has its own record. */
+function recordName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
-/**
- * Updates the metadata of a drawer whose text is unchanged. The drawer keeps its filing time and, unless the transcript has times
- * (`isDated`), the time at which its text was said. All other fields are as in a new drawer.
- */
+/** Updates the metadata of an unchanged drawer. It keeps its filing time and, if the transcript has no times, the time of its text. */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
   const kept: Metadata = {
@@ -103,10 +96,7 @@ function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boole
   if (!isSame) tx.updateDrawer(known.id, { metadata: kept });
 }
 
-/**
- * Returns true for a drawer that a conversation miner, ours or upstream's, filed in this extract mode. A drawer that somebody added by hand
- * for the same file does not count.
- */
+/** Returns true for a drawer that a conversation miner filed in this extract mode, and false for one that was added by hand. */
 function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   const isMined = metadata["ingest_mode"] === "convos" || metadata["ingest_mode"] === "registry";
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
@@ -198,7 +188,7 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true for a text that a miner may send: it is no longer than the longest drawer of any settings. */
+/** Returns true for a text that fits into a drawer of the largest possible size. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

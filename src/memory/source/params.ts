@@ -1,4 +1,4 @@
-/** Reads the parameters that feeders send. Pure. Errors of all functions: InvalidValue. */
+/** Reads the parameters that feeders send. Errors: InvalidValue. */
 import type { Metadata } from "../port/drawer.ts";
 import { InvalidValue } from "../text/validate.ts";
 
@@ -30,12 +30,11 @@ export function secondsIn(params: Params, key: string): number {
   return value;
 }
 
-/** Returns the text parameter `key` as metadata with the field `name`. Returns empty metadata if it is missing. */
+/** Returns a text parameter as metadata with the field `name`; empty if it is missing. */
 export function optionalText(params: Params, key: string, name: string): Metadata {
   return typeof params[key] === "string" ? { [name]: params[key].toWellFormed() } : {};
 }
 
-/** Returns the name of the user who files the drawers. */
 export function addedBy(params: Params): string {
   return typeof params["addedBy"] === "string" ? params["addedBy"] : "mempalace";
 }

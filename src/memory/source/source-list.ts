@@ -1,7 +1,4 @@
-/**
- * Answers a feeder's queries about sources. Returns the filing records of a wing or of one extract mode. Also returns agents' sessions in
- * any wing, and sources that only MemPalace has filed.
- */
+/** Lists the filing records, agents' sessions and mined sources that a feeder asks for. */
 import { isAbsolute } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { badParams } from "../../base/errors.ts";
@@ -60,7 +57,7 @@ async function minedBy(
   }
 }
 
-/** Reads a mined source. A foreign row may have any value as its time. */
+/** Leaves out a source whose time is, for example, a text, because a foreign row may have any value. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];

@@ -1,7 +1,6 @@
 /**
- * Files documents that are too long for one message and therefore come in parts. The ledger stores the parts, invisible to reads, until
- * `source.replace` files the whole text. If two feeders send the same source, only the newer one's parts are accepted, so parts never mix.
- * The broker drops parts that are not filed after a day (LedgerWriter.prune).
+ * Stores the parts of a document that is too long for one message, until `source.replace` files the whole text. If two feeders send the
+ * same source, only the parts of the newer feeder are accepted, so that parts never mix.
  */
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { SOURCE_PART_MAX, SOURCE_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
@@ -17,7 +16,7 @@ export function addPart(tx: LedgerTx, { params, atMs }: WriteCall): { held: numb
   return { held: from + text.length };
 }
 
-/** Returns the document whose parts a `source.replace` names in `parts`. Does not drop them. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns the document that earlier calls sent in parts, without deleting the parts. Errors: PROTOCOL_BAD_PARAMS. */
 export function sentText(tx: LedgerTx, sourceFile: string, parts: unknown): string {
   const { sending, length } = (typeof parts === "object" && parts !== null ? parts : {}) as Record<string, unknown>;
   if (typeof sending !== "string" || sending === "" || typeof length !== "number" || !(length > 0))

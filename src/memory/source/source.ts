@@ -1,7 +1,4 @@
-/**
- * Files a feeder's document as the drawers of its source_file. One transaction replaces the older drawers and their closets. Ids and
- * metadata equal those of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3).
- */
+/** Files a feeder's document with the ids and metadata of upstream's project miner (palace.md 4.7, upstream-latest.md 2.3). */
 import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -20,7 +17,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces the drawers of a source by those of a feeder's document. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // Drops all stored parts of this source: its document is filed or refused now, and parts of another feeder are older.
+  // The document is filed or refused now, so its parts are not needed. Parts of another feeder are older.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -29,7 +26,7 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const given = documentOf(tx, call.params);
   const { wing, room, sourceFile, sha256, mtime, cut } = given;
   const text = strip(given.content);
-  // If the text is too short to be filed, all older drawers of its source stay, even handwritten notes, as in upstream.
+  // A text that is too short replaces nothing: all older drawers of the source stay, even handwritten notes, as in upstream.
   if (text === "" || codePointLength(text.slice(0, 2 * cut.sizeMin)) < cut.sizeMin) {
     tx.putSource({ sourceFile, wing, mtime, sha256, drawers: 0 });
     return { drawers: 0, removed: 0 };
@@ -75,7 +72,6 @@ type Filing = {
   isExtracted: boolean;
 };
 
-/** Makes one drawer for each chunk, with all the metadata of upstream's miner. */
 function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,
@@ -120,8 +116,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes the id of a chunk. Upstream joins name and number, so part 11 of `notes` overwrites part 1 of `notes1`. If the id is taken, we use
- * the recipe that cannot collide, and the row names it. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
+ * Makes a chunk's id. Upstream joins name and number, so chunk 11 of `notes` overwrites chunk 1 of `notes1`; here a taken id is made by the
+ * other recipe. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;
@@ -131,7 +127,7 @@ function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; r
   throw new InvalidValue(`the id ${id} is a drawer of another source; nothing was changed`);
 }
 
-/** Removes the drawers of a source. Errors: PROTOCOL_BAD_PARAMS. */
+/** Removes the drawers and closets of a source. Errors: PROTOCOL_BAD_PARAMS. */
 export function removeSource(tx: LedgerTx, call: WriteCall): unknown {
   const sourceFile = filledTextIn(call.params, "sourceFile");
   tx.parts.drop(sourceFile);

@@ -1,7 +1,4 @@
-/**
- * Finds names in a text: code spans, addresses, paths, identifiers. They become the `entities` of conversation drawers. Pure. Source:
- * upstream 3.11's entities module, to the character (upstream-latest.md 2.3).
- */
+/** Finds code spans, addresses, paths and identifiers in a text, exactly as upstream 3.11's entities module (upstream-latest.md 2.3). */
 import { codePointLength, strip } from "../text/text.ts";
 
 const ENTITIES_MAX = 24;

@@ -1,8 +1,4 @@
-/**
- * Files messages of coding agents, each as a drawer with the agent's message id. The command `sweep` uses this, so that no message of a
- * session is missing, even if a miner left one out. A message is filed only once. Ids and metadata equal those of upstream's sweeper, which
- * has no wing and room either (palace.md 4.7, 5.7).
- */
+/** Files each message of a coding agent as a drawer without wing and room, as upstream's sweeper does (palace.md 4.7, 5.7). */
 import { isRecord } from "../../base/parse-json.ts";
 import type { Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
@@ -13,7 +9,7 @@ import { filledTextIn, optionalText } from "./params.ts";
 
 type Message = { sessionId: string; uuid: string; timestamp: string; role: string; content: string };
 
-/** Files messages. Errors: PROTOCOL_BAD_PARAMS. */
+/** Files the messages that are new or changed. Errors: PROTOCOL_BAD_PARAMS. */
 export function addMessages(tx: LedgerTx, { params, atMs }: WriteCall): unknown {
   const { sourceFile, messages, optional } = read(params);
   const filedAt = localTimestamp(atMs * 1000);

@@ -1,8 +1,6 @@
 /**
- * Finds drawers whose source files are now deleted or ignored (palace.md 5.7, upstream-latest.md 2.1). Only reports them, unless `apply` is
- * set. The main thread reads the file system (`reportSync`); the transaction applies the result. A file counts as deleted only if another
- * source file still exists in its folder. The folder must also be the one that was mined (the same inode). An unmounted volume, or a broker
- * on a machine without the files, must not look like a deletion.
+ * Finds drawers whose source files are deleted or ignored, and removes them if `apply` is set (palace.md 5.7, upstream-latest.md 2.1). A
+ * file counts as deleted only if its folder is unchanged and has another source, because an unmounted volume must not look like a deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";
@@ -19,14 +17,14 @@ type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 const HELD_MAX_MS = 10;
 /** Maximum size of the ignore rules above one file, and of the cached ones, in characters. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Maximum number of folders that are remembered, so that none is looked up twice. */
+/** Maximum number of remembered folders. A remembered folder is not looked up again. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Returns the report and the sources to remove. Runs on the broker's main thread and lets other calls run about every 10 ms. */
+/** Returns the report and the sources to remove. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -47,7 +45,7 @@ export async function reportSync(
     const { sourceFile, drawers } = group;
     counts[verdict] += drawers;
     const listed = verdict === "unresolved" ? unresolvedBySource : bySource;
-    // Cuts impossible names, because a few names of several megabytes would exceed the size of an answer.
+    // Cuts names that are too long for a path, because a few names of several megabytes would exceed the size of an answer.
     const name = canBePath(sourceFile) ? sourceFile : cut(sourceFile);
     if (["unresolved", "missing", "gitignored"].includes(verdict)) listed[name] = (listed[name] ?? 0) + drawers;
     if (verdict === "missing" || verdict === "gitignored") removable.push(group);
@@ -86,7 +84,7 @@ function scopeOf(params: Record<string, unknown>): { wing?: string; projectDir?:
   };
 }
 
-/** For all sources, finds the nearest folder above each that has a .git or a .gitignore. Returns these folders, the deepest first. */
+/** Returns the nearest folder above each source that has a .git or a .gitignore, the longest path first. */
 async function projectsOf(groups: readonly SourceGroup[], files: SourceFiles, pause: Pause): Promise<string[]> {
   const roots = new Set<string>();
   const asked = new Set<string>();
@@ -115,7 +113,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // For each folder, the sources in it whose files exist.
+  // Sources whose files exist, by folder.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;
@@ -135,7 +133,7 @@ async function createJudge(
     if (state !== "absent" && state !== "gitignored") return state;
     const isSameFolder = directoryId === null || directoryId === files.directoryId(folderOf(sourceFile));
     if (state === "gitignored") return isSameFolder ? "gitignored" : "unresolved";
-    // Check the file and the others in its folder again, because a volume may have been mounted or unmounted since the first check.
+    // Checks the files again, because a volume may have been mounted or unmounted since the first check.
     const isWitnessed = (witnesses.get(folderOf(sourceFile)) ?? []).some((name) => files.state(name) === "file");
     return isWitnessed && isSameFolder && files.state(sourceFile) === "absent" ? "missing" : "unresolved";
   };
@@ -173,7 +171,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a test for ignored files. The last rule that matches decides, from project to file. Undefined if the rules are too large. */
+/** Returns a test for ignored files. The last matching rule decides, from project to file. Undefined if the rules are too large. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

@@ -1,7 +1,4 @@
-/**
- * Finds the headings of a Markdown text. A `#` in a code fence or front matter is a comment. Reads each line once, without patterns that
- * backtrack. Pure. Used by the ledger's background work and by the terminal.
- */
+/** Finds the headings of a Markdown text, but no `#` in a code fence or front matter. No pattern backtracks over the text. */
 
 /** A heading of a Markdown text. `at`: UTF-16 offset of the heading's line. `level`: 1 to 6. */
 export type Heading = { at: number; level: number; title: string };
@@ -20,7 +17,6 @@ const ABOVE_MAX = 400;
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
 
-/** Returns true if a # at the beginning of a line makes a heading in that file. */
 export function isMarkdown(sourceFile: string): boolean {
   return MARKDOWN.test(sourceFile);
 }
@@ -84,7 +80,7 @@ export function headingsOf(text: string, isFromStart: boolean): Heading[] {
       continue;
     }
     const heading = open === "" ? headingOf(line) : undefined;
-    // If it is unknown whether the text begins inside a code fence, a line with a single `#` is skipped: it may be a shell comment.
+    // Skips a line with a single `#`, which may be a shell comment, if the text may begin inside a code fence.
     if (heading !== undefined && (start !== "unknown" || heading.level > 1)) found.push({ at, ...heading });
   }
   return found;

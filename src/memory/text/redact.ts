@@ -1,10 +1,7 @@
 /**
- * Masks secrets in texts that agents get: tokens of a well-known shape are masked at recall and injection. Stored texts stay verbatim
- * (docs/how-to/forget.md). A hash, a UUID or an image must be returned as it was filed. So a token is masked only if its shape is nearly
- * certain.
- *
- * Masking takes time in proportion to the text's length. Each pattern can begin only where a run of its own characters begins, and repeats
- * only one class of characters or a bounded part. So no character is examined more than a fixed number of times.
+ * Masks secrets in texts that agents get; stored texts stay verbatim (docs/how-to/forget.md). Masks only what is nearly certainly a secret,
+ * because a hash or UUID must be returned as it was filed. Each pattern can begin only at the start of a run of its characters, so masking
+ * takes time in proportion to the text's length.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -85,7 +82,7 @@ const SHAPES: readonly Shape[] = [
     isSecret: isMixed,
   },
   {
-    // The pattern begins after `://`, so that each address is examined once. User name and password end before the next address.
+    // The pattern begins at `://`, so that each address is examined once. User name and password end before the next address.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
     group: true,
@@ -93,10 +90,7 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/**
- * Minimum number of characters of a cut secret. Previews and slices may cut a secret; its beginning is then at the very end of the text.
- * A beginning of this length, half of the shortest secret, is masked. Shorter beginnings also look like other words.
- */
+/** Minimum number of characters after the prefix of a secret that a preview or slice has cut. Fewer characters look like other words. */
 const CUT_MIN = 8;
 const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string])[] = [
   ["aws access key", "(?:AKIA|ASIA)", "[A-Z2-7]"],
@@ -126,7 +120,7 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
   ["api key", "[Xx]-[Aa][Pp][Ii]-[Kk]ey[\"']?\\s{0,4}[:=]\\s{0,4}[\"']?", "[A-Za-z0-9._-]"],
   ["password in address", ":\\/\\/[^\\s:/?#@\"'`<>]{0,128}:", "[^\\s/?#@\"'`<>]"],
 ];
-// A prefix that begins with `[`, such as `[Ss]ecret…`, may follow other letters, as in a variable MY_SECRET_ACCESS_KEY: it needs no START.
+// A prefix that begins with `[` or `:` may follow other letters, as in MY_SECRET_ACCESS_KEY, so it has no START.
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
@@ -153,9 +147,7 @@ const BLOCK_END = /-----END [A-Z0-9 ]{0,32}PRIVATE KEY( BLOCK)?-----/y;
 const BLOCK_BODY = /(?:[A-Za-z0-9+/=\s\\:,.()<>@]|-(?!----))*/y;
 const KEY_KIND = "private key";
 
-/**
- * Returns the text with masks for its secrets; the same string if there are none. `secrets` gets the secrets, except keys. Never throws.
- */
+/** Returns the text with masks, or the same string if it has no secrets. Adds the secrets, except private keys, to `secrets`. */
 export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): Redacted {
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
   const kinds: string[] = [];
@@ -174,10 +166,7 @@ const MIN_LENGTH = 8;
 /** Number of characters that are searched in one step. */
 const PART_SIZE = 512 * 1024;
 
-/**
- * Masks every string of an answer; an object then gets the field `redacted`. An answer without secrets is returned as the same object,
- * because upstream's callers may compare it. Other calls run between parts of a long answer.
- */
+/** Masks every string of an answer; an object then gets the field `redacted`. Returns an answer without secrets as the same object. */
 export async function redactAnswer(value: unknown, mode: RedactMode): Promise<unknown> {
   if (mode === "off") return value;
   const kinds: string[] = [];
@@ -274,7 +263,7 @@ function maskBlocks(text: string, kinds: string[]): string {
     BLOCK_END.lastIndex = BLOCK_BEGIN.lastIndex + body.length;
     const end = BLOCK_END.exec(text)?.[0] ?? "";
     const upTo = BLOCK_BEGIN.lastIndex + body.length + end.length;
-    // Do not mask a first line without a key, as in code that searches for keys. A key that is cut off has at least one whole line.
+    // A first line without a key is not masked, as in code that searches for keys. A key that is cut off has at least one whole line.
     if ((end === "" ? /[A-Za-z0-9+/]{60}/ : /[A-Za-z0-9+/]{24}/).test(body)) {
       result += text.slice(done, begin.index) + mask(KEY_KIND);
       done = upTo;

@@ -1,4 +1,4 @@
-/** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). Pure. */
+/** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). */
 import { hash } from "node:crypto";
 
 /** Characters that Python's str.strip() removes: Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF. */
@@ -134,7 +134,7 @@ export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
-/** Prints a float as Python does. */
+/** Prints a float as Python does: `1.0`, `0.25`. */
 export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

@@ -1,11 +1,8 @@
-/**
- * Upstream's validators with their exact messages (palace.md 2.6). Pure. A failure is an InvalidValue, which each tool turns into its own
- * kind of answer. Agents read these messages.
- */
+/** Checks values as upstream does, with upstream's exact messages, which agents read (palace.md 2.6). */
 import { badParams } from "../../base/errors.ts";
 import { codePointLength, strip, wellFormed } from "./text.ts";
 
-/** Upstream's ValueError. Its text is for the agent; it is not a PalaceError. */
+/** Upstream's ValueError. Each tool turns it into an answer, because its message is for the agent. */
 export class InvalidValue extends Error {
   override readonly name = "ValueError";
 }
@@ -38,7 +35,7 @@ export function validName(value: unknown, field: string): string {
   return name;
 }
 
-/** Checks a subject, object or entity of a fact. Trims it and accepts all characters. */
+/** Checks a subject, object or entity of a fact. Trims it and accepts all characters except NUL. */
 export function validGraphValue(value: unknown, field: string): string {
   const text = typeof value === "string" ? strip(value) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -67,7 +64,7 @@ export function validSourceFilter(value: unknown): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Checks drawer and diary text. It is kept verbatim, except for lone surrogates. */
+/** Checks the text of a drawer or diary entry, and replaces only lone surrogates. */
 export function validContent(value: unknown, field = "content"): string {
   if (typeof value !== "string" || strip(value) === "") throw new InvalidValue(`${field} must be a non-empty string`);
   if (codePointLength(value) > CONTENT_MAX)
@@ -76,7 +73,7 @@ export function validContent(value: unknown, field = "content"): string {
   return wellFormed(value);
 }
 
-/** Returns a text as it is, except for lone surrogates, which it replaces. For any other value returns `absent`, as upstream does. */
+/** Returns a text with lone surrogates replaced, or `absent` for any other value, as upstream does. */
 export function looseText(value: unknown, absent: string): string {
   return typeof value === "string" ? wellFormed(value) : absent;
 }

@@ -1,7 +1,4 @@
-/**
- * Time bounds of search and list, `[since, before)` (upstream-latest.md 2.1), in the form of filed_at, the broker's local time. A moment
- * with an offset or Z is changed to local time. Other moments are local already. MemPalace 3.11 drops offsets. Pure but for the time zone.
- */
+/** Reads time bounds, `[since, before)`, as the broker's local time (upstream-latest.md 2.1). MemPalace 3.11 ignores offsets. */
 import { isOnCalendar, localTimestamp, pythonRepr, strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 

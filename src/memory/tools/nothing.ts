@@ -1,12 +1,9 @@
-/**
- * Placeholder for a palace. A tool that runs with this placeholder either answers without reading the palace, for example that an argument
- * is invalid, or throws `Looked`. Used by offline.ts and reads.ts.
- */
+/** Placeholder for a palace. A tool that runs with it either answers without reading the palace or throws `Looked`. */
 
 /** Thrown when code reads the placeholder. */
 export class Looked extends Error {}
 
-/** Object that throws `Looked` at any access. */
+/** Object that throws `Looked` when any of its methods, at any depth, is called. */
 export const NOTHING: object = new Proxy(() => {}, {
   get: () => NOTHING,
   apply: () => {

@@ -1,7 +1,4 @@
-/**
- * The tools that read the palace, by name. They run on the broker's main thread. Domain errors are ordinary results, objects with `error`,
- * as in MemPalace (palace.md 2.4, 2.10).
- */
+/** Tools that read the palace, by name. Domain errors are results with `error`, as in MemPalace (palace.md 2.4, 2.10). */
 import type { GraphReader, RoomCount } from "../port/graph.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import type { SourceFiles } from "../port/source.ts";
@@ -27,7 +24,7 @@ export type MemoryContext = SearchDependencies & {
   /** Returns false if no palace exists: nobody has filed a drawer, and Chroma has made no files in this folder. */
   isFounded: () => boolean;
   files: SourceFiles;
-  /** Maximum number of characters in one row. A longer text of an agent is split into several rows. */
+  /** Maximum length of a slice, in characters. */
   drawerSize: number;
   /** Returns the reason why the palace is not adopted completely yet; undefined once it is. */
   adopting?: () => string | undefined;
@@ -131,7 +128,7 @@ export const MEMORY_FINDINGS = {
   delete_by_source: ({ files }, { source_file: given }) => (typeof given === "string" ? files.stagedAs(given) : []),
 } satisfies Record<string, MemoryRead>;
 
-/** Adds a notice to the answer while the palace is still being adopted. This matters most if the palace looks empty. */
+/** Adds a notice to the answer while the palace is still being adopted. */
 export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, value: unknown): unknown {
   const detail = adopting?.();
   if (detail === undefined || typeof value !== "object" || value === null) return value;
@@ -140,7 +137,7 @@ export function withAdoption({ adopting }: Pick<MemoryContext, "adopting">, valu
   return { ...said, notice: [notice, detail].filter(Boolean).join(" ") };
 }
 
-/** Wraps a read. If no palace exists, it answers as upstream does. A palace without drawers exists, too. */
+/** Wraps a read so that it answers as upstream does if no palace exists. */
 function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
@@ -155,7 +152,7 @@ async function withoutPalace(read: MemoryRead, values: Arguments, absent: object
   }
 }
 
-/** Wraps a read of the graph. It waits until other programs' writes are adopted. It works even if no palace exists. */
+/** Wraps a read of the graph, which works without a palace, too. It first waits until other programs' writes are adopted. */
 function graph(read: (reader: GraphReader, values: Arguments) => unknown): MemoryRead {
   return async ({ reader, graph }, values) => {
     await graph.fresh();

@@ -1,4 +1,4 @@
-/** The tools and methods that write the palace, by name. They change the ledger on the writer thread, inside the transaction. */
+/** Tools and methods that write the palace, by name. They run inside the transaction on the writer thread. */
 import { invariant } from "../../base/invariant.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
@@ -16,9 +16,8 @@ import { removeSource, replaceSource } from "../source/source.ts";
 import { addMessages } from "../source/sweep.ts";
 import { sync } from "../source/sync.ts";
 
-/** Settings of the broker's machine for all writes. */
 export type WriteSettings = Readonly<{
-  /** Maximum number of characters of a row. A longer text of an agent is cut into slices. */
+  /** Maximum length of a slice, in characters. */
   drawerSize: number;
 }>;
 
@@ -52,7 +51,7 @@ export const MEMORY_METHODS = {
   "message.add": addMessages,
 } satisfies Record<string, Write>;
 
-/** Returns a function that finds a write in `writes` by its name and applies it. Errors: those of the write. */
+/** Returns a function that applies the write with the name of the call's method. */
 export function applying(writes: ReadonlyMap<string, Write>, settings: WriteSettings) {
   return (tx: LedgerTx, call: WriteCall): unknown => {
     const write = writes.get(call.method);

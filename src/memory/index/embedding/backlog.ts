@@ -1,8 +1,4 @@
-/**
- * Computes missing vectors of drawers in the background: reads a page of texts, embeds, files, refreshes the index. It embeds one page
- * while it files the previous page, so the embedder never waits for the disk. Notes that were just written come before waiting texts of
- * mined files. A kill at any point loses no text: a text stays listed until its vector is committed.
- */
+/** Computes missing vectors of drawers in the background. A text stays listed until its vector is committed, so a kill loses none. */
 import type { Log } from "../../../base/log.ts";
 import { within } from "../../../base/time-limit.ts";
 import type { Changes, NewVector, PendingText } from "../../port/ledger.ts";
@@ -10,7 +6,7 @@ import type { Embedder } from "../../port/search.ts";
 
 export type BacklogOptions = {
   embedder: Embedder;
-  /** Returns texts without a vector whose row is above `afterRow`, in row order. */
+  /** Returns the texts without a vector above `afterRow`, in row order. */
   pending: (afterRow: number, limit: number) => PendingText[];
   /** Returns notes without a vector among the newest texts, newest first. */
   notes?: (limit: number) => PendingText[];
@@ -20,13 +16,12 @@ export type BacklogOptions = {
 };
 
 const PAGE = 64;
-/** Maximum number of notes embedded at once. A small page takes little time, so the other texts hardly wait for it. */
+/** Maximum number of notes embedded at once. A small page takes little time, so the other texts hardly wait. */
 const NOTES_PAGE = 16;
 const RETRY_MS = 5_000;
 /** Weight of the newest page in the moving average of the time per text. */
 const NEWEST_PART = 0.25;
 
-/** The texts without a vector, and the loop that embeds them. */
 export class Backlog {
   readonly #options: BacklogOptions;
   readonly #running: Promise<void>;
@@ -87,10 +82,7 @@ export class Backlog {
     }
   }
 
-  /**
-   * Embeds all pages from the first row on. Before each whole page it embeds new notes. It waits until the last page is filed, and only
-   * then reads the list again.
-   */
+  /** Embeds all pages from the first row on, and new notes before each full page. It embeds a page while it files the previous one. */
   async #pass(): Promise<number> {
     const { embedder, pending, notes = () => [] } = this.#options;
     let filing: Promise<void> = Promise.resolve();
@@ -101,7 +93,7 @@ export class Backlog {
     const isNew = ({ row }: PendingText): boolean => !noted.has(row);
     const next = (): PendingText[] => {
       for (let page = pending(afterRow, PAGE); page.length > 0 && !this.#stopped; page = pending(afterRow, PAGE)) {
-        // Texts that fit on one page are embedded in the order of their writing, so the public palace has them in that order.
+        // A last page is embedded in the order of writing, so that the public palace has its texts in that order.
         const newest =
           page.length < PAGE
             ? []
@@ -124,7 +116,7 @@ export class Backlog {
       this.#took(texts.length, performance.now() - startedAt);
       await filing;
       filing = this.#file(texts, vectors);
-      // A later `await` of `filing` handles the error. Without this handler Node would report an unhandled rejection before.
+      // A later `await` handles the error. Without this handler Node would report an unhandled rejection before.
       filing.catch(() => {});
     }
     await filing;

@@ -1,12 +1,9 @@
-/**
- * Decides which texts the embedding thread runs next. Jobs wait in three lanes by priority and are handed out in batches of similar
- * lengths. A query's batch runs before any batch of reranking or of the backlog, so a search waits for at most one batch.
- */
+/** Decides which texts the embedding thread runs next. A query's batch comes first, so a search waits for at most one batch. */
 
 export type Lane = "query" | "rerank" | "backlog";
 export type Job<T> = { items: T[]; lane: Lane };
 
-/** Maximum number of texts in a batch. More texts make a batch slower per text (engine.md 4). */
+/** Maximum number of texts in a batch. A larger batch takes longer per text (engine.md 4). */
 export const BATCH_MAX = 8;
 /** Size of a backlog batch while somebody searches, so that the next query waits for one text instead of eight. */
 export const BATCH_YIELDING = 1;
@@ -28,13 +25,12 @@ export class BatchLanes<T> {
       this.#lanes[job.lane].push({ job, indexes: byLength.slice(start, start + BATCH_MAX) });
   }
 
-  /** True if only the backlog has jobs. */
   get isBacklogAlone(): boolean {
     const { query, rerank, backlog } = this.#lanes;
     return query.length + rerank.length === 0 && backlog.length > 0;
   }
 
-  /** Returns the next batch. With `yielding` (somebody searches), a batch of the backlog has at most BATCH_YIELDING texts. */
+  /** Returns the next batch, of texts of similar lengths. `yielding`: true while somebody searches. */
   next(yielding: boolean): Batch<T> | undefined {
     return this.#lanes.query.shift() ?? this.#lanes.rerank.shift() ?? this.#nextOfBacklog(yielding);
   }

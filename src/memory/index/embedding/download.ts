@@ -1,7 +1,4 @@
-/**
- * Fetches the model into the cache. Each file is written to `*.part`, checked and then renamed, so a file with its final name is whole. An
- * interrupted download continues where it stopped. The broker calls this when findModel found nothing, and never when offline.
- */
+/** Downloads the model into the cache. Each file is written to `*.part`, checked and renamed, so a file with its final name is whole. */
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,7 +14,7 @@ const HUB_URL =
 
 export type RemoteFile = { name: string; sha256: string; sizeBytes: number };
 
-/** Files of the model (source: models README). The model file is last, so a folder that has this file is complete. */
+/** Files of the model (source: models README). The model file is last, so a folder with the model file has all files. */
 const MODEL_FILES: readonly RemoteFile[] = [
   { name: "config.json", sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", sizeBytes: 612 },
   {
@@ -47,10 +44,10 @@ export type DownloadOptions = {
   files?: readonly RemoteFile[];
 };
 
-/** Time after which a silent connection is given up, ms. The next try continues where this one stopped. */
+/** Maximum silence of the server, ms. The next try continues where this one stopped. */
 const SILENCE_MAX_MS = 30_000;
 
-/** Downloads missing files. Errors: CONFIG_BAD_VALUE when offline; STORE_UNAVAILABLE if a file cannot be fetched or does not match. */
+/** Downloads the missing files. Errors: CONFIG_BAD_VALUE when offline; STORE_UNAVAILABLE if a file cannot be fetched or does not match. */
 export async function downloadModel(config: ModelConfig, options: DownloadOptions): Promise<ModelFiles> {
   const { signal, onProgress, files = MODEL_FILES } = options;
   if (config.offline)
@@ -86,14 +83,14 @@ async function fetchFile(
   const have = await sizeOf(part);
   if (have < file.sizeBytes) await fetchRest(url, part, have, file, signal, onBytes);
   if (!(await isWhole(part, file))) {
-    // The part is damaged. Every later try would continue with it and fail.
+    // A later try would continue with this damaged part and fail again.
     await rm(part, { force: true });
     throw refusal(`${url} is not the file expected: its checksum differs`);
   }
   await rename(part, target);
 }
 
-/** Asks for the missing rest of a file. If the server answers with the whole file, the part is written from its beginning. */
+/** Fetches the missing rest of a file, or the whole file if the server does not support ranges. */
 async function fetchRest(
   url: string,
   part: string,

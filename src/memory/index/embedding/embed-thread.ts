@@ -1,7 +1,4 @@
-/**
- * Worker thread that owns the models: it tokenizes texts, runs them in batches and pools the output. Only embedder.ts starts it. Only this
- * thread imports the runtime, so that a machine without the runtime loses only this thread.
- */
+/** Worker thread that owns the models. Only this thread imports the runtime, so without the runtime only this thread fails. */
 import { setTimeout as delay } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
 import type { InferenceSession, Tensor } from "onnxruntime-node";
@@ -13,7 +10,7 @@ import { poolVectors } from "./pool.ts";
 import { importRuntime, type Runtime } from "../../../base/onnxruntime.ts";
 import { openPairTokenizer, openTokenizer, type TokenizePair, type TokenPair } from "./tokenizer.ts";
 
-/** Data that the thread gets when it starts. `runtime`: the name or the file of the package onnxruntime-node. */
+/** Data for the thread's start. `runtime`: the name or the file of the package onnxruntime-node. */
 export type EmbedThreadData = {
   folder: string;
   modelFile: string;
@@ -23,15 +20,14 @@ export type EmbedThreadData = {
 };
 export type EmbedMethods = {
   embed(texts: readonly string[], lane: Lane): Promise<Float32Array[]>;
-  /** Loads the cross-encoder for `rerank`, in addition to the model. */
   openReranker(place: ModelPlace): Promise<void>;
-  /** Scores how well each text answers the question, higher is better. A batch that has not begun after `timeoutMs` is skipped. */
+  /** Scores how well each text answers the question, higher is better. Fails if a batch has not begun after `timeoutMs`. */
   rerank(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
   /** Waits for the running batch, fails waiting calls and frees the models. Ending the thread during a batch would end the process. */
   close(): Promise<void>;
 };
 
-/** A job whose texts wait for the model or are being run. `run`: returns one result for each text of a batch. */
+/** A job with its results so far. `run` returns one result for each text of a batch. */
 type Running = Job<TokenPair> & {
   run: (batch: TokenPair[]) => Promise<unknown[]>;
   results: unknown[];
@@ -44,14 +40,14 @@ type Running = Job<TokenPair> & {
 type Reranker = { tokenize: TokenizePair; session: InferenceSession };
 
 const OUTPUT = "last_hidden_state";
-/** Time after a query during which the backlog runs small batches, ms: a second search often follows. */
+/** Time after a query during which the backlog runs small batches, ms, because a second search often follows. */
 const YIELDING_MS = 3_000;
-/** Time after a query in which the backlog runs no batch, ms: one text of the backlog takes longer than a whole search. */
+/** Time after a query during which the backlog pauses, ms, because one of its texts takes longer than a whole search. */
 const REST_MS = 100;
-/** Maximum length of the backlog's pause, as a multiple of the last batch's time, so that many searches cannot stop the backlog. */
+/** Maximum pause of the backlog, as a multiple of its last batch's time, so that many searches cannot stop the backlog. */
 const REST_MAX_TIMES = 5;
 
-/** The models of one thread and the batches that wait for them. Batches run one at a time, so a query can run between two batches. */
+/** Runs the batches of all models one at a time, so that a query can run between two batches of other jobs. */
 class ModelRunner {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;
@@ -62,9 +58,9 @@ class ModelRunner {
   #reranker: Reranker | undefined;
   #working: Promise<void> | undefined;
   #closing = false;
-  /** Time of the last query, by the monotonic clock. */
+  /** Time of the last query on the monotonic clock. */
   #queriedAt = Number.NEGATIVE_INFINITY;
-  /** End of the backlog's pause, by the monotonic clock. */
+  /** Latest end of the backlog's pause on the monotonic clock. */
   #restUntil = Number.NEGATIVE_INFINITY;
   #added = Promise.withResolvers<void>();
 
@@ -129,7 +125,7 @@ class ModelRunner {
     this.#lanes.add(running);
     this.#added.resolve();
     this.#added = Promise.withResolvers();
-    // If every batch is too late, `#work` ends at once. Its `finally` still runs only after the promise is stored in `#working`.
+    // `#work` may end at once, but its `finally` always runs after the promise is stored in `#working`.
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
     return done.promise;
   }
@@ -146,7 +142,7 @@ class ModelRunner {
     }
   }
 
-  /** Waits while only the backlog has work and somebody has just searched. */
+  /** Pauses the backlog after a search. A new job of another lane ends the pause. */
   async #rest(): Promise<void> {
     while (!this.#closing && this.#lanes.isBacklogAlone) {
       const leftMs = Math.min(this.#queriedAt + REST_MS, this.#restUntil) - performance.now();
@@ -179,7 +175,7 @@ function asPair(ids: number[]): TokenPair {
   return { ids, secondAt: ids.length };
 }
 
-/** Pads the texts to the longest text of the batch; the mask excludes the padding from the result. */
+/** Pads the texts to the longest of the batch. The mask excludes the padding. */
 function modelInputs(
   TensorOf: typeof Tensor,
   session: InferenceSession,

@@ -1,7 +1,4 @@
-/**
- * Turns texts into vectors with the model, which runs on a thread of its own. broker/palace/model.ts opens it with the files that
- * model-files.ts found. Without the model the palace uses words and static vectors.
- */
+/** Turns texts into vectors with the model, which runs on a thread of its own. */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
 import { unavailable } from "../../../base/errors.ts";
@@ -12,13 +9,13 @@ import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Maximum number of texts that wait in one lane. A page of the backlog is far smaller. */
+/** Maximum number of texts that wait in one lane, far more than a page of the backlog. */
 const WAITING_MAX = 4096;
 
 /** The embedder for searches. `backlog`: the same model with the lowest priority, for all texts that are not questions. */
 export type LocalEmbedder = Embedder & {
   readonly backlog: Embedder;
-  /** Loads a cross-encoder on the same thread. If loading fails, the call throws and the embedder continues. */
+  /** Loads a cross-encoder on the same thread. Throws if loading fails; the embedder then continues without it. */
   openReranker(place: ModelPlace): Promise<Reranker>;
 };
 
@@ -28,7 +25,7 @@ const RERANKS_MAX = 4;
 /** Maximum time to wait for the running batch at close, ms. A batch of long texts on a slow machine takes about a second. */
 const CLOSE_MAX_MS = 5_000;
 
-/** Options of the embedder. `runtime`: the file of onnxruntime-node; by default the installed package. */
+/** `runtime`: file of onnxruntime-node; by default the installed package. */
 export type EmbedderOptions = { threads: number; runtime?: string | undefined };
 
 /** Opens the embedder. Errors: STORE_UNAVAILABLE if the runtime or the model does not load. */
@@ -59,7 +56,7 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
         const error = unavailable("not reranked in time", "try again in a moment");
         timer = setTimeout(() => reject(error), timeoutMs);
       });
-      // A search that timed out counts as waiting until the thread drops it, so that such searches do not collect on a slow machine.
+      // A timed-out search counts as waiting until the thread drops it, so that such searches do not pile up on a slow machine.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
       return Promise.race([work, late]).finally(() => clearTimeout(timer));
     },
@@ -90,7 +87,7 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
   };
 }
 
-/** Caches the vectors of the texts that were embedded last. A hit becomes the newest entry. */
+/** Caches the vectors of the last texts. A hit becomes the newest entry. */
 function cachedEmbedder(embedder: Embedder): Embedder {
   const cache = new Map<string, Float32Array>();
   const remember = (text: string, vector: Float32Array): void => {

@@ -1,7 +1,4 @@
-/**
- * Finds the embedding model on this machine and identifies it. The broker calls this file before it opens the embedder; download.ts stores
- * the model's files in the cache folder that this file searches.
- */
+/** Finds the embedding model on this machine and identifies it by its hash. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";
@@ -22,7 +19,7 @@ const SAME_WEIGHTS: ReadonlySet<string> = new Set([
   "71927e141d39160284b6ad5bf2ef19cd454734a4d10ff56a99c8cd5eccd75ff9",
 ]);
 
-/** Place of a model on this machine. `folder`: the folder with the tokenizer's files. */
+/** Paths of a model on this machine. `folder` has the tokenizer's files. */
 export type ModelPlace = { folder: string; modelFile: string };
 export type ModelFiles = ModelPlace & { identity: ModelIdentity };
 
@@ -42,7 +39,7 @@ export async function findModel(config: Omit<ModelConfig, "rerankDir">): Promise
   return undefined;
 }
 
-/** Returns the cross-encoder's folder. Any cross-encoder fits, because it only reorders hits and no palace records its name. */
+/** Returns the cross-encoder's folder. Any cross-encoder will do, because it only reorders hits. */
 export function rerankerFolder({ rerankDir, cacheDir }: Pick<ModelConfig, "rerankDir" | "cacheDir">): string {
   return rerankDir ?? join(cacheDir, RERANKER_NAME);
 }
@@ -70,10 +67,7 @@ async function identify(modelFile: string, cacheDir: string): Promise<ModelIdent
   return { id, dimensions: DIMENSIONS };
 }
 
-/**
- * Returns the file's hash. Hashing 91 MB takes longer than the rest of a start, so the result is cached until the file's size or time
- * changes.
- */
+/** Caches the file's hash until its size or time changes, because hashing 91 MB takes longer than the rest of a start. */
 async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(modelFile);
   const key = createHash("sha256").update(`${modelFile}\0${size}\0${mtimeMs}`).digest("hex").slice(0, 16);
@@ -85,7 +79,7 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   return sha256;
 }
 
-/** Writes the hash to the cache. If that fails, the next start computes it again. */
+/** Writes the hash to the cache. Ignores a failure, because the next start computes the hash again. */
 async function keepNote(noteFile: string, sha256: string): Promise<void> {
   try {
     await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
-/** Turns the model's output into sentence vectors: the mean over the real tokens, normalized to length 1. Pure; used by embed-thread.ts. */
+/** Turns the model's output into sentence vectors: the mean over the real tokens, scaled to length 1. */
 
-/** Returns one vector per text. `hidden`: [batch, sequence, dimensions] row by row. `lengths`: number of real tokens of each text. */
+/** Returns one vector per text. `hidden`: [batch, sequence, dimensions], row-major. `lengths`: number of real tokens of each text. */
 export function poolVectors(
   hidden: Float32Array,
   lengths: readonly number[],
@@ -17,7 +17,7 @@ export function poolVectors(
   });
 }
 
-/** Scales a sum to length 1, which gives the same vector as scaling the mean. A vector of zeros stays zero. */
+/** Scales a sum to length 1, which gives the same as scaling the mean. A vector of zeros stays zero. */
 function normalize(sum: Float64Array): Float32Array {
   let square = 0;
   for (const value of sum) square += value * value;

@@ -1,8 +1,4 @@
-/**
- * Turns text into token ids as in the model's training. Used by embed-thread.ts only. Source: models README. tokenizer.json says to
- * truncate and pad to 128 tokens, but the JS library does neither. The model accepts at most 256 ids with the final separator, so this file
- * cuts them.
- */
+/** Turns text into token ids as in the model's training, at most 256 with the final separator (source: models README). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
@@ -11,12 +7,12 @@ import { damaged } from "../../../base/errors.ts";
 import { orElse } from "../../../base/or-else.ts";
 
 const TOKENS_MAX = 256;
-/** Maximum number of characters to read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
+/** Maximum number of characters read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
 const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
-/** Maximum number of tokens of a pair. Cross-encoders of this kind are trained on this number. */
+/** Maximum number of tokens of a pair, as in the training of cross-encoders. */
 const PAIR_TOKENS_MAX = 512;
 /** Maximum length of a question. A longer question would leave no room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
@@ -25,7 +21,7 @@ const QUESTION_LENGTH_MAX = 1000;
 export type TokenPair = { ids: number[]; secondAt: number };
 export type TokenizePair = (question: string, text: string) => TokenPair;
 
-/** Opens a tokenizer for a model that reads two texts together. `folder`: the model's folder, as openTokenizer needs it. */
+/** Opens a tokenizer for a model that reads two texts together. `folder`: as for `openTokenizer`. */
 export function openPairTokenizer(folder: string): TokenizePair {
   const tokenizer = new Tokenizer(readJson(folder, "tokenizer.json"), readConfig(folder));
   return (question, text) => {
@@ -45,7 +41,7 @@ export function openTokenizer(folder: string): Tokenize {
   return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
 }
 
-/** Shortens a list to its first `max` − 1 ids and its last id, which is the separator. */
+/** Shortens a list to `max` ids: its first ones and the last, which is the separator. */
 export function cutTokens(ids: number[], max: number): number[] {
   if (ids.length <= max) return ids;
   return [...ids.slice(0, max - 1), ...ids.slice(-1)];

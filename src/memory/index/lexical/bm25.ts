@@ -1,8 +1,6 @@
 /**
- * The formulas of BM25, higher is better. Pure; used by lexical-search.ts to score rows that FTS5 did not rank. The formulas equal FTS5's
- * bm25() except for words in more than half of the documents: FTS5 gives these words no weight, this file a small one. Otherwise the names
- * of two people in a conversation would not distinguish their drawers (+0.3 R@5 on LoCoMo). FTS5 also cannot rank by word pairs and
- * sources, and cannot score a row that only its vector has found (+1.7 R@1, docs/lab/search-recipe.md).
+ * Computes BM25 as FTS5's bm25() does, but adds 1 inside the logarithm. Otherwise words in more than half of the documents would have no
+ * weight, so the names of two people in a conversation could not distinguish their drawers (+0.3 R@5 on LoCoMo).
  */
 const K1 = 1.2;
 const B = 0.75;

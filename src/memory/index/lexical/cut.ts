@@ -1,6 +1,5 @@
 /**
- * Cuts words that FTS5's tokenizer does not cut or fold as people search for them. Pure. Used by tokens.ts and query.ts, and by the
- * writer of the ledger for the index `form_fts`.
+ * Cuts words that FTS5's tokenizer does not cut or fold as people search for them:
  *
  * - A word of several scripts is cut where the script changes: `把max`, `Redis를`.
  * - Han, Kana, Hangul, Thai, Lao, Khmer and Burmese become pairs of letters, because their words have no blanks between them.
@@ -12,10 +11,9 @@ import { foldText } from "./fold.ts";
 const PAIRED = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Bopomofo}ー";
 const MARKED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}";
 const EMOJI = "(?![©®™])\\p{Extended_Pictographic}|\\p{RI}\\p{RI}";
-/** Latin letters that have several spellings. */
 const SPELT = "ßäöüÄÖÜæœøłđıÆŒØŁĐẞ";
 
-/** Letters and marks that may give a word another form than FTS5's. Without the flag `u` matching takes a tenth of the time. */
+/** Matches letters and marks that may need other forms than FTS5's. Without the flag `u` matching takes a tenth of the time. */
 const SPECIAL_LETTER = new RegExp(
   `[${SPELT}\\u0300-\\u1fff\\u2c00-\\ud7ff\\ud840-\\ud8bf\\uf900-\\ufdff\\ufe70-\\uffef]`,
 );
@@ -40,16 +38,13 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 const PLAIN_LETTER = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu");
 const UMLAUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue" };
-/** Marks that people leave out when they type. The mark of й is excepted, because й is a letter of its own. */
+/** Matches marks that people leave out when they type, but not the mark of й, which is a letter of its own. */
 const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{Mn}*)(?!\u0306)\p{Mn}/gu;
 
-/**
- * A piece of the word `whole`. A search finds the piece by each of its `forms`, which are not stemmed. `isOwn`: true if `drawer_fts` does
- * not contain `forms[0]`.
- */
+/** A piece of the word `whole`. A search finds it by each of its `forms`, unstemmed. `isOwn`: true if `drawer_fts` lacks `forms[0]`. */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
-/** Returns true if some word of the text may have other forms than FTS5 gives it. */
+/** Returns true if a word of the text may have other forms than FTS5 gives it. */
 export function isSpecial(text: string): boolean {
   return hasSpecialLetter(text) || hasEmoji(text);
 }
@@ -63,8 +58,8 @@ export function hasEmoji(text: string): boolean {
 }
 
 /**
- * Cuts a text into its words, in order. With `isQuestion` runs of letters give only pairs. Otherwise they also give the last letter of each
- * run, so that a question of one letter finds the letter at any place.
+ * Cuts a text into its words, in order. Unless `isQuestion`, a run of letters also gives its last letter alone, so that a question of one
+ * letter finds the letter at any position.
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];
@@ -94,7 +89,6 @@ export function wholeWords(text: string): string[] {
   return text.toLowerCase().normalize("NFKC").replace(VARIANT, "").match(WORD) ?? [];
 }
 
-/** Returns true if the word begins with a letter of a script that is cut into pairs. */
 export function isPaired(word: string): boolean {
   return IS_PAIRED.test(word);
 }

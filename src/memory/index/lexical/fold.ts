@@ -1,8 +1,8 @@
-/** Folds text as FTS5's `unicode61` does. Pure. */
+/** Folds text as FTS5's `unicode61` does. */
 
-/** Blocks of letters with accents or several forms. Dashes and quotes are beyond these blocks and need no folding. */
+/** Matches the blocks of letters with accents or several forms. Dashes and quotes are beyond them and need no folding. */
 const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
-/** The micro sign, the final sigma and the long s fold to the plain letter. */
+/** Letters that `unicode61` folds, but NFD does not decompose. */
 const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };
 
 /** Folds to lower case and strips accents from Latin letters. */

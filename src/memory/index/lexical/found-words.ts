@@ -1,10 +1,10 @@
-/** Finds the words of a question in a text, for a view that marks them. Pure. Used by `palace search`. */
+/** Finds the words of a question in a text, for a view that highlights them. */
 import { cutWords, firstOfPair, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { parseQuery } from "./query.ts";
 import { stem } from "./stem.ts";
 
-/** Maps each stem by which a text may contain a word of the question to that word's term, which is its first stem. */
+/** Maps each stem of the question's words to the term of its word, which is the word's first stem. */
 export type Asked = ReadonlyMap<string, string>;
 export type FoundWord = { term: string; start: number; end: number };
 
@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the question's words in a text, in order, without overlaps. If two letter pairs share a letter, it belongs to the first pair. */
+/** Returns the question's words in a text, in order. A letter that two letter pairs share belongs to the first pair. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {
@@ -32,7 +32,7 @@ export function foundWords(text: string, asked: Asked): FoundWord[] {
       const letter = whole === undefined ? firstOfPair(own) : undefined;
       const term = whole ?? asked.get(letter ?? "");
       const at = lower.indexOf(own, from);
-      // If folding changes the length of a word, the position is unknown, so the whole word is marked.
+      // The position is unknown if folding changed the word's length, so the whole word is highlighted.
       const [start, end] = at < 0 ? [0, word.length] : [at, at + (letter ?? own).length];
       if (at >= 0) from = at;
       if (term === undefined) continue;

@@ -1,12 +1,8 @@
-/**
- * Reads statistics of one FTS5 table: the number of documents, their lengths, and the number of documents that contain a term or phrase.
- * lexical-search.ts uses it once for each of its three tables. Source: fts5.c, "Data model". The rows of %_data and %_docsize are part of
- * the file format and therefore stable.
- */
+/** Reads statistics of one FTS5 table from %_data and %_docsize, which are part of FTS5's stable file format (fts5.c, "Data model"). */
 import type { Database } from "better-sqlite3";
 import type { Scored } from "../../port/search.ts";
 
-/** Id of the record with the number of rows and the tokens of each column. */
+/** Id of the record with the number of documents and the number of tokens in each column. */
 const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** Share by which the table may grow or shrink before a cached count is read again. */
@@ -40,12 +36,12 @@ export class FtsTable {
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
-  /** Returns the number of documents with a term. `term` is a stem. */
+  /** Returns the number of documents with a stem. */
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** Returns the number of documents that match an FTS5 query. `match`: the query. */
+  /** Returns the number of documents that match an FTS5 query. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }
@@ -61,10 +57,7 @@ export class FtsTable {
   }
 }
 
-/**
- * Prepares a ranking by FTS5's own BM25, of all rows or of the rows with a 1 in `allowed`. SQLite looks up each hit in `allowed`; the +
- * prevents it from calling FTS5 once for each row.
- */
+/** Prepares FTS5's BM25, of all rows or of those with a 1 in `allowed`. The + keeps SQLite from calling FTS5 once for each row. */
 export function prepareRanking(
   ledger: Database,
   table: "drawer_fts" | "form_fts",
@@ -80,7 +73,7 @@ export function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-/** Returns the number of tokens of one document in all columns. `sizes`: the document's value in %_docsize. */
+/** Returns the number of tokens of a document in all columns. `sizes`: its value in %_docsize. */
 export function documentLength(sizes: Uint8Array): number {
   return sum(decodeVarints(sizes));
 }

@@ -1,21 +1,18 @@
-/**
- * Finds the identifiers in a question. They are names of programs and of their parts, which a drawer must contain in exactly this spelling.
- * Pure. Used by query.ts. Source: docs/lab/search-recipe.md, static vectors.
- */
+/** Finds a question's identifiers: names in programs that count only in exactly this spelling (docs/lab/search-recipe.md). */
 
 const WORD = /[^\s"'`“”‘’«»()[\]{}<>,;!?|]+/gu;
 const CLOSING = /[.:…]+$/u;
 /** Matches a word with a mark such as `_` or `/` in it, a digit next to a letter, a capital after a small letter, or four capitals. */
 const IDENTIFIER =
   /[\p{L}\p{N}][_/:#][\p{L}\p{N}]|^[-_/#@$]+[\p{L}\p{N}]|[\p{L}]\.[\p{L}]|\p{L}\d|\d\p{L}|\p{Ll}\p{Lu}|^\p{Lu}{4,}$|_$/u;
-/** Matches ordinals and times. They have a digit next to a letter but are not identifiers. */
+/** Matches ordinals and times, which have a digit next to a letter but are not identifiers. */
 const ORDINAL = /^\d+(st|nd|rd|th|am|pm|s)$/i;
 const WEB = /^https?:/i;
 
-/** Maximum number of identifiers of a question. Each identifier is searched in every candidate. Only a pasted log has more. */
+/** Maximum number of identifiers of a question, because each is searched in every candidate. Only a pasted log has more. */
 const IDENTIFIERS_MAX = 16;
 
-/** Returns each identifier once, as it is written, and at most `IDENTIFIERS_MAX`. */
+/** Returns each identifier once, at most `IDENTIFIERS_MAX`. */
 export function identifiersOf(question: string): string[] {
   const words = (question.match(WORD) ?? []).map((word) => word.replace(CLOSING, ""));
   const found = words.filter((word) => IDENTIFIER.test(word) && !ORDINAL.test(word) && !WEB.test(word));

@@ -1,7 +1,4 @@
-/**
- * BM25 over the ledger's drawers, on a thread of its own. broker/palace/indexes.ts opens it. The engine knows only the interface
- * `LexicalIndex`. The index needs no model, so in lexical mode it is the whole search.
- */
+/** Opens the search by words over the ledger's drawers, on a thread of its own. It needs no model. */
 import { lazyThread, threadFile } from "../../../base/thread.ts";
 import type { LexicalIndex } from "../../port/search.ts";
 import type { LexicalMethods } from "./lexical-thread.ts";

@@ -1,7 +1,4 @@
-/**
- * The lexical part of a search (by words), over one read connection to the ledger. FTS5 selects the candidates; this file computes their
- * score from the words of the query. Runs on the thread of lexical-thread.ts.
- */
+/** Searches by words: FTS5 selects the candidates, and this file computes their scores from the words of the query. */
 import { setImmediate } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { STATIC_DIMENSIONS, staticTable, unit } from "../static/static-table.ts";
@@ -33,17 +30,17 @@ import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** If at most this many drawers have a word, its parts are searched, too. `RARE_SHARE`: the same limit as a share of all drawers. */
+/** A word in at most this number, or this share, of the drawers is also searched by its parts. */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/** Question with `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
+/** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
-/** Searches one ledger. Used by one thread; each call sees all commits before it. */
+/** Searches one ledger. Each call sees all commits before it. */
 export class LexicalSearch {
   readonly #drawers: FtsTable;
   readonly #sources: FtsTable;
@@ -75,7 +72,7 @@ export class LexicalSearch {
        LEFT JOIN source ON source.source_file = drawer.source_file
        WHERE drawer.row IN (SELECT value FROM json_each(?))`,
     );
-    // The + prevents SQLite from calling FTS5 once for each row, which would count every word again each time.
+    // The + prevents SQLite from calling FTS5 once for each row, which would count every word again.
     this.#rankSources = ledger
       .prepare(
         `SELECT rowid, -bm25(source_fts) FROM source_fts
@@ -84,7 +81,7 @@ export class LexicalSearch {
       .raw();
   }
 
-  /** Returns the best `limit` rows by BM25 that pass the filter, best first, with every score except `meaning`. */
+  /** Returns the best `limit` rows by BM25, best first, with every score except `meaning`. */
   async candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]> {
     const parsed = this.#parse(query);
     const found = this.#findRows(parsed, filter, limit);
@@ -93,10 +90,7 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
   }
 
-  /**
-   * Returns, in no order and with all scores, the `limit` best rows by BM25 and drawers whose names the question contains. Unless
-   * `isLexical`, it adds the `limit / NEAR_PART` nearest rows by static vector.
-   */
+  /** Returns the best rows by BM25, rows whose names the question contains and, unless `isLexical`, near rows by static vector. */
   async retrieve(
     query: string,
     filter: DrawerFilter,
@@ -107,7 +101,7 @@ export class LexicalSearch {
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
     const [near = [], found] = await Promise.all([
       vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
-      // Lets the call above reach the thread of the static vectors first, so that both threads work at the same time.
+      // Lets the call above reach its thread first, so that both threads work at the same time.
       setImmediate().then(() => {
         const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
         return ranked.concat(this.#named(parsed, filter));
@@ -164,10 +158,7 @@ export class LexicalSearch {
     return { ...parsed, parts, frequencies, hasForms };
   }
 
-  /**
-   * Returns the question's static vector; undefined if it has no known token. It is the mean of two vectors. One weights all tokens
-   * equally, the other weights the question's words by their rarity in this palace.
-   */
+  /** Returns the mean of two static vectors: in one all tokens count equally, in the other the words count by their rarity here. */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
@@ -192,7 +183,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** Ranks rows by the words of a question. `allowed`: the rows that pass a filter; `share`: their share of all drawers. */
+  /** Ranks rows by the words of a question. `allowed`: rows that pass a filter; `share`: their share of all drawers. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -217,13 +208,13 @@ export class LexicalSearch {
     const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
     const rare = all.length >= limit ? [] : this.#rareParts([...new Set(picked.flatMap((at) => parts[at] ?? []))]);
     const near = rare.length === 0 ? [] : this.#rankForms(matchForms(rare), limit, allowed);
-    // Drawers that match only by parts of words come after the drawers that match a whole word.
+    // Drawers that match only by parts of words come last.
     const last = all.at(-1)?.score ?? Infinity;
     const behind = near.filter(({ row }) => !scores.has(row));
     return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
   }
 
-  /** Returns the parts that some drawer has, the rarest first. Stops at a number of rows that can be ranked in some milliseconds. */
+  /** Returns the parts that some drawer has, the rarest first, as long as their rows can be ranked in some milliseconds. */
   #rareParts(parts: readonly string[]): string[] {
     const { documents } = this.#drawers.size();
     let rows = 0;
@@ -235,7 +226,7 @@ export class LexicalSearch {
       .map(({ part }) => part);
   }
 
-  /** Ranks the given rows by BM25, best first. Reads only these rows, not every row that has the words. */
+  /** Ranks only the given rows by BM25, best first. */
   #readRows(parsed: Question, rows: readonly number[]): Scored[] {
     const { documents, averageLength } = this.#drawers.size();
     const weights = parsed.frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -249,7 +240,7 @@ export class LexicalSearch {
       .sort((a, b) => b.score - a.score || a.row - b.row);
   }
 
-  /** Returns rows with every phrase word for word. FTS5 compares stems, so the text of each hit is read and checked. */
+  /** Returns rows with every phrase word for word. FTS5 compares only stems, so each hit's text is checked. */
   phraseRows(phrases: readonly string[], filter: DrawerFilter, limit: number): number[] {
     const wanted = phrases.map(readPhrase).filter(({ words, pieces }) => words.length + pieces.length > 0);
     if (wanted.length === 0) return [];
@@ -269,13 +260,13 @@ export class LexicalSearch {
     return rows.filter(holds).slice(0, limit);
   }
 
-  /** Returns the parts of each row's full lexical score, in the given order. */
+  /** Returns the scores in the order of `rows`. */
   async score(query: string, rows: readonly number[]): Promise<LexicalParts[]> {
     const parsed = this.#parse(query);
     return this.#scoreRows(parsed, rows, this.#vectorOf(parsed));
   }
 
-  /** Scores rows. `vector`: the question's static vector; without it `meaning` is not computed. */
+  /** Scores rows. `vector`: the question's static vector; if it is missing, `meaning` is 0. */
   async #scoreRows(parsed: Question, rows: readonly number[], vector?: Float32Array): Promise<LexicalParts[]> {
     if (rows.length === 0) return [];
     const meanings = vector === undefined ? [] : await this.#static.call("cosines", vector, rows);
@@ -294,7 +285,7 @@ export class LexicalSearch {
           ...own.get(row),
           source: whole.get(source ?? 0) ?? 0,
           meaning: meaningOf.get(row) ?? 0,
-          // Files that the question names have the value 1, or less if many files have that name.
+          // 1 for a file that the question names, or less if many files have that name.
           file: files.get(sourceFile) ?? 0,
           identifiers: shareHeld(
             parsed.identifiers,
@@ -325,7 +316,7 @@ export class LexicalSearch {
       counts: count(drawer),
     }));
 
-    // Counts only pairs that occur in a candidate: counting a phrase is expensive, and most pairs of a question occur in none.
+    // Counts only pairs that occur in a candidate, because counting a phrase is slow and most pairs occur in none.
     const pairWeights = pairs.map((pair, index) => {
       if (!counted.some(({ counts }) => (counts.pairs[index] ?? 0) > 0)) return 0;
       return inverseFrequency(documents, this.#pairFrequency(parsed, pair));
@@ -354,7 +345,7 @@ export class LexicalSearch {
   #scoreSources({ forms, stems }: Question, texts: readonly DrawerText[]): Map<number, number> {
     const wanted = [...new Set(texts.flatMap(({ source }) => (source === null ? [] : [source])))];
     const { documents } = this.#sources.size();
-    // Skips words in more than half of the sources: they get no weight from FTS5 and are the most expensive to read.
+    // Skips words in more than half of the sources: FTS5 gives them no weight, and they are the slowest to read.
     const telling = forms.flatMap((words, index) => {
       const holding = Math.max(...(stems[index] ?? []).map((one) => this.#sources.termFrequency(one, documents)));
       return holding > 0 && holding * 2 <= documents ? words : [];
@@ -368,7 +359,7 @@ function sumScores(weights: readonly number[], counts: readonly number[], length
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
 }
 
-/** Returns the sum of the weights of terms in the text, and of terms that only the drawer's names contain. */
+/** Returns the sum of the weights of the terms in the text, and of the terms that only the drawer's names contain. */
 function held(
   weights: readonly number[],
   telling: readonly number[],

@@ -1,4 +1,4 @@
-/** Worker thread that answers the lexical part of a search from its own read connection to the ledger. Started by lexical-index.ts. */
+/** Worker thread that answers the lexical part of a search from its own read connection to the ledger. */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { serveThread } from "../../../base/thread.ts";

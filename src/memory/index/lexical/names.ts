@@ -1,8 +1,4 @@
-/**
- * Searches the names of drawers: their source's file and folders, their wing and their room. Each distinct name is in memory once. The
- * index reads the ledger's new commits before each question, so writes need no time for it, and a forgotten source's name is removed. Used
- * by lexical-search.ts.
- */
+/** Searches the names of drawers: their source's file and folders, their wing and room. It reads new commits before each question. */
 import type { Database } from "better-sqlite3";
 import { MODE_SEPARATOR } from "../../port/source.ts";
 import { inverseFrequency } from "./bm25.ts";
@@ -15,8 +11,9 @@ type NameKey = { sourceFile: string } | { wing: string; room: string };
 
 /** Minimum share of the question's words, by their weights, that a name must contain to count. */
 const SHARE_MIN = 0.15;
-/** Maximum number of names whose drawers become candidates. `ROWS_MAX`: maximum number of drawers of all these names. */
+/** Maximum number of names whose drawers become candidates. */
 const NAMES_MAX = 20;
+/** Maximum number of candidates from all names. */
 const ROWS_MAX = 50;
 /** Maximum number of rows of one name that are compared with the filter. */
 const READ_MAX = 1_000;
@@ -25,12 +22,12 @@ const INNER_CAPITAL = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
 
 const DIGEST = /^[a-z]+:[0-9a-f]{16,}$/;
 
-/** Returns a name, followed by the same name cut at inner capitals, such as `myFile my File`. */
+/** Returns a name, then the same name cut at inner capitals: `myFile my File`. */
 function spread(name: string): string {
   return `${name} ${name.replace(INNER_CAPITAL, "$& ")}`.normalize("NFC");
 }
 
-/** Returns a function that returns the stems in a name. It caches words and folders, because many names share them. */
+/** Returns a function that gives the stems in a name. It caches words and folders, which many names share. */
 function stemmer(): (name: string) => Set<string> {
   const stems = new Map<string, string>();
   const folders = new Map<string, string[]>();
@@ -49,7 +46,7 @@ function stemmer(): (name: string) => Set<string> {
   };
 }
 
-/** Returns the key by which a file's name is stored in the map of stems. The key has a slash; no stem has one. */
+/** Returns the key of a file's name in the map of stems. A key begins with a slash, and a stem does not. */
 function fileKey(path: string): string {
   return path.slice(path.lastIndexOf("/"));
 }
@@ -59,10 +56,9 @@ function pathKey(path: string): string {
   return `/${path.toLowerCase().normalize("NFC")}`;
 }
 
-/** Index of the names in one ledger. Used by one thread. */
 export class NameIndex {
   readonly #statements;
-  /** Positions in `#names` of the names that contain a stem, by the stem. */
+  /** Positions in `#names` of the names with a stem, by the stem. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();
@@ -71,7 +67,7 @@ export class NameIndex {
 
   constructor(ledger: Database) {
     const sql = <Bound extends unknown[], Row>(text: string) => ledger.prepare<Bound, Row>(text);
-    // A source that was written just now is only in `source_dirty`, until maintenance gives it a row in `source`.
+    // A new source is only in `source_dirty` until maintenance gives it a row in `source`.
     const waiting = "FROM source_dirty d WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.source_file = d.source_file)";
     this.#statements = {
       version: sql<[], number>("PRAGMA data_version").pluck(),
@@ -92,10 +88,7 @@ export class NameIndex {
     };
   }
 
-  /**
-   * Returns for each term how much it adds to a drawer's share (`nameCounter`) if the drawer's names contain it. That is the term's weight,
-   * less if many names contain the term, and 0 if none does.
-   */
+  /** Returns how much each term adds to the share of `nameCounter`: its weight, less if many names contain the term, 0 if none does. */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
     return stems.map((forms, at) => {
@@ -104,10 +97,7 @@ export class NameIndex {
     });
   }
 
-  /**
-   * Returns the files that an identifier names: the identifier is a file's name, with or without folders, in any case. A file's value is 1
-   * if no other file has the name, and less if many have it.
-   */
+  /** Returns the files that an identifier names, in any case. The value is 1 if no other file has the name, and less if many have it. */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();
@@ -122,16 +112,13 @@ export class NameIndex {
     return files;
   }
 
-  /** Returns 1 for a word or file that only one name has, and nearly 0 if all names have it. `holding`: number of names with it. */
+  /** Returns 1 for a word or file that only one name has, and nearly 0 if all names have it. */
   #rarity(holding: number): number {
     const names = Math.max(1, this.#names.length);
     return inverseFrequency(names, Math.min(names, Math.max(1, holding))) / inverseFrequency(names, 1);
   }
 
-  /**
-   * Returns drawers of the given files, then drawers of the names that match most of the terms, if `isAllowed` accepts them. `total`: sum
-   * of the terms' weights.
-   */
+  /** Returns drawers of the given files, then of the names that match most of the terms. `total`: sum of the terms' weights. */
   rows(
     { stems, files }: { stems: readonly (readonly string[])[]; files: ReadonlyMap<string, number> },
     telling: readonly number[],
@@ -140,7 +127,7 @@ export class NameIndex {
   ): number[] {
     const scores = new Float64Array(this.#names.length);
     stems.forEach((forms, at) => {
-      // Skips words in more than half of the names: they distinguish no name and are the most expensive to count.
+      // Skips words in more than half of the names: they distinguish no name and are the slowest to count.
       const names = this.#namesWith(forms);
       if (names.length > NAMES_MAX && names.length * 2 > this.#names.length) return;
       for (const name of names) scores[name] = (scores[name] ?? 0) + (telling[at] ?? 0);
@@ -163,7 +150,6 @@ export class NameIndex {
     return [...rows];
   }
 
-  /** Returns the names that contain any of a term's stems. */
   #namesWith(stems: readonly string[]): readonly number[] {
     const held = stems.flatMap((one) => this.#holding.get(one) ?? []);
     return stems.length > 1 ? [...new Set(held)] : held;
@@ -180,7 +166,7 @@ export class NameIndex {
     if (now === this.#version) return;
     this.#add();
     if (this.#known.size !== count.get()) {
-      // A name was deleted. Read all names again, so that the deleted name leaves the memory.
+      // A name was deleted, so all names are read again.
       for (const held of [this.#holding, this.#known]) held.clear();
       this.#names.length = 0;
       this.#sourcesTo = 0;
@@ -205,7 +191,7 @@ export class NameIndex {
   #put(key: string, name: NameKey, stems: () => Set<string>): void {
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    // Skips a conversation's second filing record, which has no drawers, and sources of commits, whose names are digests.
+    // Skips a conversation's second filing record, which has no drawers, and commits, whose names are digests.
     if (key.includes(MODE_SEPARATOR) || DIGEST.test(key)) return;
     const at = this.#names.push(name) - 1;
     const file = "sourceFile" in name ? [fileKey(pathKey(name.sourceFile))] : [];
@@ -219,16 +205,13 @@ export class NameIndex {
 
 type InNames = { share: number; holds: boolean[] };
 
-/**
- * Returns a function that computes the share of the terms that a drawer's names contain, 0…1, and whether they contain each term.
- * `terms[i]`: the stems of term i.
- */
+/** Returns a function that computes the share of the terms in a drawer's names, 0…1. `terms[i]`: stems of term i. */
 export function nameCounter(
   terms: readonly (readonly string[])[],
   telling: readonly number[],
   total: number,
 ): (named: Named) => InNames {
-  // Names contain few of a question's words, so only these words are compared with them.
+  // Only a few of a question's words are in any name, so the function compares only these.
   const held = terms.flatMap((_, at) => ((telling[at] ?? 0) > 0 ? [at] : []));
   const count = termCounter(
     held.map((at) => terms[at] as readonly string[]),

@@ -1,18 +1,18 @@
 /**
- * Cuts long words into parts of four letters. A question then finds a compound by one of its words (Umzug in Serverumzugsplanung), and a
- * word with another ending. Pure. English hardly needs parts, and they would enlarge the index by a third, so an English text has none.
- * Used by tokens.ts, query.ts and lexical-search.ts.
+ * Cuts long words into parts of four letters, by which a question finds a compound (Umzug in Serverumzugsplanung). English hardly needs
+ * parts, so an English text has none: they would enlarge the index by a third.
  */
 import { cutWords, isPaired, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 
 const LETTERS = 4;
-/** Minimum length of a Latin word that gets parts. `OTHER_MIN`: the minimum in other scripts, whose words have more endings. */
+/** Minimum length of a Latin word that gets parts. */
 const LATIN_MIN = 8;
+/** The minimum in other scripts, whose words have more endings. */
 const OTHER_MIN = 5;
 /** Maximum length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
-/** Minimum share of the parts of a question's word that a text's word must have to match it. */
+/** Minimum share of the parts of a question's word that a matching word contains. */
 const SHARE_MIN = 0.5;
 /** Prefix of a part in the index. It distinguishes a part from a word. */
 const SIGN = "·";
@@ -26,14 +26,14 @@ const ENGLISH_EVERY = 160;
 const SIGNS_MAX = 0.15;
 const OTHER_SIGN = /[^\p{L}\p{M}\s]/gu;
 
-/** Returns true for prose in a language other than English. English text is recognised by its most frequent words. */
+/** Returns true for prose in a language other than English. */
 function hasParts(text: string): boolean {
   let left = text.length;
   for (const _ of text.matchAll(ENGLISH)) if ((left -= ENGLISH_EVERY) <= 0) return false;
   return (text.match(OTHER_SIGN)?.length ?? 0) <= text.length * SIGNS_MAX;
 }
 
-/** Returns the words of a text that are long enough to be cut into parts. Accents are removed. */
+/** Returns the words that are long enough to have parts, without accents. */
 function longWords(text: string): string[] {
   const words = isSpecial(text)
     ? cutWords(text, false).flatMap(({ forms: [own = "", plain = own] }) => plain.match(WORD) ?? [])
@@ -60,10 +60,7 @@ export function askedParts([own = "", plain = own]: readonly string[]): string[]
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
 }
 
-/**
- * Returns a function that computes for each term how well a text's long words match it: the largest share of the term's parts in one word,
- * 0…1. A share below one half counts as 0. `asked[i]`: parts of term i.
- */
+/** Returns a function that computes the largest share of each term's parts in one word of a text, 0…1. `asked[i]`: parts of term i. */
 export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
   const termsOf = new Map<string, number[]>();
   asked.forEach((parts, term) => {

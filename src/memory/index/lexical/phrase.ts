@@ -1,4 +1,4 @@
-/** Parses a quoted phrase of a question, which a text must contain word for word. Pure. Used by lexical-search.ts. */
+/** Parses a quoted phrase of a question, which a text must contain word for word. */
 import { cutWords, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { stem } from "./stem.ts";

@@ -1,16 +1,13 @@
-/**
- * Picks the words of a query that are enough to find the candidates. Pure; used by lexical-search.ts. A BM25 query spends most of its time
- * on ranking the rows of common words. Every word still counts in a candidate's score, so little is lost.
- */
+/** Picks the words of a query that suffice to find candidates, because most of BM25's time goes into the rows of common words. */
 
 /** Maximum number of drawers for which a search uses all words. The candidates are then exactly BM25's best. */
 export const EXACT_DRAWERS_MAX = 5_000;
-/** Number of rows that may always be ranked. Ranking them takes a few milliseconds. */
+/** Number of rows that may always be ranked, in a few milliseconds. */
 const PICKED_ROWS_MIN = 3_000;
 /** Maximum number of rows to rank, as a share of the rows of all words. */
 const PICKED_SHARE = 0.3;
 
-/** Returns the indexes of the words to search for. `frequencies[i]`: number of documents with word i, which may be 0. */
+/** Returns the indexes of the words to search for. `frequencies[i]`: number of documents with word i. */
 export function pickWords(frequencies: readonly number[], documents: number): number[] {
   const all = frequencies.map((_, index) => index);
   if (documents <= EXACT_DRAWERS_MAX) return all;

@@ -1,7 +1,4 @@
-/**
- * Parses a search query into terms, pairs and FTS5 MATCH strings. Pure; used by lexical-search.ts. Source: docs/lab/search-recipe.md, the
- * recipe, items 3 and 4.
- */
+/** Parses a search query into terms, pairs and FTS5 MATCH strings (docs/lab/search-recipe.md, the recipe, items 3 and 4). */
 import { cutWords, isLoneLetter, isSpecial } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { identifiersOf } from "./identifiers.ts";
@@ -10,7 +7,7 @@ import { stem } from "./stem.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { splitWords } from "./tokens.ts";
 
-/** Maximum number of words of a question that are used. More words add cost and no meaning. */
+/** Maximum number of words of a question that are used. Further words cost time and add no meaning. */
 const WORDS_MAX = 64;
 const CHARACTERS_MAX = 20_000;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
@@ -19,15 +16,17 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
-  /** Words as asked, or pairs of letters. `terms`: the stems of the words, each stem once, in the order of the query. */
+  /** Words as asked, or pairs of letters. */
   words: string[];
+  /** Stems of the words, each once, in the order of the query. */
   terms: string[];
   /** Forms of the word to search for with MATCH. FTS5 folds and stems them itself. */
   forms: string[][];
-  /** Stems by which a text contains the term; the first is the term. `parts`: the word's parts of four letters. */
+  /** Stems by which a text contains the term; the first is the term itself. */
   stems: string[][];
+  /** Parts of four letters of the word. */
   parts: string[][];
-  /** Terms that follow each other in the query, as indexes into the other lists. */
+  /** Pairs of terms that follow each other in the query, as indexes into the other lists. */
   pairs: [number, number][];
 };
 
@@ -60,7 +59,7 @@ export function parseQuery(asked: string): ParsedQuery {
     const known = indexOf.get(term);
     if (known !== undefined) return known;
     indexOf.set(term, words.length);
-    // Searches for the whole word in addition to its forms, which are not indexed yet for some drawers.
+    // Searches for the whole word, too, because some drawers' forms are not indexed yet.
     const ways = new Map([whole, ...asForms].map((form) => [foldText(form), form]).reverse() as [string, string][]);
     forms.push([...ways.values()].filter((form) => WORD_CHARACTER.test(form)).reverse());
     stems.push(asStems);
@@ -76,22 +75,20 @@ export function parseQuery(asked: string): ParsedQuery {
   return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, parts, pairs: [...pairs.values()] };
 }
 
-/** Returns the MATCH string for any of the words. Every word is quoted, because AND, OR, NOT and NEAR are words too. */
+/** Returns the MATCH string for any of the words. Each is quoted, because AND, OR, NOT and NEAR may be among them. */
 export function matchAny(words: readonly string[]): string {
   return words.map((word) => `"${word}"`).join(" OR ");
 }
 
-/** Returns the MATCH string for any of the stems in `form_fts`. */
 export function matchForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" OR ");
 }
 
-/** Returns the MATCH string for all of the stems in `form_fts`. */
 export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
 
-/** Returns the MATCH string of one stem. A single letter matches the first letter of a pair. */
+/** Returns the MATCH string of a stem in `form_fts`. A single letter matches the first letter of a pair. */
 function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }

@@ -1,10 +1,6 @@
-/**
- * Recognises changelogs, licences, lockfiles and generated files by their names. Such files are long, repeat the project's terms and seldom
- * answer a question. So a search ranks them lower, unless the question is about such a file. Pure; used by lexical-search.ts. Source:
- * docs/lab/figures.md, kinds of files.
- */
+/** Recognises changelogs, licences, lockfiles and generated files, which are long and seldom answer a question (docs/lab/figures.md). */
 
-/** Matches `/folder/file` of a changelog, licence, lockfile or generated file, in lower case, with hyphens for `_` and blanks. */
+/** Matches `/folder/file` in lower case, with hyphens for `_` and blanks. */
 const SIDE_FILE = new RegExp(
   [
     String.raw`/change-?logs?(?:[-.][^/]*)?$`,
@@ -17,7 +13,6 @@ const SIDE_FILE = new RegExp(
   ].join("|"),
 );
 
-/** Matches words of a question about releases or about a changelog, a licence, a lockfile or a generated file. */
 const ASKS = new RegExp(
   [
     String.raw`\b(?:change-?logs?|changes|history|news|releas\w+|what'?s new|licen[cs]\w+|copyright|lock-?files?|generated)\b`,
@@ -27,7 +22,6 @@ const ASKS = new RegExp(
   "i",
 );
 
-/** Returns true for the path of a changelog, a licence, a lockfile or a generated file. */
 export function isSideFile(sourceFile: string): boolean {
   const path = `//${sourceFile.replaceAll("\\", "/")}`;
   const folder = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
@@ -39,7 +33,6 @@ export function isSideFile(sourceFile: string): boolean {
   );
 }
 
-/** Returns true if the question is about releases or about changelogs, licences, lockfiles or generated files. */
 export function asksForSideFiles(query: string): boolean {
   return ASKS.test(query);
 }

@@ -1,7 +1,4 @@
-/**
- * Porter's stemmer exactly as FTS5 runs it, so that the stem of a word equals the term in the index. Pure; used by tokens.ts. Source: the
- * porter tokenizer of SQLite's fts5_tokenize.c. This stemmer differs from Porter's paper where that code does.
- */
+/** Porter's stemmer exactly as in SQLite's fts5_tokenize.c, so that a word's stem equals the term in the index. */
 
 /** Minimum length of a word that is stemmed, in bytes of UTF-8. */
 const SIZE_MIN_BYTES = 3;
@@ -42,9 +39,7 @@ function cutPlural(word: string): string {
   return word.slice(0, two ? -2 : -1);
 }
 
-/**
- * Step 1b of Porter's algorithm: cuts past tenses and participles. Then the word may need a final e, or lose one of two equal consonants.
- */
+/** Step 1b of Porter's algorithm: cuts "ed" and "ing". The rest may need a final e, or lose one of two equal consonants. */
 function cutPast(word: string): string {
   if (word.endsWith("eed") && word.length > 3) return countMeasure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const length = word.endsWith("ed") && word.length > 2 ? 2 : word.endsWith("ing") && word.length > 3 ? 3 : 0;
@@ -75,7 +70,7 @@ function cutFinal(word: string): string {
   return result.endsWith("ll") && countMeasure(result.slice(0, -1)) > 1 ? result.slice(0, -1) : result;
 }
 
-/** Cuts by the first rule whose suffix the word has. If the word would become too short, it stays whole; no further rule is tried. */
+/** Applies only the first rule whose suffix the word has. A word that would become too short stays whole. */
 function applyRules(word: string, rules: readonly Rule[], measureAbove: number): string {
   for (const [suffix, replacement] of rules) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;

@@ -1,4 +1,4 @@
-/** Words that do not help a search. They are removed from a question, unless it has no other words. */
+/** Words that are removed from a question, unless it has no other words. */
 export const STOP_WORDS = new Set(
   (
     "a about above after again against all am an and any are aren't as at be because been before being below between " +

@@ -1,7 +1,4 @@
-/**
- * Splits text into words as FTS5's `porter unicode61` does, and searches texts for the few words of one query. Pure; used by query.ts and
- * lexical-search.ts. It counts only the query's words, so 200 drawers take 1 ms.
- */
+/** Splits text into words as FTS5's `porter unicode61` does, and counts a query's words in texts. */
 import { cutWords, firstOfPair, hasEmoji, hasSpecialLetter, isSpecial, wholeWords } from "./cut.ts";
 import { foldText } from "./fold.ts";
 import { indexedParts, partCounter } from "./parts.ts";
@@ -21,7 +18,7 @@ export function wordForms(text: string): string[] {
   return isSpecial(text) ? cutWords(text, false).flatMap(({ forms }) => forms) : splitWords(foldText(text));
 }
 
-/** Returns the words that the index `form_fts` stores for a text: other forms, stemmed, and parts of long words. */
+/** Returns the words of a text for the index `form_fts`: other forms, stemmed, and parts of long words. */
 export function formsOf(text: string): string {
   return [...otherForms(text), ...indexedParts(text)].join(" ");
 }
@@ -34,12 +31,12 @@ function otherForms(text: string): string[] {
   return forms.map(stem);
 }
 
-/** Number of times that each term, and each pair of successive terms, occurs in a text. */
+/** Number of times that each term, and each pair of successive terms, is in a text. */
 export type Counts = { terms: number[]; pairs: number[] };
 export type CountTerms = (text: string) => Counts;
 type Pairs = readonly (readonly [number, number])[];
 
-/** Returns a function that counts terms. `terms[i]`: stems by which term i is found; `pairs`: pairs of indexes into `terms`. */
+/** Returns a function that counts terms. `terms[i]`: stems of term i; `pairs`: pairs of indexes into `terms`. */
 export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
   const byStem = new Map(terms.flatMap((stems, at) => stems.map((one) => [one, at] as const)).toReversed());
@@ -59,11 +56,11 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
   };
 }
 
-/** Calls `found` for each word of a text that is one of the query's terms. `isNext`: the word directly before it is a term, too. */
+/** Calls `found` for each of the query's terms in a text. `isNext`: the word directly before it is a term, too. */
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
-  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so the stem without it finds all of them.
+  // A stem differs from its words at most in its last letter (party, parti; hoping, hope), so all of them begin with the shortened stem.
   const starts = new Set([...byStem.keys()].map((term) => (term.length > 1 ? term.slice(0, -1) : term)));
   const wanted = new RegExp([...starts].join("|"), "g");
   const termOf = memoize((word) => byStem.get(stem(word)));
@@ -84,7 +81,7 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
-  // Most words of a text occur in the next text, too, so the function caches the terms of each word.
+  // Most words of a text occur in the next text, too.
   const termsOf = memoize((word) =>
     cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
   );
@@ -98,13 +95,13 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** A drawer to count terms in. `otherWords`: its date and the headings above it. `hasForms`: 1 if the drawer has a row in `form_fts`. */
+/** A drawer to count terms in. `otherWords`: its date and its headings. `hasForms`: 1 if it has a row in `form_fts`. */
 export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */
 const IN_PARTS = 0.5;
 
-/** Returns a function that counts terms and pairs in a drawer's text, date and headings. A term inside a longer word counts less. */
+/** Returns a function that counts terms and pairs in a drawer's text, date and headings. */
 export function drawerCounter(asked: {
   stems: readonly (readonly string[])[];
   parts: readonly (readonly string[])[];
@@ -121,7 +118,7 @@ export function drawerCounter(asked: {
   };
 }
 
-/** Returns the code point before `index`, also outside the basic plane. */
+/** Returns the code point before `index`, which may be a surrogate pair. */
 function characterBefore(text: string, index: number): string {
   const low = text.charCodeAt(index - 1);
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);

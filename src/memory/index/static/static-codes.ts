@@ -1,8 +1,4 @@
-/**
- * Keeps the static vectors of all drawers as int8 codes in memory. Before each question it reads new commits: new drawers by their row, and
- * changed codes from the table `static_renewed`. It removes a deleted drawer's code when a search finds it. Used by the lexical search, on
- * its thread or on static-thread.ts.
- */
+/** Keeps all static vectors as int8 codes in memory. Each question first reads new drawers, and changed codes from `static_renewed`. */
 import type Database from "better-sqlite3";
 import { quantize } from "../../../base/quantize.ts";
 import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
@@ -16,15 +12,14 @@ type CodeRow = { row: number; code: Buffer; scale: number };
 type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
-/** Maximum number of codes read at once. */
 const PAGE = 4_096;
-/** From this row number on, the codes have a thread of their own. It takes about 40 MiB and saves little time in a smaller ledger. */
+/** From this row number on the codes have their own thread. It takes about 40 MiB and saves little time in a smaller ledger. */
 const THREAD_FROM = 200_000;
 
 export type StaticMethods = Pick<StaticCodes, "nearest" | "cosines">;
 export type StaticScan = Pick<Thread<StaticMethods>, "call">;
 
-/** Opens the codes on this thread, or in a large ledger on a thread of their own. `sets`: the caller's sets of filtered rows. */
+/** Opens the codes on this thread, or in a large ledger on their own thread. `sets`: the caller's sets of filtered rows. */
 export function openStaticScan(ledger: Database.Database, sets: RowSets): StaticScan {
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;
   if (last >= THREAD_FROM) return lazyThread<StaticMethods>(threadFile(import.meta.url, "static-thread"), ledger.name);
@@ -32,7 +27,6 @@ export function openStaticScan(ledger: Database.Database, sets: RowSets): Static
   return { call: async (method, ...args) => Reflect.apply(codes[method], codes, args) as never };
 }
 
-/** The codes of one ledger. Used by one thread. */
 export class StaticCodes {
   readonly #codes = new CodeMemory(STATIC_DIMENSIONS);
   readonly #ledger: Database.Database;
@@ -61,7 +55,7 @@ export class StaticCodes {
       .pluck();
   }
 
-  /** Returns the `limit` nearest rows to a unit vector that pass the filter, best first. */
+  /** Returns the `limit` nearest rows that pass the filter, best first. `vector` has length 1. Drops codes of drawers that were deleted. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
     this.#refresh();
     const allowed = this.#sets.beyondPlaces(filter);
@@ -74,7 +68,7 @@ export class StaticCodes {
     }
   }
 
-  /** Returns the cosine of each row with a unit vector, in the given order; NaN for a row without a code. */
+  /** Returns the cosines in the order of `rows`; NaN for a row without a code. `vector` has length 1. */
   cosines(vector: Float32Array, rows: readonly number[]): number[] {
     this.#refresh();
     return this.#codes.products(quantize(vector), rows);

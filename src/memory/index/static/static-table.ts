@@ -1,8 +1,4 @@
-/**
- * Makes vectors of texts from a table with one row per token. A text's vector is the sum of its tokens' rows, scaled to length 1. No
- * download is needed. README.md in this folder describes the table's format, source and notice. Used by the search, and by the ledger's
- * writer, which files a vector with each drawer.
- */
+/** Makes static vectors: the sum of the rows of a text's tokens in a table, scaled to length 1 (README.md describes the table). */
 import { readFileSync } from "node:fs";
 import { quantize } from "../../../base/quantize.ts";
 import type { StaticCode } from "../../port/ledger.ts";
@@ -19,13 +15,13 @@ export type StaticTable = {
   vectorOf(text: string): Float32Array | undefined;
   /** Returns the quantized vector; zero for a text without a token. */
   codeOf: StaticCode;
-  /** Adds to `sum` the rows of a question's known tokens, multiplied by `weight`. */
+  /** Adds the rows of the question's known tokens to `sum`, multiplied by `weight`. */
   addKnown(sum: Float32Array, question: string, weight: number): void;
 };
 
 let opened: StaticTable | undefined;
 
-/** Returns the table of this package (4 MB). Each thread reads it from disk at its first call, and keeps it. */
+/** Returns the table (4 MB). Each thread reads it from disk at its first call. */
 export function staticTable(): StaticTable {
   return (opened ??= open());
 }
@@ -57,7 +53,7 @@ function open(): StaticTable {
   };
 }
 
-/** Adds each row multiplied by its weight. The inner loop keeps four sums in registers, which takes half the time of a loop over rows. */
+/** Adds each row multiplied by its weight. Four sums stay in registers, which takes half the time of a loop over rows. */
 function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weights: Float64Array): void {
   for (let four = 0; four < FOURS; four++) {
     let a = 0;

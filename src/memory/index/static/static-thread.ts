@@ -1,4 +1,4 @@
-/** Worker thread that scans the static vectors of a large ledger while the lexical thread ranks words. Started by static-codes.ts. */
+/** Worker thread that scans the static vectors of a large ledger while the lexical thread ranks words. */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { serveThread } from "../../../base/thread.ts";

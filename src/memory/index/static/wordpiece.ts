@@ -1,14 +1,10 @@
-/**
- * Cuts text into the tokens of the uncased BERT vocabulary, as the model from which the table was made does. Pure. Used by static-table.ts.
- * Source: github.com/google-research/bert, tokenization.py (rules). A test compares the tokens with those of the model's library, which is
- * too slow to run inside a write.
- */
+/** Cuts text into the tokens of the uncased BERT vocabulary (rules: github.com/google-research/bert, tokenization.py). */
 
 /** Maximum length of a word, in letters. A longer word is one unknown token. */
 const WORD_MAX = 100;
 const UNKNOWN = "[UNK]";
 const GOES_ON = "##";
-/** Matches control characters except white space. */
+/** Matches control, format, private-use and unassigned characters, but no tabs and line ends. */
 const REMOVED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
 /** Matches a word. A Chinese character or a punctuation mark is a word of its own. */
 const WORD =
@@ -18,7 +14,7 @@ const MARKED = /[^\0-\x7f]/;
 const KNOWN_MAX = 20_000;
 
 export class WordPiece {
-  /** Ids of the tokens that begin a word. `#further`: ids of tokens inside a word, without the prefix `##`. */
+  /** Ids of the tokens that begin a word. `#further`: ids of the tokens inside a word, by the token without `##`. */
   readonly #first = new Map<string, number>();
   readonly #further = new Map<string, number>();
   readonly #longest: number;
@@ -50,7 +46,7 @@ export class WordPiece {
   }
 
   #tokensOf(word: string): readonly number[] {
-    // The word has more than WORD_MAX letters, because a letter has at most two UTF-16 units. It is not cached: it may be a whole file.
+    // A letter has at most two UTF-16 units, so this word is too long. It may be a whole file, so it is not cached.
     if (word.length > 2 * WORD_MAX) return this.#unknown;
     const known = this.#known.get(word);
     if (known !== undefined) return known;
@@ -60,10 +56,7 @@ export class WordPiece {
     return tokens;
   }
 
-  /**
-   * Cuts a word into tokens, always taking the longest token with which the rest begins. If the rest begins with no token, the word is
-   * unknown.
-   */
+  /** Cuts a word into tokens, each the longest with which the rest begins. If there is none, the whole word is unknown. */
   #cut(word: string): readonly number[] {
     if (word.length > WORD_MAX && [...word].length > WORD_MAX) return this.#unknown;
     const ids: number[] = [];

@@ -1,13 +1,10 @@
-/**
- * Stores the int8 codes of all vectors in the scan's memory, with their rows and places. Used by scan-thread.ts and, for static vectors, by
- * static/static-codes.ts. A drawer takes its code and about 20 bytes more. The last slot's code moves into a freed slot.
- */
+/** Stores the int8 codes of all vectors for the scan. A drawer takes its code and about 20 bytes. The last code moves into a freed slot. */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";
 import { BATCH_SLOTS, createScanMemory, type ScanMemory } from "./scan-wasm.ts";
 
-/** Factor by which memory grows. It grows in steps, because each step moves all data about the slots. */
+/** Factor by which memory grows. Each growth copies all data about the slots, so it must be rare. */
 const GROWTH = 1.5;
 const SLOTS_MIN = 1024;
 const ERROR_DEVIATIONS = 8;
@@ -69,18 +66,12 @@ export class CodeMemory {
     this.#slotOf[row] = 0;
   }
 
-  /**
-   * Returns a bound on the error of an approximate product of unit vectors. It is eight standard deviations of the rounding, which is
-   * uniform within ± half a scale in each of the two codes.
-   */
+  /** Returns a bound on the error of a product of unit vectors: eight standard deviations of the rounding of both codes. */
   errorMax(query: Code): number {
     return ERROR_DEVIATIONS * Math.sqrt((query.scale ** 2 + this.#scaleMax ** 2) / 12);
   }
 
-  /**
-   * Returns the `keep` rows with the largest approximate products that pass the filter, best first. `rows` has a 1 for each row that may be
-   * returned.
-   */
+  /** Returns the `keep` rows with the largest approximate products, best first. `rows` has a 1 at each row that may be returned. */
   scan(query: Code, filter: PlaceFilter, keep: number, rows?: Uint8Array): Scored[] {
     const allowed = this.#allowedPlaces(filter);
     const best = new BestRows(keep);
@@ -133,7 +124,7 @@ export class CodeMemory {
     }
   }
 
-  /** Returns a 1 for each place that passes the filter; undefined if all pass. */
+  /** Returns a 1 for each wing and room that pass the filter; undefined if all pass. */
   #allowedPlaces({ wing, wings, room }: PlaceFilter): Uint8Array | undefined {
     if (wing === undefined && room === undefined && wings === undefined) return undefined;
     const isIn = (place: { wing: string; room: string }): boolean =>
@@ -152,7 +143,7 @@ export class CodeMemory {
   }
 }
 
-/** Keeps the best of many scores, in a heap whose root is the worst of them. */
+/** A heap of the best scores. Its root is the worst of them. */
 class BestRows {
   readonly #keep: number;
   readonly #heap: Scored[] = [];
@@ -161,7 +152,6 @@ class BestRows {
     this.#keep = keep;
   }
 
-  /** Score of the worst kept row. Only a higher score can be added. */
   get worst(): number {
     return this.#heap.length < this.#keep ? Number.NEGATIVE_INFINITY : this.#scoreAt(0);
   }
@@ -174,7 +164,6 @@ class BestRows {
     }
   }
 
-  /** Returns the kept rows, best first. */
   take(): Scored[] {
     return this.#heap.sort((a, b) => b.score - a.score);
   }

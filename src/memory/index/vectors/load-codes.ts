@@ -1,9 +1,9 @@
-/** Loads the codes of all drawers. Used by scan-thread.ts and static/static-codes.ts. */
+/** Loads the codes of all drawers into memory. */
 import type Database from "better-sqlite3";
 import { isNumbers, readColumn } from "../../ledger/json-column.ts";
 import type { CodeMemory } from "./code-memory.ts";
 
-/** Number of codes read in one statement. A separate buffer for each code would cost more than the reading. */
+/** Number of codes per statement. A buffer for each code would cost more than the reading itself. */
 const LOAD_ROWS = 1024;
 
 /** Loads a table's codes in one transaction. Returns the row of the last code; 0 for an empty table. */
@@ -32,7 +32,7 @@ export function loadCodes(ledger: Database.Database, table: "vector_code" | "sta
   })();
 }
 
-/** Returns a function for the place of a row. The query returns one list of rows per place, so JavaScript gets far fewer strings. */
+/** Returns a function that gives a row's wing and room. The query groups the rows by them, so that JavaScript gets far fewer strings. */
 function readPlaces(ledger: Database.Database): (row: number) => { wing: string; room: string } | undefined {
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;

@@ -1,7 +1,4 @@
-/**
- * Worker thread that answers the vector part of a search. It has all codes in memory, and reads the vectors of only the best rows from the
- * ledger. Started by vector-index.ts. Its read connection sees committed state only.
- */
+/** Worker thread that scans vectors. It has all codes in memory and reads only the best rows' vectors from the ledger. */
 import { workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { RowSets } from "../../ledger/read/row-sets.ts";
@@ -21,7 +18,7 @@ export type ScanMethods = {
   refresh(changes: Pick<Changes, "written" | "removed">): void;
 };
 
-/** Number of rows that the first pass keeps for each wanted row, as near-duplicates are left out later. `FIRST_PASS_MIN`: minimum. */
+/** Number of rows that the first pass keeps for each wanted row, because near-duplicates are dropped later. */
 const FIRST_PASS_FACTOR = 4;
 const FIRST_PASS_MIN = 400;
 
@@ -41,7 +38,7 @@ await serveThread<ScanMethods>(() => {
      WHERE drawer.row IN (SELECT value FROM json_each(?))`,
   );
 
-  /** Returns the exact products of `vector` with the stored vectors of the rows. Leaves out rows without a vector. */
+  /** Returns the exact products. Leaves out rows without a vector. */
   function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
     const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
     return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));
@@ -74,7 +71,7 @@ await serveThread<ScanMethods>(() => {
         codes.put(row, { wing, room }, code, scale);
         missing.delete(row);
       }
-      // The drawer was rewritten and has no vector yet, so the old vector does not belong to the new text.
+      // A rewritten drawer has no vector yet, and its old code does not fit the new text.
       for (const row of missing) codes.remove(row);
     },
   };

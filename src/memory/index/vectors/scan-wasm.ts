@@ -1,10 +1,6 @@
-/**
- * The int8 pass of the exact scan: a WebAssembly module with one SIMD loop, and its memory. Used by code-memory.ts only. This file
- * assembles the module byte by byte, so no toolchain is needed; each instruction's text form is next to its bytes. Measured in one run for
- * the best 400 of 100,000 codes: 6.6 ms, against 129 ms with sqlite-vec 0.1.9 (int8, cosine).
- */
+/** Assembles the WebAssembly module that scans int8 codes with SIMD: 100,000 codes in 6.6 ms, against 129 ms with sqlite-vec 0.1.9. */
 
-/** The part of the global `WebAssembly` that we use. TypeScript has its type only in the DOM library. */
+/** Part of the global `WebAssembly` that is used here. TypeScript has its type only in the DOM library. */
 type WasmMemory = { readonly buffer: ArrayBuffer; grow(pages: number): number };
 declare const WebAssembly: {
   Memory: new (limits: { initial: number; maximum: number }) => WasmMemory;
@@ -12,15 +8,14 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: Record<string, unknown> };
 };
 
-/** Length of the model's vectors. */
 export const DIMENSIONS = 384;
 /** Number of a code's values in one SIMD step, 16 bits each. */
 const LANES = 8;
-/** Maximum number of codes in one call. A call's slots and products are in memory before the codes. */
+/** Maximum number of codes in one call. */
 export const BATCH_SLOTS = 4096;
 
 const PAGE_BYTES = 65_536;
-/** Offsets in the memory, which has the query's code in 16 bits, the wanted slots, their products, and then all codes. */
+/** Offsets in the memory: the query's code in 16 bits, the wanted slots, their products, and then all codes. */
 const QUERY_AT = 0;
 const SLOTS_AT = 1024;
 const PRODUCTS_AT = SLOTS_AT + 4 * BATCH_SLOTS;
@@ -63,7 +58,7 @@ export function createScanMemory(dimensions: number): ScanMemory {
     },
     run: scan,
   };
-  // Makes the views again, because growing the memory detaches its old buffer and every view of it.
+  // Growing the memory detaches its buffer, so all views of it are made again.
   function takeViews(): void {
     scanMemory.query = new Int16Array(memory.buffer, QUERY_AT, dimensions);
     scanMemory.slots = new Int32Array(memory.buffer, SLOTS_AT, BATCH_SLOTS);

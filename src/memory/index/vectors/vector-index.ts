@@ -1,7 +1,4 @@
-/**
- * Exact nearest neighbours over the ledger's vectors, on a thread of its own. `broker/palace/indexes.ts` opens it. The engine knows only
- * the interface `VectorIndex`.
- */
+/** Finds exact nearest neighbours among the ledger's vectors, on a thread of its own. */
 import { lazyThread, type Thread, threadFile } from "../../../base/thread.ts";
 import type { Changes } from "../../port/ledger.ts";
 import type { VectorIndex } from "../../port/search.ts";
@@ -12,8 +9,8 @@ import { DIMENSIONS } from "./scan-wasm.ts";
 export type LocalVectorIndex = VectorIndex & { close(): Promise<void> };
 
 /**
- * Opens the vector index. It reads the ledger's vectors at the first query. After that the caller must pass every commit to `refresh`.
- * Errors of a query: STORE_CORRUPT, PALACE_GONE, STORE_UNAVAILABLE; STORE_MODEL_MISMATCH for a vector of another length.
+ * Opens the vector index. After the first query the caller must pass every commit to `refresh`. A query throws STORE_MODEL_MISMATCH for a
+ * vector of the wrong length, STORE_CORRUPT, PALACE_GONE or STORE_UNAVAILABLE.
  */
 export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVectorIndex {
   const thread = lazyThread<ScanMethods>(threadFile(import.meta.url, "scan-thread"), ledgerFile);
@@ -31,7 +28,7 @@ export function openVectorIndex({ ledgerFile }: { ledgerFile: string }): LocalVe
     waiting = undefined;
     if (changes !== undefined) await started.call("refresh", changes);
   };
-  /** Drops the commits that wait for the thread. At its next start the thread reads them from the ledger. */
+  /** Drops the waiting commits. The thread reads them from the ledger at its next start. */
   const forget = (): void => void (waiting = undefined);
   return {
     async around(vector, filter, limit) {
