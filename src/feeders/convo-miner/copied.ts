@@ -1,6 +1,6 @@
 /**
- * Finds exchanges at the beginning of a transcript that another transcript also begins with: forked and resumed sessions copy them, with
- * their times. Copies are filed once. An exchange without a time never counts as a copy, because two conversations may begin with the same
+ * Finds the exchanges that a forked or resumed session copied from the beginning of another session, so that they are filed once. A copy
+ * has the same text and time. An exchange without a time never counts as a copy, because two conversations may begin with the same
  * greeting.
  */
 import { createHash } from "node:crypto";
@@ -42,7 +42,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** Returns true if the palace still has all sources because of which the beginning of this transcript was left out. */
+/** Returns true if the palace still has every source that has the left-out beginning of this transcript. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

@@ -1,7 +1,6 @@
 /**
- * Files one transcript: reads it, makes drawers, sends them in parts. file-transcripts.ts calls it for each transcript that may have
- * changed. The broker compares drawer by drawer, so unchanged drawers keep their vectors. A run that is killed between two parts leaves the
- * source without a filing record.
+ * Files one transcript: reads it, makes drawers and sends them in parts. If a run is killed between two parts, the source has no filing
+ * record and the next run files it again.
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
@@ -24,7 +23,6 @@ import type { Conversation } from "./transcript.ts";
 
 /** Maximum number of conversations whose hashes are in a drawer's metadata. More hashes would make the metadata too long. */
 const HASHES_MAX = 60;
-/** Text between two conversations of a file. */
 const GAP = "\n\n";
 
 type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
@@ -79,7 +77,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Counts a transcript that need not be sent. */
+/** Notes and counts a transcript that need not be sent. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -87,14 +85,14 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
   return undefined;
 }
 
-/** Returns the other filed source of the same session: the agent's own file, or the transcript made from it. */
+/** Returns the other filed source of the same session: the agent's own file, or the transcript that we made from it. */
 function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
   const name = sessionNameOf(sourceFile);
   if (name === undefined || records.has(sourceFile)) return undefined;
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Compares a transcript with the filed transcripts. Returns undefined, and counts it, if it is unreadable or its session is filed. */
+/** Reads a transcript and compares it with the filed ones. If it is unreadable or its session is filed, counts it and returns undefined. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
@@ -151,7 +149,7 @@ function joined(conversations: readonly Conversation[]): Conversation {
 type Pieces = {
   texts: readonly string[];
   rooms?: readonly string[];
-  /** Time of each text, if the transcript has times. */
+  /** Time of each text, or null for a text without a time. */
   times?: readonly (string | null)[];
 };
 
@@ -174,7 +172,6 @@ function withoutCopies(
   };
 }
 
-/** Returns memories as texts with rooms. A memory's type is its room. */
 function piecesOf(memories: readonly Memory[]): Pieces {
   return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
 }

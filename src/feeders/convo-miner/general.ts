@@ -1,7 +1,6 @@
 /**
- * General extraction: finds decisions, preferences, milestones, problems and feelings in a transcript by their words (`--extract general`).
- * Each memory is a drawer in the room of its type, in addition to the file's exchanges. Pure. Source: palace.md 5.5 and upstream 3.11's
- * general_extractor, pattern by pattern.
+ * Finds decisions, preferences, milestones, problems and feelings in a transcript by their words (`--extract general`). Pure. Source:
+ * palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
  */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
@@ -42,7 +41,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** Corrects the type `problem`: a solved problem, or a problem with a positive sentiment, may become a milestone or a feeling. */
+/** Corrects the type `problem`: a solved problem, or a segment with a positive sentiment, may be a milestone or a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -85,7 +84,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Returns the prose without code, or the whole segment if it is only code. */
+/** Removes code, except from a segment that is only code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {
