@@ -1,7 +1,7 @@
 /**
- * Removes text that Claude Code and its hooks insert into messages: system tags, hook lines, collapsed output. Pure. line-formats.ts calls
- * it for each message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this file searches without
- * patterns, because a transcript is untrusted input.
+ * Removes text that Claude Code and its hooks insert into messages: system tags, hook lines, collapsed output. Pure. Where upstream's
+ * patterns take quadratic time, it searches without patterns, because a transcript is untrusted input. Source: palace.md 5.4 "Noise
+ * removal".
  */
 import { strip } from "../../memory/text/text.ts";
 import { SPACE } from "./python-pattern.ts";
@@ -28,7 +28,7 @@ const LINES = [
   "MemPalace auto-save checkpoint.",
 ];
 
-/** Equivalent of `^(?:> )?` in Python's multi-line mode, where only a line feed ends a line. */
+/** Equivalent of Python's `^(?:> )?` in multi-line mode, where only a line feed ends a line. */
 const LINE_START = String.raw`(?<![^\n])(?:> )?`;
 const LINE_PATTERNS = LINES.map((start) => ({
   start,
@@ -89,7 +89,7 @@ function lineStart(text: string, at: number): number {
   return at >= 2 && text.startsWith("> ", at - 2) && isStart(at - 2) ? at - 2 : -1;
 }
 
-/** Works like indexOf for positions that never decrease, and searches each part of the text only once. */
+/** Like indexOf, but searches each part of the text only once. `from` must never decrease. */
 function finder(text: string, wanted: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -98,7 +98,7 @@ function finder(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Finds the line feed before the next blank line. */
+/** Finds the line feed before the next blank line. `from` should not decrease. */
 function blankLineFinder(text: string): (from: number) => number {
   let found = -2;
   return (from) => {

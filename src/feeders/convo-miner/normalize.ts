@@ -1,6 +1,6 @@
 /**
- * Converts a file of any known format into transcripts. A file of another format counts as plain text. Pure. The formats are tried in
- * upstream's order. Source: palace.md 5.4 and upstream 3.11's normalize module.
+ * Converts a file of any known format into transcripts; any other file counts as plain text. Pure. Source: palace.md 5.4 and upstream
+ * 3.11's normalize module, which has the same order of formats.
  */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord, parseJson } from "../../base/parse-json.ts";
@@ -30,7 +30,6 @@ export class LineScan {
   #authoredAt: string | undefined;
   #agent: string | undefined;
 
-  /** Begins a scan, or continues from the state `resume`. */
   constructor(resume?: ScanState) {
     const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
       (name) => resume === undefined || resume.formats[name] !== undefined,
@@ -41,7 +40,7 @@ export class LineScan {
     this.#agent = resume?.agent ?? undefined;
   }
 
-  /** Reads a line of a file. White space around the line does not matter. */
+  /** Reads a line. A carriage return inside it also ends a line. */
   take(raw: string): void {
     for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line.replace(/^\uFEFF/, "")));
   }
@@ -76,7 +75,7 @@ export class LineScan {
     return this.#agent;
   }
 
-  /** The newest time on any line. */
+  /** Newest `timestamp` of all lines. */
   get authoredAt(): string | undefined {
     return this.#authoredAt;
   }
@@ -91,7 +90,7 @@ export class LineScan {
     return undefined;
   }
 
-  /** Returns the state for a later scan of further lines. It is a copy: later lines do not change it. */
+  /** Returns a copy of the state, with which a later scan can continue. */
   state(): ScanState {
     return structuredClone({
       formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
@@ -102,10 +101,13 @@ export class LineScan {
   }
 }
 
-/** Options for reading a whole file. `name`: the file's name without folder. */
+/** `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. Returns a string with the reason if it is not filed. */
+/**
+ * Reads a whole text in which LineScan found no conversation. Line ends in `text` are line feeds. Returns a string with the reason if the
+ * text is not filed.
+ */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

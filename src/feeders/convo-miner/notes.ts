@@ -1,6 +1,5 @@
 /**
- * Notes that the conversation miner keeps between runs: the state of each transcript at filing time, and the position at which reading a
- * long transcript stopped.
+ * Notes of the conversation miner: the state in which it filed each transcript, and the position at which it stopped reading a long one.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -34,7 +33,7 @@ export function readCheckpoint(notesDir: string, path: string): Checkpoint | und
   return found["schema"] === 2 ? (found as Checkpoint) : undefined;
 }
 
-/** Writes the checkpoint of a transcript; undefined removes it. */
+/** Writes the checkpoint of a transcript, or removes it for undefined. */
 export function writeCheckpoint(notesDir: string, path: string, checkpoint: Checkpoint | undefined): void {
   const file = checkpointFile(notesDir, path);
   if (checkpoint === undefined) {

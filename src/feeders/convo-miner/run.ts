@@ -1,7 +1,4 @@
-/**
- * The types of one run of the conversation miner: its state, input and output. This folder, the session miner and the command line use
- * them.
- */
+/** State, input and output of a run of the conversation miner. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode, FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -27,7 +24,6 @@ export type MineOptions = {
   /** Value of the drawers' field `added_by`. */
   agent: string;
   extract: ExtractMode;
-  /** Sizes of drawers and keywords of halls. */
   filing: FilingSettings;
 };
 
@@ -41,7 +37,6 @@ export type MineReport = RunReport & {
 
 export type Run = Omit<FeedDeps, "caller"> & {
   options: MineOptions;
-  /** Folder for notes between runs. */
   notesDir: string;
   notes: Notes;
   /** The palace's filing records, by `sourceFile` of the transcript. */
@@ -50,7 +45,7 @@ export type Run = Omit<FeedDeps, "caller"> & {
   sessions: ReadonlyMap<string, readonly string[]>;
   /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;
-  /** Exchanges of each source. */
+  /** Filed exchanges, by `sourceFile`. */
   exchanges: Map<string, Exchanges>;
   /** Returns the people of a file's Slack export; undefined for any other file. */
   slackNames: (path: string) => SlackNames | undefined;

@@ -1,6 +1,6 @@
 /**
- * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Skips `tool-results`
- * and, unless asked for, `subagents`, as upstream 3.11 does. Source: palace.md 5.3.
+ * Finds the files of a folder that may be transcripts, and their default wing. Skips `tool-results` and, unless asked for, `subagents`, as
+ * upstream 3.11 does. Source: palace.md 5.3.
  */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
@@ -17,7 +17,7 @@ export type Survey = {
   root: string;
   files: TranscriptFile[];
   skipped: Skip[];
-  /** The number of unreadable folders and files. */
+  /** Number of unreadable folders and files. */
   unreadable: number;
 };
 
@@ -35,11 +35,10 @@ export function surveyTranscripts(path: string, includeSubagents: boolean): Surv
 /** Returns the wing: `given`, or the default for the folder. Errors: CONFIG_BAD_VALUE. */
 export function wingOf(root: string, given: string | undefined): string {
   if (given !== undefined && given !== "") return checkName(given, "--wing");
-  return isOfTool(root) ? "wing_api" : wingOfFolder(root);
+  return isFolderOfAgent(root) ? "wing_api" : wingOfFolder(root);
 }
 
-/** Returns true for a folder where coding agents keep their sessions. */
-function isOfTool(root: string): boolean {
+function isFolderOfAgent(root: string): boolean {
   const parts = root.split(sep);
   const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");
   return isClaude || parts.includes(".codex") || parts.includes(".gemini");

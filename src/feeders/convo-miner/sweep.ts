@@ -1,7 +1,6 @@
 /**
- * Files every message of Claude Code's transcripts whole, as its own drawer. The exchanges of the same files may omit or cut messages. The
- * broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source: palace.md 5.7 and upstream
- * 3.11's sweeper.
+ * Files every message of Claude Code's transcripts whole, as its own drawer. The broker files each message once, so the next run continues
+ * a killed run. Source: palace.md 5.7 and upstream 3.11's sweeper.
  */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/parse-json.ts";
@@ -30,8 +29,7 @@ export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" |
   present: number;
 };
 
-/** Maximum number of characters in one call. */
-const PART_SIZE_MAX = 2 * 1024 * 1024;
+const PART_CHARACTERS_MAX = 2 * 1024 * 1024;
 
 /** Sweeps transcripts. Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
@@ -84,7 +82,7 @@ async function sweepOne(
       report.skipped.push({ file: name, reason: `message ${message.uuid} is too long` });
       continue;
     }
-    if (part.length >= MESSAGES_PART_MAX || size + message.content.length > PART_SIZE_MAX) {
+    if (part.length >= MESSAGES_PART_MAX || size + message.content.length > PART_CHARACTERS_MAX) {
       await flush();
       [part, size] = [[], 0];
     }
@@ -94,7 +92,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Returns the line's message. Undefined if neither user nor assistant wrote it, or if its time, an id or its text is missing. */
+/** Undefined if neither user nor assistant wrote the line, or if its time, an id or its text is missing. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

@@ -1,12 +1,12 @@
 /**
- * Finds the time at which each part of a transcript was said. Old parts keep their times when the transcript grows. Upstream gives every
- * drawer of a file the newest time in the file. Pure.
+ * Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. Upstream gives every drawer of
+ * a file the newest time. Pure.
  */
 
 /** Time `at` of the text from position `start` on; `at` is "" if unknown. */
 export type Time = [start: number, at: string];
 
-/** Characters that may be dropped where a text is cut. */
+/** White space, which may be dropped where a text is cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
 /** Returns a time in text form unchanged, and converts s or ms since the epoch to ISO 8601. Undefined if the value is not a time. */
