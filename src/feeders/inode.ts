@@ -1,6 +1,6 @@
 /**
- * Finds the identity of the folder that a source was read from, as upstream 3.11 notes it. `sync` compares this identity before it removes
- * anything. All feeders use it.
+ * Finds the identity of the folder that a source was read from. As in upstream 3.11, `sync` compares this identity before it removes
+ * anything.
  */
 import { statSync } from "node:fs";
 

@@ -1,7 +1,6 @@
 /**
- * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. The commands
- * `mempalace-docs DIR` and `palace mine projects DIR` start it. A killed run leaves no document half-filed: the broker replaces a source in
- * one transaction, and the next run sends the missing documents.
+ * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. A killed run leaves
+ * no document half-filed, because the broker replaces a source in one transaction.
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
@@ -28,7 +27,7 @@ import { claimStage, findStage, hasHalf, type Manifest, readManifest, type Stage
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
-  /** Connects to the broker. Returns undefined in a dry run without a running broker, because a dry run starts none. */
+  /** Connects to the broker. Undefined in a dry run without a running broker, because a dry run starts none. */
   connect: () => Promise<Caller | undefined>;
 };
 
@@ -40,7 +39,7 @@ const TEXT_RULES = 1;
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // The rejection is handled later, where the promise is awaited, because an unreadable project is reported first.
+  // An unreadable project is reported first. The rejection is handled where the promise is awaited.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's mode `extract` uses the rooms of a mempalace.yaml, but not its wing.
@@ -81,7 +80,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, the links may be missing for documents of earlier runs, so the links are rebuilt.
+  // Without notes, links of documents from earlier runs may be missing, so all links are rebuilt.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -98,7 +97,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Rebuilds the links of the wing, as upstream does after every run. After a kill, the next run rebuilds them. */
+/** Rebuilds the wing's links after a run that changed the palace. If this run is killed, `linksBehind` makes the next run rebuild them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -132,7 +131,7 @@ async function perform(run: Run, caller: Caller): Promise<void> {
   }
 }
 
-/** Lists the work that `perform` would do, by the same decisions. */
+/** Reports what `perform` would do. */
 async function rehearse(run: Run): Promise<void> {
   const { report, plan, records } = run;
   const wouldFile: string[] = [];
@@ -154,8 +153,8 @@ async function rehearse(run: Run): Promise<void> {
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
 /**
- * Asks the broker for the filing records, and for the sources that MemPalace has mined. A run of `docs` asks only for the records, because
- * MemPalace never mines the staged copies that `docs` files.
+ * Asks the broker for the filing records and, except for `docs`, for the sources that MemPalace has mined: it never mines the staged copies
+ * of `docs`.
  */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
@@ -172,8 +171,8 @@ function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
 }
 
 /**
- * Adapts a project to the kind of run. Without configured rooms, `projects` and `formats` have one room: `documents` for `formats` with a
- * project file, else `general`. `formats` ignores a project file's exclusions.
+ * Adapts a project to the kind of run. `projects` and `formats` without configured rooms have one room: `general`, or `documents` for
+ * `formats` with a project file. `formats` ignores the exclusions in a project file.
  */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;
@@ -195,7 +194,7 @@ function openProject(dir: string, { name }: Front): string {
   return root;
 }
 
-/** Refuses another project that is now at the same path: the devbox mounts each project at /workspace. */
+/** Refuses a path where another project was before: the devbox mounts each project at /workspace. */
 function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;

@@ -1,7 +1,7 @@
 /**
  * The three kinds of run of this miner. `docs` files a project's documentation, from copies that are the same on every machine. `projects`
  * (upstream's `mempalace mine DIR`) also files source code, under the files' own paths. `formats` (upstream's mode `extract`) converts and
- * files office documents. A kind decides which files are filed, whether they are copied first, and whether vanished documents are removed.
+ * files office documents.
  */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";
@@ -17,7 +17,7 @@ export type Front = {
   refuseText: (name: string, text: string) => string | undefined;
   /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True if a run removes from the palace the documents whose files vanished. In upstream, only `sync` does that. */
+  /** True if a run removes documents from the palace whose files vanished. In upstream, only `sync` removes them. */
   removes: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Lists the names that upstream's project miner reads, and the folders it never enters. Pure: it uses only names.
- * Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
+ * Decides by names which files and folders upstream's project miner reads. Pure. Source: palace.md 5.1 and the miner module of 3.11, whose
+ * list contains that of 3.3.6.
  */
 import { extname } from "node:path";
 import type { Verdict } from "./document-names.ts";

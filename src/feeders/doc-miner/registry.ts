@@ -1,6 +1,6 @@
 /**
- * Reads the names and topics that the user gave to upstream's `mempalace init`: names become tags of drawers, topics link wings. Never
- * writes them. Source: palace.md 3.9 and the miner module of 3.11.
+ * Reads the names and topics that the user gave to upstream's `mempalace init`: names become tags of drawers, topics link wings. Source:
+ * palace.md 3.9 and the miner module of 3.11.
  */
 import { anyCase } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
@@ -41,7 +41,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds a document's names. Only the found names are sent to the broker, which searches each drawer for them. */
+/** Returns a function that finds a document's names. The broker then searches each drawer only for these names. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

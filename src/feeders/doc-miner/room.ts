@@ -1,6 +1,5 @@
 /**
- * Decides the room of a document. Pure. Source: palace.md 5.2 (routing by the project's
- * rooms) and 5.8 (names of folders that mean a room).
+ * Decides the room of a document. Pure. Source: palace.md 5.2 (routing by the project's rooms) and 5.8 (names of folders that mean a room).
  */
 import { head, strip } from "../../memory/text/text.ts";
 
@@ -25,7 +24,7 @@ const FOLDER_ROOMS: Record<string, string> = {
   scripts: "scripts tools utils",
   configuration: "config configs settings infrastructure infra deploy",
 };
-/** Room for the name of each folder, in lower case with underscores. */
+/** Room for each folder name, in lower case with underscores. */
 export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );

@@ -1,7 +1,6 @@
 /**
- * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with the original's
- * time, and the staged path is the document's `source_file` in the palace. The folder `.manifest` has one note per wing, folder and palace
- * with the filed documents. README.md gives the reasons.
+ * Manages the staging area: `<cache>/mempalace-docs/<wing>/<path>` has a copy of every filed document, whose path is the document's
+ * `source_file`. Its folder `.manifest` has notes about the filed documents, for each wing, folder and palace.
  */
 import {
   existsSync,
@@ -21,20 +20,20 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. A null in place of a record means that filing began and may not have ended. */
+/** Record of one document. null in its place means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** Name of the reason why an office document was not filed. */
+  /** Code of the reason why an office document was not filed. */
   outcome?: string;
 };
 export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Digest of the rules (for rooms and for refused texts) that were valid when the entries were made. */
+  /** Digest of the rules for rooms and refused texts by which the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
-  /** Inode of the folder. Another folder may be mounted at the same path later. Older notes do not have it. */
+  /** Inode of `root`, because another folder may later be mounted there. Older notes do not have it. */
   folder?: string;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
@@ -49,15 +48,14 @@ export type Stage = Readonly<{
   /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
   prefix: string;
   manifestFile: string;
-  /** The manifest of this project under its former folder, if the project was moved. */
+  /** Manifest of this project under its former folder, if the project was moved. */
   formerManifestFile: string | undefined;
 }>;
 
 /** `palace`: name of the palace, because one home may file into several palaces. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
-/** Folder of the notes about documents that are filed in place. */
-const FOLDER_IN_PLACE = "mempalace-projects";
+const NOTES_IN_PLACE = "mempalace-projects";
 
 /** Finds the place of a project in the staging area without writing anything. */
 export function findStage(options: StageOptions): Stage {
@@ -81,12 +79,12 @@ export function findStage(options: StageOptions): Stage {
 }
 
 function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
-  const home = join(dirname(cacheDir), FOLDER_IN_PLACE);
+  const home = join(dirname(cacheDir), NOTES_IN_PLACE);
   const manifestFile = join(home, MANIFESTS, wing, manifestName(root, palace));
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Does what findStage does, and makes the project the owner of the wing's folder if the folder has no owner. */
+/** Finds the place of a project and makes the project the owner of the wing's folder if the folder has none. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -97,7 +95,7 @@ export function claimStage(options: StageOptions): Stage {
   if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
   else {
     try {
-      // With the flag `wx` only one of two projects that start at once gets the folder. The other project reads the owner below.
+      // If two projects start at once, the flag `wx` lets only one own the folder.
       writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -113,8 +111,8 @@ export function stagedPath(stage: Stage, path: string): string {
 }
 
 /**
- * Returns the part of a staged path that is the same under another home directory (host and container): the path below the
- * staging area. Undefined for a source_file that is not a staged path.
+ * Returns the path below the staging area, which is the same under another home directory (host and container). Undefined for a source_file
+ * that is not a staged path.
  */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
   const parts = sourceFile.split(/[\\/]/);
@@ -155,7 +153,7 @@ export function unstageDocument(stage: Stage, path: string): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // Keeps a folder at that path, because it has other documents.
+    // A folder at this path has other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;
@@ -196,7 +194,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and its documents are in `root`. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and `root` has its documents. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);

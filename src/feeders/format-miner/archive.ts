@@ -1,4 +1,4 @@
-/** Reads a zip archive in memory, entry by entry and within size limits. A zip bomb ends the conversion, not the process. */
+/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends only the conversion. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
@@ -39,10 +39,7 @@ export class Archive {
     return this.#entries.has(name);
   }
 
-  /**
-   * Returns an entry's text; undefined if the archive has no entry of that name. Errors: encrypted, too_large, and errors of a damaged
-   * archive.
-   */
+  /** Returns an entry's text; undefined if the archive has no such entry. Errors: encrypted, too_large, and errors of a damaged archive. */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Extracts the text of a Rich Text document. No small maintained library exists, and text alone needs neither RTF's
- * pictures nor its styles: only groups, code pages and a few control words. Called by convert.ts.
+ * Extracts the text of a Rich Text document. No small maintained library exists, and the text needs only groups, code pages and a few
+ * control words.
  */
 import { Unconverted } from "./outcome.ts";
 import { IGNORED_DESTINATIONS, CODE_PAGE_OF_CHARSET, codePageOf, TEXT_OF_WORD } from "./rtf-words.ts";
@@ -27,9 +27,9 @@ class RtfReader {
   readonly #fonts = new Map<number, string>();
   #isFontTable = false;
   #codePage = "windows-1252";
-  /** Bytes in the document's code page that are not decoded yet. */
+  /** Bytes of \'hh that are not decoded yet, because a character may have several. */
   #hex: number[] = [];
-  /** The number of characters still to skip. */
+  /** Number of characters that are still to skip after a \u. */
   #left = 0;
 
   constructor(source: string, text: Text) {
