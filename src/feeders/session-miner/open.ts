@@ -11,7 +11,7 @@ import { stageHome } from "./staging-area.ts";
 
 type From = { path: string | undefined; includeSubagents: boolean };
 
-/** Opens the sessions of an agent. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openSource(
   harness: HarnessName,
   { sessions, paths }: Config,

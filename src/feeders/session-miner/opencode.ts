@@ -1,7 +1,7 @@
 /**
- * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so that its log
- * can be checkpointed in between. If opening fails (a folder without write access has no shared memory file), it reads a copy of the
- * database and its log. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database while opencode writes it. Uses one read-only transaction per session, so that opencode can
+ * checkpoint its log in between. Reads a copy if the database cannot be opened, for example in a folder without write access. Never reads
+ * tables with logins. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -18,7 +18,7 @@ export type OpencodeOptions = { file: string; scratch: string; includeSubagents:
 
 /** Opens the database. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
-  // Imports SQLite only here, because the other sources do not need it.
+  // The other sources do not need SQLite.
   const { default: Database } = await import("better-sqlite3");
   const open = (path: string, readonly: boolean): SqliteDatabase => {
     const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -79,7 +79,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // Takes from opencode 1.x only messages before the first one of opencode 2, which may have copied the messages of 1.x.
+        // Messages of opencode 1.x count only before the first one of opencode 2, which may have copied them.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -104,7 +104,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // The tables of 1.x may also exist, but opencode 2 does not write them.
+  // opencode 2 leaves the tables of 1.x unchanged, so they do not have its new sessions.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,
@@ -124,7 +124,7 @@ function isUnopened(error: unknown): boolean {
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");
 }
 
-/** Copies database and log together, and only if neither changed in the meantime. */
+/** Copies database and log together, and again if one of them changed in the meantime. */
 function copyDatabase(file: string, scratch: string): string {
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(scratch, "copy-"));

@@ -1,6 +1,6 @@
 /**
- * Reads sessions from pi's transcripts: a tree of entries, in which the path from the root to the last entry is the
- * conversation; other branches were abandoned. Source: harnesses.md 2.7.
+ * Reads sessions from pi's transcripts, which are trees of entries. The conversation is the path from the root to the last entry; other
+ * branches were abandoned. Source: harnesses.md 2.7.
  */
 import { titleOf } from "./claude-code.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -53,8 +53,8 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
 }
 
 /**
- * Returns the path from the root to the last entry. If no entry names a parent, returns all entries in the order of the file. If a parent
- * is missing, because its line is damaged, the path continues with the entry above it in the file.
+ * Returns the path from the root to the last entry, or all entries if none names a parent. If a parent is missing because its line is
+ * damaged, the path continues with the line before the child.
  */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));

@@ -1,6 +1,6 @@
 /**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts with names and times that are always the same for
- * the same session, and notes about the written transcripts. The staged path is the drawers' `source_file`.
+ * Manages the session miner's staging area, `<cache>/mempalace-session/<wing>/`, and the notes about its transcripts. A session's
+ * transcript always has the same path, which is the drawers' `source_file`.
  */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -38,8 +38,8 @@ export function stagedPath(home: string, wing: string, file: string): string {
 }
 
 /**
- * Returns the local path of a transcript that was staged under any home directory, on the host or in a container. So the same session is
- * filed once. Undefined for another source.
+ * Returns the local path of a transcript that was staged under any home directory (host or container), so that its session is filed once.
+ * Undefined for another source.
  */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");

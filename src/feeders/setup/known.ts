@@ -1,7 +1,6 @@
 /**
- * Writes the names that the user confirmed in `init`: entities.json in the project, and known_entities.json for all projects. The miner
- * tags drawers with these names (palace.md 3.9). Adds lines to the project's .gitignore. Keeps existing content: it renames or does not
- * change an unreadable file.
+ * Writes the names that the user confirmed in `init`, with which the miner tags drawers (palace.md 3.9): to entities.json in the project,
+ * and to known_entities.json for all projects. Never overwrites an unreadable file.
  */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -59,7 +58,7 @@ export function ignoreProjectFiles(root: string): boolean {
   const text = stats === undefined ? "" : readFileSync(path, "utf8");
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = PROJECT_FILES.filter((name) => !lines.has(name));
-  // Skips a text that is not UTF-8, because writing it back would change it.
+  // Writing a text back that is not UTF-8 would change it.
   if (missing.length === 0 || text.includes("\uFFFD")) return false;
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   writeFileAtomic(

@@ -1,7 +1,6 @@
 /**
- * Finds names in prose and distinguishes people from projects by the words about them: people speak, projects are built and released
- * (palace.md 5.8). English only. Pure except for reading. Source: upstream's entity_detector of 3.11 and its English patterns. Names and
- * signals are exactly upstream's.
+ * Finds names in English prose and distinguishes people from projects by the words near them: people speak, projects are built. Source:
+ * upstream's entity_detector of 3.11, whose names and signals are the same (palace.md 5.8).
  */
 import { COMMON_WORDS } from "../../memory/closet/common-words.ts";
 import { candidateWords } from "../../memory/closet/name-words.ts";
