@@ -1,7 +1,4 @@
-/**
- * Makes one frozen object from the environment, the arguments and the settings file. Only bin, scripts and tests call it, once in each
- * entry point; all other code gets the values passed in.
- */
+/** Makes one frozen object from the environment, the arguments and the settings file. Each entry point calls it once. */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
 import { badValue } from "../base/errors.ts";
@@ -19,10 +16,7 @@ export type ChromaConfig = Config["chroma"];
 export type ModelConfig = Config["model"];
 export type ConfigOptions = { palace?: string | undefined };
 
-/**
- * Reads the environment, then the settings file. A bad value in the file counts as not set and becomes a fault in `settings`. Errors:
- * CONFIG_BAD_VALUE for a bad variable.
- */
+/** A bad value in the file counts as not set and becomes a fault in `settings`. Errors: CONFIG_BAD_VALUE for a bad variable. */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
   return parseConfig(readSettings(paths.home, env), paths, env);
@@ -74,7 +68,6 @@ function doorsConfig({ env, fileOnly }: Settings, own: Env) {
   return {
     /** Doors in the environment, which the broker stores for its next start. Undefined: `lastingDoors`, else the stored doors. */
     ...read(own),
-    /** Doors that the settings file asks for. */
     lastingDoors: read(fileOnly),
     outcomeLocal: readSetting(env, "outcome-local"),
     allowedHosts: readSetting(env, "allowed-hosts"),
@@ -115,7 +108,6 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
   const hasChroma = readVariable(env, "MEMPALACE_CHROMA_URL") !== undefined;
   return {
     driver: readSetting(env, "driver", hasChroma ? "chroma" : "files"),
-    /** Returns the name of the drawers' collection in the public palace. */
     collection: () => namedCollection(settingsDir),
     filing: () => readFiling(env, settingsDir),
     chroma: {
@@ -144,7 +136,6 @@ function agentsConfig(env: Env) {
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
     ...roampalPlaces(env),
-    /** True if Roampal's commands use the development memory. */
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
     /** `autoSave`: if true, hooks.auto_save in upstream's config.json decides. */
     hooks: { autoSave: readSetting(env, "hooks-auto-save"), mineDir: readVariable(env, "MEMPAL_DIR") },

@@ -40,9 +40,7 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
   };
 }
 
-/**
- * Splits a JSON array of strings, or words separated by blanks. A word with quotes or blanks needs the array, because no shell parses this.
- */
+/** Splits a JSON array, or words separated by blanks. No shell parses it, so a word with quotes or blanks needs the array. */
 function splitCommand(text: string): string[] {
   if (text.startsWith("[")) {
     let value: unknown;

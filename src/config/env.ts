@@ -1,6 +1,4 @@
-/**
- * Environment variables that we read, except those of settings (settings-table.ts). docs/reference/settings.md is made from both tables.
- */
+/** Environment variables that we read, except those of settings (settings-table.ts). */
 import { badValue } from "../base/errors.ts";
 import {
   type Setting,

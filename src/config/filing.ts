@@ -1,7 +1,4 @@
-/**
- * Reads the settings for filing from MemPalace's config.json and the environment, which wins; a bad value counts as not set. Source:
- * palace.md 3.3, config modules of 3.3.6 and 3.11; where they differ, 3.11 counts.
- */
+/** Reads the settings for filing as upstream 3.11 does: the environment wins over config.json. Source: palace.md 3.3. */
 import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import {
   DRAWER_OVERLAP,

@@ -1,7 +1,4 @@
-/**
- * Reads the settings of code inside an agent, and of its hooks. Never throws: a bad value counts as not set, because it must not break the
- * agent.
- */
+/** Reads the settings of code inside an agent. Never throws: a bad value counts as not set, so that it cannot break the agent. */
 import { piFolder } from "./agents.ts";
 import { type Env, isOn, readVariable, usableSetting, type VariableName } from "./env.ts";
 import { resolvePaths } from "./paths.ts";

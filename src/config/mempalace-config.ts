@@ -32,10 +32,7 @@ export function namedCollection(settingsDir: string): string {
   return COLLECTION.test(name) ? name : DRAWERS_COLLECTION;
 }
 
-/**
- * Returns the palace path in config.json if it is absolute. Ignores a path whose parent folder does not exist, because the file may come
- * from another machine.
- */
+/** Returns the absolute palace path in config.json. Its parent folder must exist, because the file may be from another machine. */
 export function namedPalace(settingsDir: string, expand: (path: string) => string): string | undefined {
   const path = expand(textOf(settingsDir, "palace_path"));
   return isAbsolute(path) && (existsSync(path) || existsSync(dirname(path))) ? path : undefined;

@@ -85,9 +85,7 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     brokerFile: join(home, "broker.json"),
     /** File by which a permanent broker asks a broker that was started on demand to end. */
     wantedFile: join(home, "broker.wanted"),
-    /** Tokens of the TCP door. */
     tokensFile: join(home, "tokens.json"),
-    /** Address of the TCP door. */
     listenFile: join(home, "listen.json"),
     /** File with the last port of the door for programs that speak Roampal's HTTP API. */
     outcomeDoorFile: join(home, "outcome-door.json"),
@@ -107,9 +105,7 @@ function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback
 
 type Places = Readonly<{ home: string; palaceDir: string; settingsDir: string; graphDir: string }>;
 
-/**
- * Finds our home, the public palace and the graph's folder. The argument wins over the environment, which wins over upstream's config.json.
- */
+/** Finds the palace's folders. The argument wins over the environment, which wins over upstream's config.json. */
 function whichPalace(env: Env, user: string, palace: string | undefined): Places {
   const given =
     palace ??
@@ -139,14 +135,12 @@ function classicHome(user: string): string {
   return join(user, ".mempalace");
 }
 
-/**
- * Returns arguments and environment with which another palace command finds the same palace. If the graph is in another folder, names the
- * palace by a variable, because a command with --palace looks for the graph in the palace's folder.
- */
+/** Returns arguments and environment with which another palace command finds the same palace. */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
   // The palace folder inside a home is not passed, because it would mean a separate memory.
   if (palaceDir !== home) return { palace: [], env: others };
+  // With --palace, the other command would look for the graph in the palace's folder.
   if (dirname(graphFile) === home) return { palace: ["--palace", home], env: others };
   return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }

@@ -1,7 +1,4 @@
-/**
- * Table of all settings: the keys of `settings.json`, each also an environment variable (`model-dir` is `MEMPALACE_MODEL_DIR`).
- * docs/reference/settings.md, `palace config` and `palace doctor` are made from it.
- */
+/** Table of all settings: keys of `settings.json`, each also an environment variable (`model-dir` is `MEMPALACE_MODEL_DIR`). */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import {

@@ -91,10 +91,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "neither a port nor on or off",
 };
 
-/**
- * Makes the kind of a setting with a fixed set of words. `more`: words that only the variable accepts. In the file, true and false also
- * mean on and off.
- */
+/** Makes the kind of a setting with fixed words; a boolean in the file means on or off. `more`: words only for the variable. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {

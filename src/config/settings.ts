@@ -1,7 +1,4 @@
-/**
- * Reads `settings.json`, a JSON object that may have comments and trailing commas, and merges it into the environment. Reading never
- * throws: a bad value becomes a fault and counts as not set.
- */
+/** Reads `settings.json` (JSON with comments) and merges it into the environment. A bad value becomes a fault and counts as not set. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { badValue } from "../base/errors.ts";
@@ -106,10 +103,7 @@ const SENT_TO = [
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
-/**
- * Adds the file's values to the environment, which wins. Removes a secret if the file names its receiver, because the palace's folder may
- * come from another person.
- */
+/** Adds the file's values. Removes a secret if the file names its receiver, because the file may come from another person. */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);

@@ -1,7 +1,4 @@
-/**
- * Reads office documents one after the other in a worker thread, which it replaces if a document takes too long or too much memory. This
- * file must be in this folder, because the path to the thread's file must also be valid in the bundled executables.
- */
+/** Reads office documents in a worker thread, which it replaces if a document takes too long or too much memory. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Document, Unread } from "./doc-miner/survey.ts";
@@ -88,6 +85,7 @@ export class Converter {
 
   #thread(): Worker {
     if (this.#worker !== undefined) return this.#worker;
+    // This path must also be valid in the bundled executables, so this file must stay in this folder.
     const file = new URL(`./format-miner/worker${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(file, {
       ...{ env: {}, stdout: true, stderr: true },

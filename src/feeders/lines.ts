@@ -1,6 +1,4 @@
-/**
- * Reads files of any size line by line. Only a line feed ends a line: node:readline also splits at U+2028, which occurs in people's texts.
- */
+/** Reads files of any size by lines. Only a line feed ends a line: node:readline also splits at U+2028, which people's texts have. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isRecord, parseJson } from "../base/parse-json.ts";
 

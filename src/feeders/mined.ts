@@ -34,10 +34,7 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/**
- * Returns true if the file is unchanged since it was mined. MemPalace 3.3.6 stores no file time for a transcript, so the filing time is
- * compared.
- */
+/** Returns true if the file is as mined. 3.3.6 stores no file time for a transcript, so the filing time is compared. */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;

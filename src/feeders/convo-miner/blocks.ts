@@ -1,7 +1,4 @@
-/**
- * Renders the content of one message as text: plain text, blocks, and tools with their results. Leaves out a value of an unexpected type,
- * on which upstream fails. Pure. Source: palace.md 5.4 "Claude Code details".
- */
+/** Renders the content of one message as text, with tools and their results. Source: palace.md 5.4 "Claude Code details". */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";

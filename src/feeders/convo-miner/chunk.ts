@@ -1,7 +1,4 @@
-/**
- * Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does. 3.3.6 cut differently: its sources are rewritten
- * when they change. Pure.
- */
+/** Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does. */
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
@@ -10,10 +7,7 @@ const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/**
- * Cuts a transcript into drawers of at most `size` characters. Joins an exchange or paragraph of at most `sizeMin` to the drawer before it,
- * if both fit.
- */
+/** `size`: maximum, characters. An exchange or paragraph of at most `sizeMin` is joined to the drawer before it, if both fit. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);

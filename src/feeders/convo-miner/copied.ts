@@ -1,13 +1,9 @@
-/**
- * Finds the exchanges that a forked or resumed session copied from the beginning of another session, so that they are filed once. A copy
- * has the same text and time. An exchange without a time never counts as a copy, because two conversations may begin with the same
- * greeting.
- */
+/** Finds the exchanges that a forked or resumed session copied from the beginning of another, so that they are filed once. */
 import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest for each drawer's text and time; "" for a drawer without a time. */
+/** A drawer without a time gets "" and is no copy: two conversations may begin with the same greeting. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;

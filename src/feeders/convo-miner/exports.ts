@@ -1,7 +1,4 @@
-/**
- * Reads conversations from exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Source: palace.md 5.4;
- * upstream 3.11's normalize module for the order of formats and for lists of conversations.
- */
+/** Reads exports that are one JSON document. Source: palace.md 5.4; for order and lists of conversations upstream 3.11's normalize. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -79,7 +76,6 @@ function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   return transcript;
 }
 
-/** Returns the texts of the files that are attached to a question. */
 function attached({ attachments }: Fields): string[] {
   const files = Array.isArray(attachments) ? attachments.map(fieldsOf) : [];
   return files.flatMap(({ file_name: name, extracted_content: content }) => {
@@ -98,9 +94,7 @@ const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
 const chatGptExport: Format = (document, names) =>
   Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation, names) ?? []) : undefined;
 
-/**
- * Reads ChatGPT's export: a tree of messages. The path to the current message is the conversation; other branches are regenerated answers.
- */
+/** Reads ChatGPT's tree of messages along the path to the current message; other branches are regenerated answers. */
 const chatGpt: Format = (document) => {
   const mapping = isRecord(document) ? document["mapping"] : undefined;
   if (!isRecord(document) || !isRecord(mapping)) return undefined;
@@ -116,9 +110,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/**
- * Returns the path from the root along the last children. The root is the first node without parent and message, or else without parent.
- */
+/** Returns the path from the root along the last children. A root without a message is preferred. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);

@@ -1,7 +1,4 @@
-/**
- * Files the transcripts that changed since they were filed, a few at a time. The drawers of deleted transcripts stay, because agents delete
- * old transcripts.
- */
+/** Files the transcripts that changed. The drawers of deleted transcripts stay, because agents delete old transcripts. */
 import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";

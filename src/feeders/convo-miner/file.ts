@@ -1,7 +1,4 @@
-/**
- * Files one transcript: reads it, makes drawers and sends them in parts. If a run is killed between two parts, the source has no filing
- * record and the next run files it again.
- */
+/** Files one transcript in parts. If a run is killed between two parts, the next run files the transcript again. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { strip } from "../../memory/text/text.ts";

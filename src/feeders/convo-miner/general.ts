@@ -1,7 +1,4 @@
-/**
- * Finds decisions, preferences, milestones, problems and feelings in a transcript by their words (`--extract general`). Pure. Source:
- * palace.md 5.5 and upstream 3.11's general_extractor, pattern by pattern.
- */
+/** Finds decisions, problems, feelings etc. by words (`--extract general`). Source: palace.md 5.5 and 3.11's general_extractor. */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { lineGroups, paragraphsOf } from "./chunk.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads transcripts with one JSON object per line: Claude Code, Codex, Gemini, pi. A later run can continue from a format's saved state.
- * Pure. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
- */
+/** Reads transcripts with one JSON object per line. Source: palace.md 5.4, and upstream 3.11's normalize module for pi. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";

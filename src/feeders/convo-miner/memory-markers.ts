@@ -1,7 +1,4 @@
-/**
- * Upstream's patterns and words that distinguish decisions, preferences, milestones, problems and feelings. Of types with equal scores, the
- * first in MARKERS wins. Source: upstream 3.11's general_extractor (palace.md 5.5).
- */
+/** Upstream's patterns for each type of memory. Of types with equal scores, the first wins. Source: 3.11's general_extractor. */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 

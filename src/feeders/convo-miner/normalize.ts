@@ -1,7 +1,4 @@
-/**
- * Converts a file of any known format into transcripts; any other file counts as plain text. Pure. Source: palace.md 5.4 and upstream
- * 3.11's normalize module, which has the same order of formats.
- */
+/** Converts a file of any known format into transcripts; any other file counts as plain text. Source: palace.md 5.4. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { isQuestion } from "./chunk.ts";
@@ -80,7 +77,6 @@ export class LineScan {
     return this.#authoredAt;
   }
 
-  /** Returns the first format that found a conversation. */
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
       if (format === "gemini" && this.#agent === "Codex") return undefined;
@@ -104,10 +100,7 @@ export class LineScan {
 /** `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/**
- * Reads a whole text in which LineScan found no conversation. Line ends in `text` are line feeds. Returns a string with the reason if the
- * text is not filed.
- */
+/** Reads a text with line feeds in which LineScan found no conversation. Returns the reason as a string if it is not filed. */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

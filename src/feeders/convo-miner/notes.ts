@@ -1,6 +1,4 @@
-/**
- * Notes of the conversation miner: the state in which it filed each transcript, and the position at which it stopped reading a long one.
- */
+/** Notes of the conversation miner: the state in which it filed each transcript, and where it stopped reading a long one. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,10 +11,7 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange, and of the exchanges that are filed with this source. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/**
- * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have this
- * source's beginning.
- */
+/** `hashes`: SHA-256 per conversation. `exchanges`: of a single conversation. `without`: sources with this source's beginning. */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };

@@ -1,7 +1,4 @@
-/**
- * Formats values as upstream's Python writes them into a transcript: json.dumps, with and without spaces, and str(). Pure. Numbers come
- * from JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
- */
+/** Formats values as Python's json.dumps and str() do, except that 1.0 becomes 1, as JSON.parse reads it. */
 
 /** Maximum depth; deeper values are written as `tooDeep`, so that deep JSON cannot exhaust the stack. */
 const DEPTH_MAX = 200;

@@ -1,7 +1,4 @@
-/**
- * Reads one transcript file: line by line if it may have a line format, so that memory stays small, else as a whole. A file that grew is
- * read from the end of the last whole line on, if the bytes before are unchanged.
- */
+/** Reads one transcript file. Continues a file that grew at the end of the last whole line, if the bytes before are unchanged. */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, extname } from "node:path";
@@ -13,7 +10,7 @@ import type { Conversation } from "./transcript.ts";
 
 /** As in upstream. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than writing a checkpoint. */
+/** Minimum size of a file for a checkpoint, because reading a smaller file again costs less. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
 /** Position at which a later run continues: after a whole line, once a conversation has been found. */
@@ -29,13 +26,12 @@ export type ReadOptions = {
   earlier?: Checkpoint | undefined;
   /** Minimum size of a file for a checkpoint. */
   resumeSizeMin: number;
-  /** Names of the people in an export of Slack. */
   names?: SlackNames | undefined;
 };
 
 export type Reading = {
   conversations: Conversation[];
-  /** The newest time in a .jsonl file. */
+  /** Newest time in a .jsonl file. */
   authoredAt: string | undefined;
   /** Time of the last change, s. It is read before the bytes, so that the next run notices a change in between. */
   mtime: number;

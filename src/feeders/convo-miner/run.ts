@@ -29,7 +29,6 @@ export type MineOptions = {
 
 export type MineReport = RunReport & {
   wing: string;
-  /** Number of transcripts found. */
   files: number;
   /** Number of drawers of filed transcripts that the palace already had. */
   kept: number;

@@ -1,7 +1,4 @@
-/**
- * Reads Slack's export, which has one file per day and channel. Pure. Unlike upstream, it replaces ids by names, accepts a day with one
- * message, and adds no line about speakers.
- */
+/** Reads Slack's export. Unlike upstream, replaces ids by names, accepts a day with one message, adds no line about speakers. */
 import { isRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";

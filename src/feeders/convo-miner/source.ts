@@ -1,7 +1,4 @@
-/**
- * Finds the files of a folder that may be transcripts, and their default wing. Skips `tool-results` and, unless asked for, `subagents`, as
- * upstream 3.11 does. Source: palace.md 5.3.
- */
+/** Finds a folder's transcripts and default wing. Skips `tool-results` and, unless asked for, `subagents`. Source: palace.md 5.3. */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { unreadable } from "../../base/errors.ts";
@@ -17,7 +14,6 @@ export type Survey = {
   root: string;
   files: TranscriptFile[];
   skipped: Skip[];
-  /** Number of unreadable folders and files. */
   unreadable: number;
 };
 

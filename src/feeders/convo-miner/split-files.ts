@@ -1,7 +1,4 @@
-/**
- * Writes each session of a text file into a separate file and renames the original (palace.md 5.7). The original is renamed last, when
- * every new file is on the disk, so that a second run finishes a killed run. This module never overwrites a file and follows no link.
- */
+/** Writes each session of a text file into its own file, and renames the original last, so that a killed run can be repeated. */
 import {
   closeSync,
   constants,

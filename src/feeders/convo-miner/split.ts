@@ -1,6 +1,4 @@
-/**
- * Finds the beginning and the file name of each Claude Code session in a text file, with exactly upstream's results (palace.md 5.7). Pure.
- */
+/** Finds the beginning and file name of each Claude Code session in a text file, exactly as upstream does (palace.md 5.7). */
 import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.ts";
 
 /** Minimum number of lines of a session; a shorter fragment gets no file. */
@@ -49,7 +47,6 @@ export function linesOf(text: string): string[] {
   );
 }
 
-/** Returns the indexes of the lines at which sessions begin. */
 export function sessionStarts(lines: readonly string[]): number[] {
   return lines.flatMap((line, at) => {
     if (!line.includes(HEADER)) return [];

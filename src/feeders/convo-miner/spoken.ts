@@ -1,7 +1,4 @@
-/**
- * Recognises text that Claude Code inserted into a session: meta lines, summaries, slash commands, API errors, reminders. Upstream files
- * such text. Pure.
- */
+/** Recognises text that Claude Code inserted into a session, such as summaries, slash commands and reminders. Upstream files it. */
 import { type Fields, fieldsOf } from "../fields.ts";
 
 const UNSAID = ["isMeta", "isCompactSummary", "isApiErrorMessage"];

@@ -1,7 +1,4 @@
-/**
- * Files every message of Claude Code's transcripts whole, as its own drawer. The broker files each message once, so the next run continues
- * a killed run. Source: palace.md 5.7 and upstream 3.11's sweeper.
- */
+/** Files every message as its own drawer. The broker files each only once, so a new run continues a killed one (palace.md 5.7). */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -22,7 +19,6 @@ export type SweepDeps = FeedDeps & {
 
 export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun"> & {
   files: number;
-  /** Number of messages found. */
   messages: number;
   added: number;
   changed: number;
@@ -107,7 +103,6 @@ function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | un
   return { sessionId: String(sessionId), uuid: String(uuid), timestamp: String(timestamp), role, content: text };
 }
 
-/** Returns the text of every block in full. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return str(content);
   const parts = content.filter(isRecord).map((block) => {

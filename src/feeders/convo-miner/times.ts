@@ -1,7 +1,4 @@
-/**
- * Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. Upstream gives every drawer of
- * a file the newest time. Pure.
- */
+/** Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. */
 
 /** Time `at` of the text from position `start` on; `at` is "" if unknown. */
 export type Time = [start: number, at: string];
@@ -25,10 +22,7 @@ export function newer(one: string | undefined, other: string | undefined): strin
   return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
-/**
- * Returns the time of each drawer of a text; undefined if no time is known. `drawers`: parts of the text in order; only white space may be
- * missing between them. A drawer has the time of its beginning.
- */
+/** Returns the time of each drawer's beginning; undefined if no time is known. `drawers` may lack only white space of `text`. */
 export function timesOf(
   text: string,
   times: readonly Time[],

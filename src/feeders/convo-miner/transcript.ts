@@ -1,7 +1,4 @@
-/**
- * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each pair. A saved state
- * can be resumed, because only the last pair may still change. Source: palace.md 5.4.
- */
+/** Builds upstream's transcript: `> ` before the user's text, the answer below, a blank line after each pair. Source: palace.md 5.4. */
 import { newer, type Time } from "./times.ts";
 
 export type Role = "user" | "assistant";

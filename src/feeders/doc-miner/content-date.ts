@@ -1,7 +1,4 @@
-/**
- * Finds the date of a document, YYYY-MM-DD: in the file stem, the front matter or the first ten lines, else the time of the file's last
- * change. Pure. Source: palace.md 5.2 "Content date" and upstream's patterns.
- */
+/** Finds a document's date: in file stem, front matter or first ten lines, else the file's own. Source: palace.md 5.2 "Content date". */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";

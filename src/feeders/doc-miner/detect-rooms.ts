@@ -1,7 +1,4 @@
-/**
- * Proposes rooms from the names of a project's folders and files, and writes them into mempalace.yaml, as `mempalace init` does (palace.md
- * 5.8).
- */
+/** Proposes rooms from names of folders and files, and writes them into mempalace.yaml, as `mempalace init` does (palace.md 5.8). */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readFolder } from "../../base/read-folder.ts";
@@ -18,7 +15,6 @@ const GENERAL = "general";
 /** Minimum number of matching file names for a room if no folder suggests a room. */
 const FILES_MIN = 2;
 const ROOMS_MAX = 6;
-/** Maximum number of file names to examine. */
 const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };

@@ -1,15 +1,9 @@
-/**
- * Decides by names which files are documentation and which folders the docs feeder never enters. Pure. Source: palace.md 5.1 for folders
- * and upstream's own files.
- */
+/** Decides by names which files are documentation and which folders are never entered. Source: palace.md 5.1, upstream's files. */
 import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/**
- * Decision about a file. `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `leave`: left out without a report.
- * `refuse`: left out and reported.
- */
+/** `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `leave`: left out. `refuse`: left out and reported. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);

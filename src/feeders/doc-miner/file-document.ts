@@ -128,7 +128,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
-/** Removes a document from the palace. Returns true if the palace had it. */
+/** Returns true if the palace had the document. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const record = run.records.get(path);
   if (record !== undefined)

@@ -1,7 +1,4 @@
-/**
- * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. A killed run leaves
- * no document half-filed, because the broker replaces a source in one transaction.
- */
+/** Files a project's documents. A killed run leaves no document half-filed: the broker replaces a source in one transaction. */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -131,7 +128,6 @@ async function perform(run: Run, caller: Caller): Promise<void> {
   }
 }
 
-/** Reports what `perform` would do. */
 async function rehearse(run: Run): Promise<void> {
   const { report, plan, records } = run;
   const wouldFile: string[] = [];
@@ -140,7 +136,6 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer for a text that is too short.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);
@@ -152,10 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/**
- * Asks the broker for the filing records and, except for `docs`, for the sources that MemPalace has mined: it never mines the staged copies
- * of `docs`.
- */
+/** Asks for MemPalace's mined sources, too, except for `docs`, whose staged copies MemPalace never mines. */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
@@ -170,10 +162,7 @@ function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
   return { records: notedRecords(noted?.files ?? {}, (path) => stagedPath(stage, path)), isMined: () => false };
 }
 
-/**
- * Adapts a project to the kind of run. `projects` and `formats` without configured rooms have one room: `general`, or `documents` for
- * `formats` with a project file. `formats` ignores the exclusions in a project file.
- */
+/** Without configured rooms, `projects` and `formats` have one room. `formats` ignores the exclusions in a project file. */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;
   if (name === "docs" || project.rooms !== undefined) return { ...project, exclude };

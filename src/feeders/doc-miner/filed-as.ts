@@ -27,10 +27,7 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
   return [...new Set(originals)].filter((path) => existsSync(path));
 }
 
-/**
- * Returns a source's name for users: relative to its project if it was filed from this machine, else to the working directory or the home.
- * A file staged on another machine is named by its path below the staging area.
- */
+/** Returns a source's name for users: relative to its project, the working directory, the home or the staging area. */
 export function shownPath(
   source: string,
   place: { cacheDir: string; palace: string; cwd: string; home: string },

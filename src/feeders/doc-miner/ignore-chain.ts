@@ -1,17 +1,11 @@
-/**
- * Applies .gitignore files as palace.md 5.1 describes: a folder's .gitignore applies below the folder, nearer files come later, and the
- * last matching rule wins.
- */
+/** Applies .gitignore files as palace.md 5.1 describes: nearer files come later, and the last matching rule wins. */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
 
 /** A .gitignore file. `rules` is undefined if the rules are too complex. */
 type Link = { folder: string; rules: Gitignore | undefined };
-/**
- * The rules of all .gitignore files above a path, outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder
- * itself.
- */
+/** All .gitignore files above a path, outermost first. Paths are relative to the scanned folder; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
 /** `isUndecided`: the rules are too complex, so the path is left out and reported. */
@@ -36,7 +30,6 @@ export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }
 
-/** Returns the rule that excludes `path`; undefined if none does. */
 export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
   let hit: IgnoreHit | undefined;
   for (const link of chain) {

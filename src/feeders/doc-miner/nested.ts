@@ -1,7 +1,4 @@
-/**
- * Finds documents that a run over a folder inside or around this folder has filed, so that they are not filed twice. The palace's list
- * decides; without a broker, the notes decide.
- */
+/** Finds documents that a run over an inner or outer folder has filed. Without a broker, the notes decide instead of the palace. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";

@@ -56,10 +56,7 @@ export function isFiled(
   return record?.sha256 === sha256 && (entry === undefined || entry.room === room);
 }
 
-/**
- * Returns this project's filing records by path. A document that was filed from another home directory (host and container) is recognised
- * by the part of its `source_file` below the staging area.
- */
+/** Returns this project's filing records by path, also records from another home directory (host and container). */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);
   const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;

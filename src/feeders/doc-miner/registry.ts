@@ -1,7 +1,4 @@
-/**
- * Reads the names and topics that the user gave to upstream's `mempalace init`: names become tags of drawers, topics link wings. Source:
- * palace.md 3.9 and the miner module of 3.11.
- */
+/** Reads the names (tags of drawers) and topics (links of wings) that `mempalace init` stored. Source: palace.md 3.9. */
 import { anyCase } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
@@ -35,7 +32,6 @@ export function readRegistry(file: string): Registry {
   return { names, namesIn: finderOf(names), topicsByWing };
 }
 
-/** Returns the names of a category: a list, or the keys of an object. */
 function namesOf(category: unknown): string[] {
   const names = Array.isArray(category) ? category : isRecord(category) ? Object.keys(category) : [];
   return names.filter((name) => typeof name === "string" && name !== "") as string[];

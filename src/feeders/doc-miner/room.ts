@@ -1,6 +1,4 @@
-/**
- * Decides the room of a document. Pure. Source: palace.md 5.2 (routing by the project's rooms) and 5.8 (names of folders that mean a room).
- */
+/** Decides the room of a document. Source: palace.md 5.2 (a project's rooms) and 5.8 (names of folders that mean a room). */
 import { head, strip } from "../../memory/text/text.ts";
 
 export type Room = { name: string; keywords: readonly string[] };

@@ -23,7 +23,6 @@ export type FeedOptions = {
   limit: number;
   /** Maximum number of drawers of a document; a longer document is left out. 0 = unlimited. */
   drawersMax: number;
-  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
   /** Paths in the project that ignore rules do not leave out. */
   include: readonly string[];
@@ -43,10 +42,9 @@ export type FeedOptions = {
 
 export type FeedReport = RunReport & {
   wing: string;
-  /** Number of documents found. */
   files: number;
   removed: number;
-  /** Numbers of hallways in the wing and of tunnels to other wings; absent if the run filed no document. */
+  /** Number of hallways in the wing and of tunnels to other wings; absent if the run did not rebuild the links. */
   links?: { hallways: number; tunnels: number };
   /** Paths that a real run would remove. Set by a dry run only. */
   wouldRemove?: string[];

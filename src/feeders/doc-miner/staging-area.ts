@@ -1,7 +1,4 @@
-/**
- * Manages the staging area: `<cache>/mempalace-docs/<wing>/<path>` has a copy of every filed document, whose path is the document's
- * `source_file`. Its folder `.manifest` has notes about the filed documents, for each wing, folder and palace.
- */
+/** Manages the copies of filed documents, `<cache>/mempalace-docs/<wing>/<path>`, and the notes about them in `.manifest`. */
 import {
   existsSync,
   lstatSync,
@@ -110,10 +107,7 @@ export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
-/**
- * Returns the path below the staging area, which is the same under another home directory (host and container). Undefined for a source_file
- * that is not a staged path.
- */
+/** Returns a staged path below the staging area, the same on host and in container; undefined for any other source_file. */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
   const parts = sourceFile.split(/[\\/]/);
   const at = parts.findIndex((part, index) => part === STAGING_FOLDER && parts[index + 1] === wing);
@@ -147,7 +141,6 @@ function clearWay(stage: Stage, target: string): void {
   }
 }
 
-/** Removes a staged copy and the folders that become empty. */
 export function unstageDocument(stage: Stage, path: string): void {
   // A document that is filed in place is the user's own file.
   if (stage.isInPlace) return;
@@ -202,10 +195,7 @@ function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions):
   return notes === undefined || hasHalf(root, join(home, wing), notes);
 }
 
-/**
- * Returns true if at most one document was filed, or if half of the filed documents are in the folder with the bytes of their staged
- * copies. Otherwise the folder has another project, which must not replace and remove the filed documents.
- */
+/** Returns true if half of the filed documents are in the folder with the bytes of their copies, or if at most one was filed. */
 export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
   const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));

@@ -33,10 +33,7 @@ export type Survey = {
   /** Paths whose drawers stay: documents that became too large, and paths for which the ignore rules are too complex. */
   undecided: string[];
 };
-/**
- * `text`: the text as it is filed, with line feeds only. `lost`: number of characters that could not be read and are U+FFFD. `bytes`: the
- * file's bytes for the staged copy.
- */
+/** `text`: as filed, with line feeds only. `lost`: number of unreadable characters, U+FFFD in `text`. `bytes`: for the staged copy. */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
@@ -51,18 +48,13 @@ const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
-  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
-  /**
-   * Paths that are entered although they are ignored or have the name of a refused folder. A file with such a path is filed whatever its
-   * name is.
-   */
+  /** Paths that are entered although ignored or refused by their folder's name. A file with such a path is always filed. */
   include: readonly string[];
   /** Patterns as in a .gitignore file, from the project file. */
   exclude: readonly string[];
   /** The only path to judge. Only the folders above it are entered. */
   only?: string | undefined;
-  /** Larger files are left out. */
   sizeMaxBytes?: number;
   /** Called with the reason for each path that is filed or left out. */
   explain?: (reason: string) => void;
@@ -94,7 +86,6 @@ function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
 
-/** Returns the rule that ignores the path, in words; undefined if none does. */
 function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: boolean): string | undefined {
   const { excluded, survey } = walking;
   if (isIncluded(walking, path)) return undefined;
@@ -219,10 +210,7 @@ export function readDocument(root: string, path: string): Document | string {
   }
 }
 
-/**
- * Returns true if the open file is at `path` without a link on the way. A link may have replaced a folder since the survey, and a peer with
- * access to this project must not read files elsewhere.
- */
+/** Returns true if the file is at `path` without a link, through which a peer could read files outside the project. */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);
   const [opened, there] = [fstatSync(file, { bigint: true }), lstatSync(real, { bigint: true })];

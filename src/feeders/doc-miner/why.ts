@@ -26,7 +26,6 @@ export type Explanation = {
   project: string;
   projectFrom: string;
   taken: boolean;
-  /** Rule that decided whether the file is filed. */
   reason: string;
   wing: string;
   wingFrom: string;

@@ -63,7 +63,6 @@ export class Archive {
   }
 }
 
-/** Decodes XML as UTF-16 or UTF-8, by its first bytes. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);

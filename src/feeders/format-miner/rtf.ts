@@ -1,7 +1,4 @@
-/**
- * Extracts the text of a Rich Text document. No small maintained library exists, and the text needs only groups, code pages and a few
- * control words.
- */
+/** Extracts the text of a Rich Text document, for which no small maintained library exists. */
 import { Unconverted } from "./outcome.ts";
 import { IGNORED_DESTINATIONS, CODE_PAGE_OF_CHARSET, codePageOf, TEXT_OF_WORD } from "./rtf-words.ts";
 import { Text } from "./text.ts";

@@ -31,10 +31,7 @@ export function whyLeftOut({ message, parents, author, address }: Commit): LeftO
   return subject === "" || (MELTED_SUBJECT.test(subject) && body.length === 0) ? "empty" : undefined;
 }
 
-/**
- * Returns a key of author, time and message, which a rebase or a cherry-pick does not change. The wing is part of the key, because a source
- * is in one wing only.
- */
+/** Returns a key that a rebase or a cherry-pick does not change. The wing is part of it, because a source is in one wing only. */
 export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
   const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
   return `${SCHEME}${hash("sha256", identity, "hex").slice(0, KEY_LENGTH)}`;

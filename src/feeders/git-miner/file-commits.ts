@@ -1,7 +1,4 @@
-/**
- * Files the commits of a git repository, newest first. Each commit with a meaningful message becomes its own source. A killed run leaves
- * whole commits, and the next run files the others.
- */
+/** Files the commits of a git repository, newest first, each as its own source. A killed run leaves only whole commits. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Env } from "../../config/env.ts";
 import type { FilingSettings } from "../../config/filing.ts";

@@ -26,7 +26,6 @@ export const NAMES_MAX = 50;
  * name is empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
-/** Number of fields of a commit before the names of its files. */
 const HEAD_FIELDS = 8;
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 

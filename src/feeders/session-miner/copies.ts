@@ -1,7 +1,4 @@
-/**
- * Finds the turns that a forked or resumed session of Claude Code or pi copied from another session, with the same ids. The other session's
- * staged transcript shows which turns were filed with it.
- */
+/** Finds the turns, by id, that a forked or resumed session of Claude Code or pi copied from another session. */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { fieldsOf, textOf } from "../fields.ts";

@@ -1,7 +1,4 @@
-/**
- * Files the sessions of an agent: writes changed sessions as transcripts into the staging area, then calls the conversation miner to file
- * them.
- */
+/** Writes an agent's changed sessions as transcripts into the staging area and lets the conversation miner file them. */
 import { statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";

@@ -1,7 +1,4 @@
-/**
- * Converts rows of opencode's database into turns. Pure. Any version of opencode since 1.2 may have written the rows. Source: harnesses.md
- * 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
- */
+/** Converts rows of opencode's database (1.2 or newer) into turns. Source: harnesses.md 1.7; opencode 2's session-message.ts. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { type Block, said, type Turn } from "./session.ts";
@@ -124,7 +121,7 @@ function fileBlock(part: Fields): Block | undefined {
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
-/** Reads a tool call. A killed call has no result. */
+/** A killed call has no result. */
 function toolBlock(part: Fields): Block {
   const state = fieldsOf(part["state"]);
   const input = fieldsOf(state["input"]);

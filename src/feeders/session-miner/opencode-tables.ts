@@ -1,7 +1,4 @@
-/**
- * SQL for the tables of opencode 1 and opencode 2. For opencode 2 it follows the published types; we did not test a real opencode 2.
- * Source: harnesses.md 1.5, 1.6.
- */
+/** SQL for the tables of opencode 1 and 2; no real opencode 2 was tested. Source: harnesses.md 1.5, 1.6; opencode 2's types. */
 import type { Database } from "better-sqlite3";
 import { type MessageRow, type PartRow, type TypedRow, turnsOf, typedTurnsOf } from "./opencode-rows.ts";
 import type { Session, SessionHead, Turn } from "./session.ts";
@@ -71,7 +68,6 @@ export const SECOND: Tables = {
     ),
 };
 
-/** Lists the missing tables and columns. */
 export function missing(database: Database, { columns }: Tables): string[] {
   const columnsOf = database.prepare<[string], string>("SELECT name FROM pragma_table_info(?)").pluck();
   return Object.entries(columns).flatMap(([table, needed]) => {
@@ -98,7 +94,6 @@ export function headsOf(database: Database, tables: Tables, includeSubagents: bo
   }));
 }
 
-/** Reads a session; undefined if it is not in these tables. */
 export function sessionOf(database: Database, tables: Tables, head: SessionHead): Session | undefined {
   const row = database
     .prepare<[string], SessionRow>(

@@ -1,7 +1,6 @@
 /**
- * Reads sessions from opencode's database while opencode writes it. Uses one read-only transaction per session, so that opencode can
- * checkpoint its log in between. Reads a copy if the database cannot be opened, for example in a folder without write access. Never reads
- * tables with logins. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database, one read-only transaction per session, so that opencode can checkpoint its log in between. Never
+ * reads tables with logins. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,10 +12,10 @@ import type { Session, SessionHead, SessionSource } from "./session.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 const COPIES_MAX = 5;
 
-/** `scratch`: folder for a copy, if a copy is needed. */
+/** `scratch`: folder for a copy. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
-/** Opens the database. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Reads a copy if the file cannot be opened in place. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
   // The other sources do not need SQLite.
   const { default: Database } = await import("better-sqlite3");

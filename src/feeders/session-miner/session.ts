@@ -40,7 +40,7 @@ export type Session = {
 
 export type HarnessName = "opencode" | "claude-code" | "pi";
 
-/** Source of sessions. Every method may throw FEEDER_SOURCE_UNREADABLE. */
+/** Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
   /** Path of the folder or database with the sessions. The miner keeps separate notes for each place. */
   readonly place: string;

@@ -1,7 +1,4 @@
-/**
- * Writes a session as a Claude Code transcript: a header turn, then every message, each tool's call and result as a pair, reasoning after
- * `[reasoning] `. The same session always gives the same bytes. Pure.
- */
+/** Writes a session as a Claude Code transcript for the conversation miner. The same session always gives the same bytes. */
 import { createHash } from "node:crypto";
 import type { Block, HarnessName, Session, Turn } from "./session.ts";
 

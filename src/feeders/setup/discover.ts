@@ -14,7 +14,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Uncertain names are useful only if manifests and commits name nobody.
+  // Uncertain names are shown only if manifests and commits name no person and no project.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

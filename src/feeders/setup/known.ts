@@ -1,7 +1,4 @@
-/**
- * Writes the names that the user confirmed in `init`, with which the miner tags drawers (palace.md 3.9): to entities.json in the project,
- * and to known_entities.json for all projects. Never overwrites an unreadable file.
- */
+/** Writes the names that the user confirmed in `init`, for tags of drawers (palace.md 3.9). Never overwrites an unreadable file. */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { targetOf, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
@@ -20,9 +17,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
   return path;
 }
 
-/**
- * Adds the names to the registry of all projects. A file that is not a registry is renamed. Returns undefined if the file was not changed.
- */
+/** Adds names to the registry of all projects. Renames a file that is not a registry. Undefined if nothing was changed. */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   path = targetOf(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,7 +1,4 @@
-/**
- * Decides whether a folder has conversations with an AI, by names of models and tools and by turn markers such as `User:` (palace.md 5.8).
- * The thresholds are upstream's.
- */
+/** Decides by names of models and turn markers such as `User:` whether a folder has conversations with an AI (palace.md 5.8). */
 import { anyCase } from "../../memory/text/text.ts";
 import { WORD } from "../convo-miner/python-pattern.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";

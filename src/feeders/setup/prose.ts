@@ -1,7 +1,4 @@
-/**
- * Finds names in English prose and distinguishes people from projects by the words near them: people speak, projects are built. Source:
- * upstream's entity_detector of 3.11, whose names and signals are the same (palace.md 5.8).
- */
+/** Finds names of people and projects in English prose, exactly as upstream 3.11's entity_detector does (palace.md 5.8). */
 import { COMMON_WORDS } from "../../memory/closet/common-words.ts";
 import { candidateWords } from "../../memory/closet/name-words.ts";
 import { takeProducts } from "../../memory/closet/product-names.ts";
@@ -96,7 +93,6 @@ export function namesInProse(root: string): Entities {
   };
 }
 
-/** Returns candidates, the most frequent first. */
 function candidates(text: string): [name: string, count: number][] {
   const { rest, counts: products } = takeProducts(text);
   const counts = new Map<string, number>(products);

@@ -1,7 +1,4 @@
-/**
- * Finds the projects and people of a folder in manifests and, if git is installed, in commits. Source: upstream's project_scanner of 3.11
- * (palace.md 5.8).
- */
+/** Finds projects and people in manifests and commits, as upstream 3.11's project_scanner does (palace.md 5.8). */
 import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { basename, join, relative } from "node:path";
