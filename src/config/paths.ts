@@ -43,7 +43,7 @@ export function resolvePaths(env: Env, palace?: string) {
     get gatePath() {
       return socketPath(env, cacheDir, `${tag()}.gate`);
     },
-    /** Socket on which the broker gets the connections of `outcomePort` from the process that has the port. */
+    /** Socket on which the broker gets connections of `outcomePort` that another process accepted. */
     get outcomeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.api`);
     },
@@ -140,7 +140,7 @@ export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { pal
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
   // The palace folder inside a home is not passed, because it would mean a separate memory.
   if (palaceDir !== home) return { palace: [], env: others };
-  // With --palace, the other command would look for the graph in the palace's folder.
+  // A command with --palace looks for the graph in the palace's folder, so --palace is passed only if the graph is there.
   if (dirname(graphFile) === home) return { palace: ["--palace", home], env: others };
   return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }

@@ -13,7 +13,7 @@ const POLL_MS = 100;
 /** Maximum time to wait until the broker has found its palace, ms. A Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
-/** Waits until the broker has adopted the rows of its palace, because it then knows the mined sources. Errors: the broker's. */
+/** Waits until the broker has adopted the rows of its palace and so knows the mined sources. Errors: the broker's. */
 export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** A drawer without a time gets "" and is no copy: two conversations may begin with the same greeting. */
+/** Returns "" for a drawer without a time, which never counts as a copy: two conversations may begin with the same greeting. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;

@@ -1,4 +1,4 @@
-/** Finds decisions, problems, feelings etc. by words (`--extract general`). Source: palace.md 5.5 and 3.11's general_extractor. */
+/** Finds decisions, problems, feelings etc. by words (`--extract general`). Source: general_extractor of 3.11; palace.md 5.5. */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { lineGroups, paragraphsOf } from "./chunk.ts";

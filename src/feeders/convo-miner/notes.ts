@@ -11,7 +11,7 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange, and of the exchanges that are filed with this source. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/** `hashes`: SHA-256 per conversation. `exchanges`: of a single conversation. `without`: sources with this source's beginning. */
+/** `hashes`: SHA-256 per conversation. `exchanges`: only for a single conversation. `without`: sources with this source's beginning. */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };

@@ -1,4 +1,4 @@
-/** Finds a document's date: in file stem, front matter or first ten lines, else the file's own. Source: palace.md 5.2 "Content date". */
+/** Finds a document's date: in the file stem, front matter or first ten lines, else the date of the last change. Source: palace.md 5.2. */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";

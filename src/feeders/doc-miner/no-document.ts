@@ -33,7 +33,7 @@ const ASSIGNED =
 /** A word, with the punctuation that belongs to it. */
 const PROSE_WORD = /^[("'“*`]*\p{L}[\p{L}'’-]*[)"'”*`,.;:!?]*$/u;
 
-/** Returns true for text in paragraphs that gives no secret a value: a chapter about passwords, not a list of them. */
+/** Returns true for prose without the value of a secret, such as a chapter about passwords. */
 export function isProse(text: string): boolean {
   if (ASSIGNED.test(text)) return false;
   const isParagraph = (block: string): boolean => {

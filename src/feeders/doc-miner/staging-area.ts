@@ -81,7 +81,7 @@ function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Finds the place of a project and makes the project the owner of the wing's folder if the folder has none. */
+/** Finds the place of a project and makes the project the owner of the wing's folder if the folder has none or the project moved. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;

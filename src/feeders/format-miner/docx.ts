@@ -111,7 +111,7 @@ class BodyReader {
     if (this.#hidden === 0) this.#change((paragraph) => (paragraph.text += part));
   }
 
-  /** Adds a block to the document, or to the table's cell in which it is. */
+  /** Adds a block to the document, or to the table cell that contains it. */
   #put(block: () => string): void {
     if (this.#hidden > 0) return;
     const cells = this.#tables.at(-1)?.rows.at(-1);

@@ -6,7 +6,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** `skip`: number of characters after each \u, which are for programs that do not know \u. */
+/** `skip`: number of characters after each \u that replace it in programs that do not know \u. */
 type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {

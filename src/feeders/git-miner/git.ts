@@ -98,7 +98,7 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // Marks a rejection as handled until the caller awaits the exit code, which is only after the output.
+  // The caller awaits the exit code only after the output. This handler keeps an earlier rejection from ending the process.
   ended.catch(() => {});
   return ended;
 }

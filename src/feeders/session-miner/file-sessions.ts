@@ -35,7 +35,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Number of chosen sessions with fewer messages than the required minimum. */
   tooShort: number;
   wings: string[];
-  /** Number of chosen sessions by the generation of the agent's tables. */
+  /** Number of chosen sessions for each generation of the agent's database tables. */
   generations?: Record<string, number>;
 };
 

@@ -41,7 +41,7 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
           const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
           return [{ path, head: { id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` } }];
         })
-        // An original changed earlier than its forks, so it comes first.
+        // An original usually changed before its forks, so it comes first.
         .sort((one, other) => one.head.updatedMs - other.head.updatedMs);
       // A session that people copied to the folder of a renamed project continues there, so only the newest copy counts.
       for (const { path, head } of found) files.set(head.id, path);

@@ -17,7 +17,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
   return path;
 }
 
-/** Adds names to the registry of all projects. Renames a file that is not a registry. Undefined if nothing was changed. */
+/** Adds names to the registry of all projects. Renames a file that is not a registry; returns undefined if it cannot rename it. */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   path = targetOf(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
