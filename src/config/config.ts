@@ -26,7 +26,6 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   const { env } = settings;
   return Object.freeze({
     paths,
-    /** Returns the arguments and environment with which another of our commands uses the same palace. */
     handedOn: () => handedOn(paths, own),
     /** Environment without the settings file's values. A broker that is started for this palace gets the same environment. */
     env: own,
@@ -39,7 +38,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
     logLevel: readSetting(env, "log-level"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
     tracing: tracing(env),
-    /** Span of the parent process; the calls of this process become its children. */
+    /** Parent span of this process's calls. */
     traceparent: readVariable(env, "TRACEPARENT"),
   });
 }
@@ -51,7 +50,7 @@ function clientConfig(env: Env) {
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
     sandbox: sandboxOf(env),
     tools: toolProfile(env),
-    /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE. */
+    /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE for an unreadable token file. */
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
     /** Command that the SSH client requested. sshd passes it in this variable if it runs a forced command instead. */
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),

@@ -33,7 +33,7 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
     kind: "command",
     text,
     argv: [program, ...args],
-    // Upstream's program reads the palace from this variable, even if the user named it by --palace.
+    // Upstream's program reads the palace from this variable, even if the user named the palace by --palace.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,

@@ -125,7 +125,7 @@ export function number({ from, to = Infinity, isWhole = false }: Range, words = 
   };
 }
 
-/** Makes the kind of a number whose variable may have any value above 0. */
+/** Makes the kind of a number whose variable may be below the range, but must be above 0. */
 export function positive(range: Range, words: string): Kind<number> {
   return number(range, words, Number.MIN_VALUE);
 }

@@ -1,4 +1,4 @@
-/** Reads files of any size by lines. Only a line feed ends a line: node:readline also splits at U+2028, which people's texts have. */
+/** Reads files of any size by lines. Only a line feed ends a line: node:readline also splits at U+2028, which occurs in texts. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isRecord, parseJson } from "../base/parse-json.ts";
 

@@ -7,7 +7,7 @@ const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** `size`: maximum, characters. An exchange or paragraph of at most `sizeMin` is joined to the drawer before it, if both fit. */
+/** `size`: maximum size of a drawer, characters. An exchange of at most `sizeMin` is joined to the drawer before it, if both fit. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
@@ -20,7 +20,7 @@ export function isQuestion(line: string): boolean {
   return line.includes(">") && strip(line).startsWith(">");
 }
 
-/** Adds units: the text before the first question, then each question with its answer. */
+/** Adds the text before the first question, then each question with its answer. */
 function byExchange(lines: readonly string[], chunks: Chunks): void {
   let at = 0;
   const takeAnswer = (): string => {
@@ -61,7 +61,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** Returns the line feeds after a unit: one for the end of its last line, and one for each blank line below. */
+/** Returns the line feeds after `raw`: one for the end of its last line, and one for each blank line below. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }

@@ -1,4 +1,4 @@
-/** Reads exports that are one JSON document. Source: palace.md 5.4; for order and lists of conversations upstream 3.11's normalize. */
+/** Reads exports that are one JSON document. Source: palace.md 5.4, and upstream 3.11's normalize module. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";

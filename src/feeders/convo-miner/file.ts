@@ -201,7 +201,7 @@ async function sendParts(
     ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
   };
   try {
-    // A transcript without memories is filed as empty, so that the next run does not read it again.
+    // A transcript without drawers is filed as empty, so that the next run does not read it again.
     for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
       to = endOfPart(texts, from);
       const part = {

@@ -52,7 +52,7 @@ function corrected(
   return scores.has("milestone") ? "milestone" : scores.has("emotional") ? "emotional" : type;
 }
 
-/** Counts matches of a marker. A marker of two patterns counts once per line, as in upstream, where it is one pattern with `.*`. */
+/** Counts matches of a marker. A marker of two patterns counts once per line, like upstream's single pattern with `.*`. */
 function occurrences(text: string, marker: Marker): number {
   if (typeof marker === "function") return text.match(marker())?.length ?? 0;
   const [first, second] = [marker[0](), marker[1]()];

@@ -1,4 +1,4 @@
-/** Upstream's patterns for each type of memory. Of types with equal scores, the first wins. Source: 3.11's general_extractor. */
+/** Upstream's patterns for each `MemoryType`. Of types with equal scores, the first wins. Source: 3.11's general_extractor. */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 

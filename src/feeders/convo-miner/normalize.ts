@@ -100,7 +100,7 @@ export class LineScan {
 /** `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/** Reads a text with line feeds in which LineScan found no conversation. Returns the reason as a string if it is not filed. */
+/** Reads a text that LineScan did not recognise. Its lines must end with line feeds. Returns a string with the reason if not filed. */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

@@ -1,4 +1,4 @@
-/** Reads one transcript file. Continues a file that grew at the end of the last whole line, if the bytes before are unchanged. */
+/** Reads one transcript file. If the file has only grown since the last run, reads only its new lines. */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, extname } from "node:path";
@@ -24,7 +24,6 @@ export type Checkpoint = {
 
 export type ReadOptions = {
   earlier?: Checkpoint | undefined;
-  /** Minimum size of a file for a checkpoint. */
   resumeSizeMin: number;
   names?: SlackNames | undefined;
 };

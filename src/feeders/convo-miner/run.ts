@@ -40,7 +40,7 @@ export type Run = Omit<FeedDeps, "caller"> & {
   notes: Notes;
   /** The palace's filing records, by `sourceFile` of the transcript. */
   records: ReadonlyMap<string, FilingRecord>;
-  /** Sources, in any wing, that are transcripts of a session, by the session's id. */
+  /** Names of the sources with a session's transcript, in any wing, by the session's id. */
   sessions: ReadonlyMap<string, readonly string[]>;
   /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;

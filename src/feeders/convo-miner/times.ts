@@ -22,7 +22,7 @@ export function newer(one: string | undefined, other: string | undefined): strin
   return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
-/** Returns the time of each drawer's beginning; undefined if no time is known. `drawers` may lack only white space of `text`. */
+/** Returns the time of each drawer's beginning; undefined if no time is known. The drawers are `text`, except for white space. */
 export function timesOf(
   text: string,
   times: readonly Time[],

@@ -147,7 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/** Asks for MemPalace's mined sources, too, except for `docs`, whose staged copies MemPalace never mines. */
+/** Asks for filing records and mined sources; for `docs` only for records, because MemPalace never mines staged copies. */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });

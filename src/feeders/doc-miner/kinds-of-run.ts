@@ -13,7 +13,7 @@ export type Front = {
   refuseText: (name: string, text: string) => string | undefined;
   /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True if a run removes documents from the palace whose files vanished. In upstream, only `sync` removes them. */
+  /** True if a run removes vanished documents from the palace. In upstream, only `sync` removes them. */
   removes: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Finds documents that a run over an inner or outer folder has filed. Without a broker, the notes decide instead of the palace. */
+/** Finds documents that a run over an inner or outer folder has filed, by the palace's list or, without a broker, by the notes. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";

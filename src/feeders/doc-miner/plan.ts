@@ -9,7 +9,7 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Returns true for a document that MemPalace has filed. The `sourceFile` to pass is the document's path in the project. */
+  /** Returns true for a document that MemPalace has filed. Pass its path in the project as `sourceFile`. */
   isMined: IsMined;
   rules: string;
   force: boolean;

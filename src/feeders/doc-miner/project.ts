@@ -1,4 +1,4 @@
-/** Reads the wing and the rooms in a project's `mempalace.yaml` (older: `mempal.yaml`). Source: palace.md 3.5; names per 2.6. */
+/** Reads the wing and the rooms in a project's `mempalace.yaml` (older: `mempal.yaml`). Source: palace.md 3.5, and 2.6 for names. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { badValue, PalaceError } from "../../base/errors.ts";

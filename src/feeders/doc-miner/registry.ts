@@ -6,7 +6,7 @@ import { readJson } from "../notes.ts";
 
 export type Registry = {
   names: readonly string[];
-  /** Returns the names that the text mentions, in any case, as whole words. */
+  /** Returns the names that the text mentions as whole words, ignoring case. */
   namesIn: (text: string) => string[];
   topicsByWing: Readonly<Record<string, readonly string[]>>;
 };

@@ -60,7 +60,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
   return { room: best.room.name, why: `${best.score} of the room's words in the text` };
 }
 
-/** Returns true if both names are equal in any case, or if one is a part of the other between `-`, `_`, `.` and `/`. */
+/** Ignores case. Returns true for equal names, or if one is a part of the other between `-`, `_`, `.` and `/`. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
   return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));

@@ -54,7 +54,7 @@ export type StageOptions = { cacheDir: string; wing: string; root: string; palac
 
 const NOTES_IN_PLACE = "mempalace-projects";
 
-/** Finds the place of a project in the staging area without writing anything. */
+/** Finds a project's `Stage` without writing anything. */
 export function findStage(options: StageOptions): Stage {
   if (options.isInPlace === true) return inPlace(options);
   const home = stagingHome(options.cacheDir);
@@ -81,7 +81,7 @@ function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Finds the place of a project and makes the project the owner of the wing's folder if the folder has none or the project moved. */
+/** Finds a project's `Stage` and makes the project the owner of the wing's folder if the folder has none or the project moved. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -114,7 +114,7 @@ export function identityOf(sourceFile: string, wing: string): string | undefined
   return at < 0 ? undefined : parts.slice(at + 1).join("/");
 }
 
-/** Copies the bytes into the staging area under the original's time. */
+/** Copies the bytes into the staging area with the original's time. */
 export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
@@ -130,7 +130,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes a staged file at the path of a needed folder, and a staged folder at the path of the file `target`. */
+/** Removes staged files in the way of the folders of `target`, and a staged folder at `target`. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -146,7 +146,7 @@ export function unstageDocument(stage: Stage, path: string): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // A folder at this path has other documents.
+    // A folder at this path has other documents, so it stays.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;

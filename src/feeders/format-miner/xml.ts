@@ -1,4 +1,4 @@
-/** Parses XML into events with names without namespace prefixes. Expands no entities that a document defines, and reads nothing else. */
+/** Parses XML into events with names without namespace prefixes. Expands no entities that a document defines, and reads no file. */
 import { Parser } from "htmlparser2";
 
 /** If two attributes have the same local name, the one with a prefix counts. */

@@ -103,7 +103,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // opencode 2 leaves the tables of 1.x unchanged, so they do not have its new sessions.
+  // Tables of 1.x in the same file would lack the sessions of opencode 2, so they are not read.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,

@@ -64,7 +64,7 @@ export function ignoreProjectFiles(root: string): boolean {
   return true;
 }
 
-/** Adds the names that `current` lacks in any case. `current` is a list, or an object with names as keys. */
+/** Adds names that are missing, ignoring case. `current` is a list, or an object with names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
   const isMap = isRecord(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];

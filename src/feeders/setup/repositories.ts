@@ -33,7 +33,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** Lists the user's own projects first, then orders by commits. */
+/** Lists projects, the user's own first, then by number of commits. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);
