@@ -33,7 +33,7 @@ export type FilingSettings = Readonly<{
   ignored: readonly string[];
 }>;
 
-/** Reads the settings for filing. Each call reads the file again, so that mining uses current values. */
+/** Each call reads the file again, so that mining uses current values. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];

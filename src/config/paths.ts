@@ -10,7 +10,7 @@ export type Paths = ReturnType<typeof resolvePaths>;
 
 const GRAPH_NAME = "knowledge_graph.sqlite3";
 
-/** Resolves the paths. `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
+/** `palace`: the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string) {
   // Node's own homedir() returns "" if HOME is empty.
   const user = readVariable(env, "HOME") ?? os().userInfo().homedir;

@@ -30,7 +30,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Reads one document. Returns an `Unread` if the file is bad or the thread ends; never throws. */
+  /** Returns an `Unread` if the file is bad or the thread ends; never throws. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});

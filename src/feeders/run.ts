@@ -45,7 +45,7 @@ type FileEach<File> = {
   file: (file: File) => Promise<number | undefined>;
 };
 
-/** Files the sources. After an error it begins no other source and finishes those in flight. Errors: the first error of `file`. */
+/** After an error, begins no other source and finishes the sources in flight. Errors: the first error of `file`. */
 export async function fileEach<File>(
   { report, watch, signal }: Filing,
   files: readonly File[],

@@ -24,7 +24,7 @@ const GAP = "\n\n";
 
 type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
 
-/** Files a transcript and returns the number of written drawers; undefined if the transcript was not sent. */
+/** Returns the number of written drawers; undefined if the transcript was not sent. */
 export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;

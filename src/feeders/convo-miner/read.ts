@@ -42,7 +42,7 @@ export type Reading = {
   resumedAt: number;
 };
 
-/** Reads a transcript. Returns a string with the reason if the file is not filed. Errors: the file system's. */
+/** Returns a string with the reason if the file is not filed. Errors: the file system's. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

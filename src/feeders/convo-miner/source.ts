@@ -18,7 +18,7 @@ export type Survey = {
 };
 
 const EXTENSIONS = new Set([".txt", ".md", ".json", ".jsonl"]);
-/** Finds the transcripts. `path`: a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** `path`: a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function surveyTranscripts(path: string, includeSubagents: boolean): Survey {
   const { real, stat } = open(path);
   const root = stat.isDirectory() ? real : dirname(real);

@@ -61,7 +61,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Splits one file. After an error the original stays, and calling it again continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
+/** After an error the original stays, and calling it again continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);

@@ -27,7 +27,7 @@ export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" |
 
 const PART_CHARACTERS_MAX = 2 * 1024 * 1024;
 
-/** Sweeps transcripts. Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
+/** Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {

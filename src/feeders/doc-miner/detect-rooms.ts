@@ -19,7 +19,7 @@ const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
 
-/** Proposes rooms. `root` must be an existing folder. */
+/** `root` must be an existing folder. */
 export function proposeRooms(root: string): Proposal {
   const wing = wingOfFolder(root);
   const rooms = fromFolders(root);

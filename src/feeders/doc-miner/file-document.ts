@@ -20,7 +20,7 @@ export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   return codePointLength(strip(text).slice(0, 2 * least)) < least;
 }
 
-/** Files a document and returns the number of written drawers; undefined if the document was not sent. */
+/** Returns the number of written drawers; undefined if the document was not sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
   const { manifest, report, stage, records } = run;
   const record = records.get(found.path);
@@ -50,7 +50,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Sends a document. Returns undefined if the document is too long or the broker refuses only this document. */
+/** Returns undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,

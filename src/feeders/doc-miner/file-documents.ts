@@ -32,7 +32,7 @@ const IN_FLIGHT_MAX = 4;
 /** Version of the rules for refused texts. After a new version, each document is examined once more. */
 const TEXT_RULES = 1;
 
-/** Files the documents. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();

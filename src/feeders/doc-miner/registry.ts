@@ -13,7 +13,7 @@ export type Registry = {
 
 const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
-/** Reads the registry. Empty if the file is missing or unreadable, as in upstream. */
+/** Returns an empty registry if the file is missing or unreadable, as in upstream. */
 export function readRegistry(file: string): Registry {
   const parsed = readJson(file);
   if (!isRecord(parsed)) return NONE;

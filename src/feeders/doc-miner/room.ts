@@ -27,7 +27,7 @@ export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );
 
-/** Returns the room. `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
+/** `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
 export function placeDocument(path: string, content: string, rooms: readonly Room[] | undefined): Placement {
   const folders = path.split("/");
   const name = folders.pop() ?? "";

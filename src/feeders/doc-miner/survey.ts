@@ -108,7 +108,7 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
     return skip(survey, rules, { file: folder === "" ? "." : folder, reason });
   }
   const names = entries.map((entry) => entry.name);
-  // The project itself is always entered, even if it is called `build`.
+  // The project itself is always entered, even if it has a `pyvenv.cfg` or a `CACHEDIR.TAG`.
   const refusal = folder === "" ? undefined : front.refuseFolder("", names);
   if (refusal !== undefined) return explain(`folder ${folder} is ${refusal}`);
   const mayBeCopy = folder !== "" && names.includes(".git") && !isIncluded(walking, folder);

@@ -43,7 +43,7 @@ export type Explanation = {
     | "unknown: no broker is running";
 };
 
-/** Explains the file. `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
+/** `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
 export async function explainFile(options: WhyOptions, caller: Caller | undefined): Promise<Explanation> {
   const file = realFile(options.file);
   const { root, from } = findRoot(file, options);

@@ -20,7 +20,7 @@ export class Archive {
     this.#entries = entries;
   }
 
-  /** Opens an archive. Errors: encrypted, unrecognized, too_large, and errors of a damaged archive. */
+  /** Errors: encrypted, unrecognized, too_large, and errors of a damaged archive. */
   static async open(bytes: Buffer): Promise<Archive> {
     if (bytes.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
       if (bytes.includes(ENCRYPTED_STREAM)) throw new Unconverted("encrypted", "is protected by a password");

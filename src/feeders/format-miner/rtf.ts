@@ -74,7 +74,7 @@ class RtfReader {
     this.#group = { ...this.#group };
   }
 
-  /** Ends a group. Returns "end" after the outermost group, because text after the document's end is ignored. */
+  /** Returns "end" after the outermost group, because text after the document's end is ignored. */
   #end(): "end" | undefined {
     this.#group = this.#groups.pop() ?? this.#group;
     return this.#groups.length === 0 ? "end" : undefined;

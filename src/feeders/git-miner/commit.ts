@@ -3,7 +3,6 @@ import { hash } from "node:crypto";
 import { isBot } from "../setup/repositories.ts";
 import type { Commit } from "./parse-log.ts";
 
-/** Reasons to leave a commit out. */
 export type LeftOut = "merges" | "bots" | "empty";
 
 /** Maximum length of all file names in one drawer, characters. */

@@ -51,7 +51,7 @@ const IN_FLIGHT_MAX = 4;
 const BATCH_MAX = 64;
 const BATCH_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** Files the commits. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   const { options, watch } = deps;
   const { git, repository } = await openRepository(options.dir, options.env);
@@ -141,7 +141,7 @@ function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boo
   return false;
 }
 
-/** Files a commit. Returns undefined if the broker refuses only this commit. */
+/** Returns undefined if the broker refuses only this commit. */
 async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   const { caller, wing, report, options, registry, signal } = run;
   if (options.dryRun || caller === undefined) {

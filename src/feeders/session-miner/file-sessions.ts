@@ -51,7 +51,7 @@ type Run = SessionDeps & {
   report: SessionReport;
 };
 
-/** Files the sessions. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
