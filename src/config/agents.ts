@@ -1,4 +1,4 @@
-/** Finds the settings and sessions of coding agents by the agents' own rules. Pure. Source: harnesses.md 1.5, 2.2, 3.4. */
+/** Finds the settings and sessions of coding agents by the agents' own rules. Source: harnesses.md 1.5, 2.2, 3.4. */
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { type Env, readVariable } from "./env.ts";
@@ -11,10 +11,10 @@ export function agentPlaces(env: Env) {
   const user = userHome(env);
   const moved = readVariable(env, "CLAUDE_CONFIG_DIR");
   return Object.freeze({
-    /** Claude Code's folder, and its file of MCP servers. That file is beside the folder, or inside it if the user moved the folder. */
     claudeDir: claudeFolder(env, user),
+    /** Claude Code's file of MCP servers: beside `claudeDir`, or in it if CLAUDE_CONFIG_DIR names the folder. */
     claudeFile: join(moved ?? user, ".claude.json"),
-    /** Folder of an administrator's settings for Claude Code. */
+    /** Folder with an administrator's settings for Claude Code. */
     claudeManagedDir: process.platform === "darwin" ? MANAGED_MAC : "/etc/claude-code",
     opencodeDir: join(readVariable(env, "XDG_CONFIG_HOME") ?? join(user, ".config"), "opencode"),
     piDir: piFolder(env, user),
@@ -42,13 +42,14 @@ export function roampalPlaces(env: Env) {
     : `${readVariable(env, "XDG_CONFIG_HOME") ?? `${home}/.config`}/roampal`;
   const data = isMac ? `${config}/data` : `${home}/.local/share/roampal/data`;
   return {
-    /** Roampal's data folder, which may not exist, and the folder of its settings and profiles. */
+    /** Roampal's data folder, which may not exist. */
     roampalDir: readVariable(env, "ROAMPAL_DATA_PATH") ?? data,
+    /** Folder of Roampal's settings and profiles. */
     roampalSettings: config,
   };
 }
 
-/** Returns pi's folder. Replaces a tilde in pi's variable by the home `user`, as pi does. */
+/** Returns pi's folder. The home `user` replaces a leading `~` in pi's variable, as in pi. */
 export function piFolder(env: Env, user: string): string {
   const folder = readVariable(env, "PI_CODING_AGENT_DIR") ?? "~/.pi/agent";
   return folder === "~" || folder.startsWith("~/") ? `${user}${folder.slice(1)}` : folder;

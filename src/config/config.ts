@@ -1,7 +1,4 @@
-/**
- * Makes one frozen object from the environment, the arguments and the settings file. Only bin, scripts and tests call it, once in each
- * entry point; all other code gets the values passed in.
- */
+/** Makes one frozen object from the environment, the arguments and the settings file. Each entry point calls it once. */
 import { readFileSync } from "node:fs";
 import { isInContainer } from "../base/container.ts";
 import { badValue } from "../base/errors.ts";
@@ -19,10 +16,7 @@ export type ChromaConfig = Config["chroma"];
 export type ModelConfig = Config["model"];
 export type ConfigOptions = { palace?: string | undefined };
 
-/**
- * Reads the environment and, for settings that are not in it, the settings file. A bad value in the file counts as not set and becomes a
- * fault in `settings`. Errors: CONFIG_BAD_VALUE, which names the variable and its valid values.
- */
+/** A bad value in the file counts as not set and becomes a fault in `settings`. Errors: CONFIG_BAD_VALUE for a bad variable. */
 export function loadConfig(env: Env, options: ConfigOptions = {}): Config {
   const paths = resolvePaths(env, options.palace);
   return parseConfig(readSettings(paths.home, env), paths, env);
@@ -32,11 +26,9 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   const { env } = settings;
   return Object.freeze({
     paths,
-    /** Returns the arguments and environment with which another of our commands uses the same palace. */
     handedOn: () => handedOn(paths, own),
-    /** Environment from which this object was read. A broker that is started for this palace gets the same environment. */
+    /** Environment without the settings file's values. A broker that is started for this palace gets the same environment. */
     env: own,
-    /** Settings file, and the source of each value. */
     settings,
     ...clientConfig(env),
     ...doorsConfig(settings, own),
@@ -46,7 +38,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
     logLevel: readSetting(env, "log-level"),
     fault: readVariable(env, "MEMPALACE_FAULT"),
     tracing: tracing(env),
-    /** Span (`traceparent`) of the parent process. The calls of this process become its children. */
+    /** Parent span of this process's calls. */
     traceparent: readVariable(env, "TRACEPARENT"),
   });
 }
@@ -56,32 +48,28 @@ function clientConfig(env: Env) {
     /** Address of the broker as the user gave it. Undefined: the client finds the broker itself. */
     endpoint: readVariable(env, "MEMPALACE_BROKER"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME"),
-    /** Sandbox in which this process runs, according to its variables. */
     sandbox: sandboxOf(env),
     tools: toolProfile(env),
-    /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE. */
+    /** Returns this client's token, if it has one. Errors: CONFIG_BAD_VALUE for an unreadable token file. */
     token: () => readVariable(env, "MEMPALACE_TOKEN")?.trim() ?? tokenFromFile(env),
-    /** Command that the SSH client requested. If sshd runs a forced command instead, it passes the requested command in this variable. */
+    /** Command that the SSH client requested. sshd passes it in this variable if it runs a forced command instead. */
     sshCommand: readVariable(env, "SSH_ORIGINAL_COMMAND"),
   };
 }
 
 function doorsConfig({ env, fileOnly }: Settings, own: Env) {
   const read = (from: Env) => ({
-    /** TCP address to listen on besides the socket. The host `docker` means the address that containers can reach. */
+    /** TCP address to listen on besides the socket. The host `docker` means an address that containers can reach. */
     listen: readSetting(from, "listen"),
     /** Port of the door for programs that speak Roampal's HTTP API. */
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors in the environment, which the broker stores for its next start. If undefined: the file's doors, else the stored doors. */
+    /** Doors in the environment, which the broker stores for its next start. Undefined: `lastingDoors`, else the stored doors. */
     ...read(own),
-    /** Doors that the settings file asks for. */
     lastingDoors: read(fileOnly),
-    /** If true, programs of this machine's own user need no token at `outcomePort`. */
     outcomeLocal: readSetting(env, "outcome-local"),
     allowedHosts: readSetting(env, "allowed-hosts"),
-    /** Folders that agents on other machines may mine. */
     mineRoots: readSetting(env, "mine-roots"),
   };
 }
@@ -90,18 +78,16 @@ function brokerConfig(env: Env, paths: Paths) {
   const engine = readVariable(env, "MEMPALACE_ENGINE");
   return {
     idleExitMs: readSetting(env, "idle-exit-minutes") * 60_000,
-    /** True if the user says that no other machine opens the palace, although it is on a shared folder. */
+    /** True if the user guarantees that no other machine opens this palace on a shared folder. */
     trustMount: isOn(env, "MEMPALACE_TRUST_MOUNT"),
     topology: readVariable(env, "MEMPALACE_TOPOLOGY") ?? (isInContainer() ? "container-only-alone" : "native-only"),
-    /** Engine that the environment names. Undefined: the engine of the last start; at the first start the builtin engine. */
+    /** Engine in the environment. Undefined: the engine of the last start, or builtin at the first start. */
     engine: engine === undefined ? undefined : parseEngine(engine, env, paths),
-    /** Parses an engine that was stored as text. Errors: as loadConfig. */
+    /** Parses the engine that the broker stored. Errors: CONFIG_BAD_VALUE. */
     parseEngine: (text: string | undefined) => parseEngine(text, env, paths),
     /** Maximum number of drawers of one mined file; 0 means unlimited. */
     chunksMax: readSetting(env, "max-chunks-per-file"),
-    /** Time for which the journal keeps its rows, ms. */
     journalRetentionMs: readSetting(env, "audit-days") * 24 * 3_600_000,
-    /** How secrets are masked in answers to agents. */
     redact: readSetting(env, "redact"),
     backup: {
       /** Folder of the scheduled backups. Undefined: the broker makes backups only on request. */
@@ -112,7 +98,7 @@ function brokerConfig(env: Env, paths: Paths) {
       passphrase: (file = readSetting(env, "backup-passphrase-file")): string | undefined =>
         file === undefined ? readVariable(env, "MEMPALACE_BACKUP_PASSPHRASE") : firstLine(file),
     },
-    /** Proxy for the broker's connections. Undefined: the broker connects directly. */
+    /** Undefined: the broker connects directly. */
     proxy: proxySettings(env),
   };
 }
@@ -121,9 +107,7 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
   const hasChroma = readVariable(env, "MEMPALACE_CHROMA_URL") !== undefined;
   return {
     driver: readSetting(env, "driver", hasChroma ? "chroma" : "files"),
-    /** Returns the name of the drawers' collection in the public palace. */
     collection: () => namedCollection(settingsDir),
-    /** Returns the rules for cutting, sorting and linking drawers. */
     filing: () => readFiling(env, settingsDir),
     chroma: {
       url: readSetting(env, "chroma-url"),
@@ -133,7 +117,7 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
     },
     vectors: readSetting(env, "vectors"),
     model: {
-      /** Folder of the user's own model, in which the broker looks first, and folder of the cross-encoder. */
+      /** Folder of the user's own model, in which the broker looks first. */
       dir: readSetting(env, "model-dir"),
       rerankDir: readSetting(env, "rerank-dir"),
       /** Base URL of the download. Undefined: the model's public hub. */
@@ -148,18 +132,16 @@ function storesConfig(env: Env, { settingsDir, cacheDir }: Paths) {
 
 function agentsConfig(env: Env) {
   return {
-    /** Folders of coding agents' sessions and settings. */
     sessions: sessionPlaces(env),
     agents: agentPlaces(env),
     ...roampalPlaces(env),
-    /** True if Roampal's commands use the development memory. */
     isRoampalDev: /^(?:1|true|yes)$/i.test(readVariable(env, "ROAMPAL_DEV") ?? ""),
-    /** Settings of the coding agents' hooks; upstream's config.json may set them, too. */
+    /** `autoSave`: if true, hooks.auto_save in upstream's config.json decides. */
     hooks: { autoSave: readSetting(env, "hooks-auto-save"), mineDir: readVariable(env, "MEMPAL_DIR") },
   };
 }
 
-/** Returns the tools to list: the palace's tools, and the tools of outcome memory if it is on. Errors: CONFIG_BAD_VALUE. */
+/** Returns the tools to list. Adds the tools of outcome memory if `outcomes` is on. Errors: CONFIG_BAD_VALUE. */
 function toolProfile(env: Env): ToolProfile {
   const asked = readSetting(env, "tools");
   const hasOutcomes = readSetting(env, "outcomes") !== "off";
@@ -198,7 +180,7 @@ function proxySettings(env: Env): { https: string; except: string | undefined } 
   return https === undefined ? undefined : { https, except };
 }
 
-/** Returns whether this process sends spans. `grpc`: it sends none, because OpenTelemetry's variables ask for gRPC. */
+/** Returns whether this process sends spans. `grpc`: it sends none, because the variables ask for gRPC, which we do not support. */
 function tracing(env: Env): "on" | "off" | "grpc" {
   const ofTraces = readVariable(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
   if ((ofTraces ?? readVariable(env, "OTEL_EXPORTER_OTLP_ENDPOINT")) === undefined) return "off";

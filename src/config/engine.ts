@@ -6,12 +6,12 @@ import type { Paths } from "./paths.ts";
 
 export type CommandConfig = Readonly<{
   kind: "command";
-  /** The setting as the user wrote it. It is stored for the next broker. */
+  /** Value as the user wrote it; the broker stores it for its next start. */
   text: string;
   /** Program and arguments, run without a shell. */
   argv: readonly [string, ...string[]];
   env: Env;
-  /** Folder that the engine's process writes: the folder in the process's arguments, else the public palace. */
+  /** Folder that the engine writes: its `--palace` argument, else the public palace. */
   palaceDir: string;
   requestTimeoutMs: number;
 }>;
@@ -20,7 +20,7 @@ export type EngineConfig = Readonly<{ kind: "builtin" }> | CommandConfig;
 
 const EXAMPLE = `export MEMPALACE_ENGINE='command:["/path/to/mempalace-mcp","--palace","/path/to/palace"]'`;
 
-/** Parses the setting; undefined means builtin. Errors: CONFIG_BAD_VALUE. */
+/** Parses the variable's text; undefined means builtin. Errors: CONFIG_BAD_VALUE. */
 export function parseEngine(text: string | undefined, env: Env, paths: Paths): EngineConfig {
   if (text === undefined || text === "builtin") return { kind: "builtin" };
   if (!text.startsWith("command:")) throw bad(`${text} is neither builtin nor command:ARGV`);
@@ -33,16 +33,14 @@ export function parseEngine(text: string | undefined, env: Env, paths: Paths): E
     kind: "command",
     text,
     argv: [program, ...args],
-    // The user may have named the palace by the argument --palace, but upstream's program reads the palace from this variable.
+    // Upstream's program reads the palace from this variable, even if the user named the palace by --palace.
     env: paths.home === paths.palaceDir ? { ...rest, MEMPALACE_PALACE_PATH: paths.home } : rest,
     palaceDir: palaceOf(args) ?? paths.palaceDir,
     requestTimeoutMs: readSetting(env, "engine-timeout-seconds") * 1000,
   };
 }
 
-/**
- * Splits a JSON array of strings, or words separated by blanks. A word with quotes or blanks needs the array, because no shell parses this.
- */
+/** Splits a JSON array, or words separated by blanks. No shell parses it, so a word with quotes or blanks needs the array. */
 function splitCommand(text: string): string[] {
   if (text.startsWith("[")) {
     let value: unknown;
@@ -59,7 +57,6 @@ function splitCommand(text: string): string[] {
   return text.split(/\s+/).filter(Boolean);
 }
 
-/** Returns the folder in upstream's argument `--palace`. */
 function palaceOf(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((one) => one === "--palace" || one.startsWith("--palace="));
   const value = args[at] === "--palace" ? args[at + 1] : args[at]?.slice("--palace=".length);

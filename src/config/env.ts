@@ -1,7 +1,4 @@
-/**
- * Environment variables that we read, except those of settings (settings-table.ts). docs/reference/settings.md is made from both tables. A
- * house test checks that nothing else in src reads `process.env`.
- */
+/** Environment variables that we read, except those of settings (settings-table.ts). */
 import { badValue } from "../base/errors.ts";
 import {
   type Setting,
@@ -26,7 +23,6 @@ export const VARIABLES = {
   MEMPALACE_PATH: variable("place", "the home that MemPalace's rule finds, else ~/.mempalace").means(
     "Folder of the palace, with everything in it. For one command, use --palace DIR instead.",
   ),
-  // MemPalace's variables. Some name a palace; MEMPALACE_CONFIG_DIR names MemPalace's home, and counts only if MEMPALACE_PATH is not set.
   MEMPALACE_PALACE_PATH: variable("spelling").means(
     "a palace directory with a broker and a ledger of its own, unless it belongs to the home; its graph is ~/.mempalace/knowledge_graph.sqlite3 as MemPalace's",
   ),
@@ -135,7 +131,7 @@ export const VARIABLES = {
   ),
 } satisfies Record<string, Variable>;
 
-/** Names of secrets, which the settings file may not contain, with advice for each. */
+/** Secrets that the settings file must not contain, each with advice for the user. */
 const SECRETS: Readonly<Record<string, string>> = {
   token: "write it into a file of your own (chmod 600), then: export MEMPALACE_TOKEN_FILE=FILE",
   "chroma-token": "export MEMPALACE_CHROMA_TOKEN=… where the broker is started",
@@ -144,7 +140,7 @@ const SECRETS: Readonly<Record<string, string>> = {
     "write it into a file of your own (chmod 600), then: palace config set backup-passphrase-file FILE",
 };
 
-/** Returns the advice for a secret of that name; undefined for any other name. */
+/** Returns the advice for the secret `key`; undefined if `key` is not a secret. */
 export function secretOf(key: string): string | undefined {
   return Object.hasOwn(SECRETS, key) ? SECRETS[key] : undefined;
 }
@@ -152,12 +148,11 @@ export function secretOf(key: string): string | undefined {
 export type VariableName = keyof typeof VARIABLES | SettingVariable;
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Lists every variable that we read, including those of settings. */
 export function variableNames(): VariableName[] {
   return [...(Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]), ...SETTING_KEYS.map(variableOf)];
 }
 
-/** Lists NAME=value for the variables that decide which palace and broker are used. Leaves out secrets and settings of a single client. */
+/** Lists NAME=value for a stored command, such as a forced command of sshd. Leaves out secrets and settings of a single client. */
 export function lastingSettings(env: Env): string[] {
   const own = Object.entries(VARIABLES).flatMap(([name, { group }]) =>
     ["client", "harness", "traces"].includes(group) ? [name] : [],
@@ -174,16 +169,13 @@ export function lastingSettings(env: Env): string[] {
   });
 }
 
-/** Reads one listed variable. An empty variable counts as not set. */
+/** Reads a variable; an empty one counts as not set. */
 export function readVariable(env: Env, name: VariableName): string | undefined {
   const value = env[name];
   return value === undefined || value.trim() === "" ? undefined : value;
 }
 
-/**
- * Reads the variable of a setting, or returns `usual` if it is not set. Errors: CONFIG_BAD_VALUE, which names the variable and a good
- * value.
- */
+/** Reads the variable of a setting, or returns `usual` if it is not set. Errors: CONFIG_BAD_VALUE, with an example of a valid value. */
 export function readSetting<K extends SettingKey>(
   env: Env,
   key: K,
@@ -208,7 +200,6 @@ export function usableSetting<K extends SettingKey>(env: Env, key: K): SettingOf
   }
 }
 
-/** Reads a variable that is on or off, by default off. */
 export function isOn(env: Env, name: VariableName): boolean {
   return SWITCH.read(readVariable(env, name) ?? "") ?? false;
 }

@@ -1,8 +1,4 @@
-/**
- * Reads the settings for filing in MemPalace's config.json and environment: sizes of drawers, keywords of halls, thresholds for links,
- * languages of names. As in upstream, the environment wins and a bad value counts as not set. Where upstream's versions differ, 3.11
- * counts. Source: palace.md 3.3, config modules of 3.3.6 and 3.11.
- */
+/** Reads the settings for filing as upstream 3.11 does: the environment wins over config.json. Source: palace.md 3.3. */
 import type { Cut, HallKeywords } from "../protocol/filing.ts";
 import {
   DRAWER_OVERLAP,
@@ -18,17 +14,18 @@ import { readUpstreamFile } from "./mempalace-config.ts";
 
 type UpstreamFile = Readonly<Record<string, unknown>>;
 
-/** Language codes that upstream supports but our memory (name-languages.ts) does not. */
+/** Languages in which upstream finds names and we do not (name-languages.ts). */
 const CHINESE = new Set(["zh-cn", "zh-tw"]);
 
 export type FilingSettings = Readonly<{
   cut: Cut;
-  /** Minimum size of a transcript's drawer, characters; undefined if not set. */
+  /** Minimum size of a transcript's drawer, characters; undefined: the built-in minimum. */
   transcriptMin: number | undefined;
   /** Keywords of the user's halls. Undefined: MemPalace's own halls. */
   halls: HallKeywords | undefined;
-  /** Minimum number of common drawers for a hallway between two names, and of common topics for a tunnel between two wings, if set. */
+  /** Minimum number of common drawers for a hallway between two names; undefined: the built-in minimum. */
   hallwayMin: number | undefined;
+  /** Minimum number of common topics for a tunnel between two wings; undefined: the built-in minimum. */
   topicsMin: number | undefined;
   /** Languages in which to look for names, by upstream's codes; at least one. */
   languages: readonly string[];
@@ -36,7 +33,7 @@ export type FilingSettings = Readonly<{
   ignored: readonly string[];
 }>;
 
-/** Reads the settings for filing. Each call reads the file again, so that mining uses current values. `settingsDir` is upstream's home. */
+/** Each call reads the file again, so that mining uses current values. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];
@@ -52,10 +49,7 @@ export function readFiling(env: Env, settingsDir: string): FilingSettings {
   };
 }
 
-/**
- * Reads the sizes of drawers. With an overlap of more than half a drawer, cutting might never end. MemPalace 3.11 then uses the default,
- * and so do we; 3.3.6 used the given overlap.
- */
+/** Reads the sizes of drawers. An overlap of more than half a drawer counts as the default, as in 3.11, because cutting might never end. */
 function readCut(file: UpstreamFile, ignored: string[]): Cut {
   const asked = (key: string, usual: number, least: number): number => {
     const value = file[key] === undefined ? usual : wholeNumber(file[key], least);
@@ -116,7 +110,7 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
     ignored.push(`${name} is not a whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // MemPalace also counts true and numbers below 1 as 1 here. Sizes of drawers have another rule.
+  // MemPalace counts a boolean and a number below 1 as 1 here, but not for sizes of drawers.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is not a whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);

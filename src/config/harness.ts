@@ -1,14 +1,11 @@
-/**
- * Reads the settings of code inside an agent, and of its hooks. A bad value counts as not set, because it must not break the agent. `palace
- * install` copies this file into agents' folders, so it never throws and imports little.
- */
+/** Reads the settings of code inside an agent. Never throws: a bad value counts as not set, so that it cannot break the agent. */
 import { piFolder } from "./agents.ts";
 import { type Env, isOn, readVariable, usableSetting, type VariableName } from "./env.ts";
 import { resolvePaths } from "./paths.ts";
 import { readSettingsFile, withFile } from "./settings.ts";
 import { orElse } from "../base/or-else.ts";
 
-/** Judge model: base URL of an OpenAI Chat Completions API, and the model's name. */
+/** `url`: base URL of an OpenAI Chat Completions API. */
 export type JudgeSettings = Readonly<{ url: string; model: string; key: string | undefined }>;
 export type HarnessSettings = ReturnType<typeof readHarness>;
 
@@ -24,17 +21,16 @@ export function readHarness(env: Env) {
     wing: usableSetting(env, "wake-up-wing")?.trim(),
     /** Time that a turn of an agent waits for the memory, ms. */
     turnMaxMs: usableSetting(env, "turn-max-ms"),
-    /** Maximum size of an injected text, including its fence, bytes. */
+    /** Maximum size of an injected text, including the markers around it, bytes. */
     injectedMaxBytes: usableSetting(env, "wake-up-bytes"),
     recall: usableSetting(env, "recall"),
-    /** If on, memory that learns from outcomes follows the conversation. `project`: on, but without memories of other projects. */
     outcomes: usableSetting(env, "outcomes"),
     /** Model that judges the exchanges that the agent has not scored. Undefined: no model judges them. */
     judge: readJudge(env),
     /** Beginnings of commands that count as tests, in addition to the known test commands. */
     testCommands: usableSetting(env, "test-commands"),
     agentName: readVariable(env, "MEMPALACE_AGENT_NAME")?.trim(),
-    /** Programs with their arguments. Undefined: we search for the program. */
+    /** Program with its arguments. Undefined: the extension searches for the program. */
     hookCommand: command(env, "MEMPALACE_HOOK_COMMAND"),
     mcpCommand: command(env, "MEMPALACE_MCP_COMMAND"),
     /** Time limit of a tool call, ms; 0 means no limit. */
@@ -54,7 +50,7 @@ function readJudge(env: Env): JudgeSettings | undefined {
   return /^https?:\/\//.test(url) && URL.canParse(url) && model !== "" ? { url, model, key } : undefined;
 }
 
-/** Splits words, or a JSON array if a word contains a blank. */
+/** Splits words, or parses a JSON array for words with blanks; undefined for a malformed array. */
 function command(env: Env, name: VariableName): string[] | undefined {
   const value = readVariable(env, name)?.trim();
   if (value === undefined) return undefined;

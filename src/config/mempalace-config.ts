@@ -1,7 +1,4 @@
-/**
- * Reads MemPalace's own config.json, never writes it. The file may name another palace folder or another collection. Source: palace.md 3.1
- * and 3.3.
- */
+/** Reads MemPalace's own config.json, which may name another palace folder or collection. Source: palace.md 3.1 and 3.3. */
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { readRegularFile } from "../base/regular-file.ts";
@@ -11,7 +8,7 @@ export type UpstreamFile = Readonly<{ values: Readonly<Record<string, unknown>>;
 
 const DRAWERS_COLLECTION = "mempalace_drawers";
 
-/** Collection names that Chroma accepts, except the name of the closets' collection, which is fixed. */
+/** Names that Chroma accepts for a collection, except the fixed name of the closets' collection. */
 const COLLECTION = /^(?!mempalace_closets$)[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$/;
 
 /** Reads config.json. A file that is missing or not a JSON object counts as empty, as in upstream. `settingsDir` is upstream's home. */
@@ -30,16 +27,12 @@ export function readUpstreamFile(settingsDir: string): UpstreamFile {
   }
 }
 
-/** Returns the name of the drawers' collection. `settingsDir` is upstream's home. */
 export function namedCollection(settingsDir: string): string {
   const name = textOf(settingsDir, "collection_name");
   return COLLECTION.test(name) ? name : DRAWERS_COLLECTION;
 }
 
-/**
- * Returns the absolute path of the palace that config.json names. Ignores a folder that does not exist and cannot be made: the file may
- * come from another machine.
- */
+/** Returns the absolute palace path in config.json. Its parent folder must exist, because the file may be from another machine. */
 export function namedPalace(settingsDir: string, expand: (path: string) => string): string | undefined {
   const path = expand(textOf(settingsDir, "palace_path"));
   return isAbsolute(path) && (existsSync(path) || existsSync(dirname(path))) ? path : undefined;

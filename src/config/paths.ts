@@ -1,6 +1,4 @@
-/**
- * Resolves all paths from the environment (docs/reference/files.md). If the user moved the palace, upstream's config.json has the new path.
- */
+/** Resolves all paths (docs/reference/files.md) from the environment and, for a moved palace, upstream's config.json. */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { badValue } from "../base/errors.ts";
@@ -12,27 +10,28 @@ export type Paths = ReturnType<typeof resolvePaths>;
 
 const GRAPH_NAME = "knowledge_graph.sqlite3";
 
-/** Resolves the paths. `palace` is the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
+/** `palace`: the --palace argument. Errors: CONFIG_BAD_VALUE for a relative XDG folder. */
 export function resolvePaths(env: Env, palace?: string) {
   // Node's own homedir() returns "" if HOME is empty.
   const user = readVariable(env, "HOME") ?? os().userInfo().homedir;
   const stateDir = ownFolder(env, "XDG_STATE_HOME", join(user, ".local/state"));
   const cacheDir = ownFolder(env, "XDG_CACHE_HOME", join(user, ".cache"));
   const places = whichPalace(env, user, palace);
-  // Computed only on demand: hashing loads node:crypto, a tenth of a shim's start, and most shims need no path with the tag.
+  // Computed on demand: loading node:crypto takes a tenth of a shim's start, and most shims do not need the tag.
   let known: string | undefined;
   const tag = (): string => (known ??= tagOf(places.home));
   return Object.freeze({
     ...filesOf(places),
-    // Source: upstream-latest.md 2.2 and palace.md 10.1; neither MEMPALACE_CONFIG_DIR nor XDG moves this folder.
+    // MEMPALACE_CONFIG_DIR and the XDG variables do not move this folder. Source: upstream-latest.md 2.2 and palace.md 10.1.
     upstreamLocksDir: join(classicHome(user), "locks"),
-    /** File with names and topics that the user gave to upstream's `init`; the same for all palaces. */
+    /** File with the names and topics that the user gave to upstream's `init`; all palaces share it. */
     knownEntitiesFile: join(classicHome(user), "known_entities.json"),
-    /** Folder outside the palace with a few small files for each palace, such as "a ledger existed here" and the mark of `palace stop`. */
+    /** Folder outside the palace with small files for each palace, such as the marker of `palace stop`. */
     stateDir,
     cacheDir,
-    /** Folders with one subfolder for each palace: spools, and settings and keys of SSH bridges. */
+    /** Folder with the spools of all palaces. */
     spoolRoot: join(stateDir, "spool"),
+    /** Folder with the settings and keys of the SSH bridges of all palaces. */
     bridgeRoot: join(stateDir, "bridge"),
     get tag() {
       return tag();
@@ -40,15 +39,14 @@ export function resolvePaths(env: Env, palace?: string) {
     get socketPath() {
       return socketPath(env, cacheDir, `${tag()}.sock`);
     },
-    /** The broker's second socket for connections through an SSH gate, which have fewer rights. */
+    /** Socket for connections through an SSH gate, which have fewer rights than those of `socketPath`. */
     get gatePath() {
       return socketPath(env, cacheDir, `${tag()}.gate`);
     },
-    /** Socket on which the broker gets the connections of `outcomePort` from the process that has the port. */
+    /** Socket on which the broker gets connections of `outcomePort` that another process accepted. */
     get outcomeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.api`);
     },
-    /** Local socket of an SSH bridge. */
     get bridgeSocketPath() {
       return socketPath(env, cacheDir, `${tag()}.bridge`);
     },
@@ -77,9 +75,9 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     /** Upstream's home, with config.json and hook_state/. */
     settingsDir,
     ledgerFile: join(home, "ledger.sqlite3"),
-    /** Upstream's graph. The next lines have its links between rooms (tunnels) and entities (hallways). Source: upstream-latest.md 2.2. */
+    /** Upstream's knowledge graph. Source: upstream-latest.md 2.2. */
     graphFile: join(graphDir, GRAPH_NAME),
-    /** Path that upstream uses for the graph with `--palace`; undefined if it is the same as `graphFile`. */
+    /** Path of the graph if upstream is started with `--palace`; undefined if it is `graphFile`. */
     otherGraphFile: graphDir === palaceDir ? undefined : join(palaceDir, GRAPH_NAME),
     tunnelsFile: join(dirname(palaceDir), "tunnels.json"),
     hallwaysFile: join(dirname(palaceDir), "hallways.json"),
@@ -87,7 +85,6 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
     brokerFile: join(home, "broker.json"),
     /** File by which a permanent broker asks a broker that was started on demand to end. */
     wantedFile: join(home, "broker.wanted"),
-    /** File with the tokens of the TCP door, and file with the door's address. */
     tokensFile: join(home, "tokens.json"),
     listenFile: join(home, "listen.json"),
     /** File with the last port of the door for programs that speak Roampal's HTTP API. */
@@ -95,7 +92,7 @@ function filesOf({ home, palaceDir, graphDir, settingsDir }: Places) {
   };
 }
 
-/** Returns the first 8 hex digits of the home's SHA-256. They name the palace in runtime and state folders. */
+/** Returns the first 8 hex digits of the home's SHA-256, which name the palace in runtime and state folders. */
 function tagOf(home: string): string {
   return process.getBuiltinModule("node:crypto").createHash("sha256").update(home).digest("hex").slice(0, 8);
 }
@@ -108,9 +105,7 @@ function ownFolder(env: Env, name: "XDG_STATE_HOME" | "XDG_CACHE_HOME", fallback
 
 type Places = Readonly<{ home: string; palaceDir: string; settingsDir: string; graphDir: string }>;
 
-/**
- * Finds our home, the public palace and the graph's folder. The argument counts first, then the environment, then upstream's config.json.
- */
+/** Finds the palace's folders. The argument wins over the environment, which wins over upstream's config.json. */
 function whichPalace(env: Env, user: string, palace: string | undefined): Places {
   const given =
     palace ??
@@ -118,20 +113,20 @@ function whichPalace(env: Env, user: string, palace: string | undefined): Places
     readVariable(env, "MEMPALACE_PALACE") ??
     readVariable(env, "MEMPAL_PALACE_PATH");
   const settingsDir = settingsHome(env, user);
-  // MEMPALACE_PATH is our own variable and names a home with all files of a palace.
+  // MEMPALACE_PATH is our own variable: its folder has all files of the palace.
   const isOwnHome = readVariable(env, "MEMPALACE_PATH") !== undefined;
   const moved = isOwnHome ? undefined : namedPalace(settingsDir, (path) => expand(path, user));
   const usual = moved ?? join(settingsDir, "palace");
   const named = given === undefined ? undefined : real(resolve(expand(given, user)));
   // MemPalace's users may also name the default folder. They mean the home's memory, not a second memory inside the home.
   const isTaken = named === real(usual) && !existsSync(join(usual, "ledger.sqlite3"));
-  // A user who names the home itself as MemPalace's palace means the public palace of the home's ledger.
+  // If MemPalace's palace is the home itself, the user means the public palace of the home's ledger.
   const isHome = named === real(settingsDir) && !existsSync(join(settingsDir, "chroma.sqlite3"));
   const isOther = named !== undefined && !isTaken && !isHome;
   const home = isOther ? named : real(settingsDir);
   const palaceDir = isOther ? home : moved === undefined ? join(home, "palace") : real(moved);
   const classic = classicHome(user);
-  // Upstream keeps the graph in its home for every palace, except a palace that --palace names.
+  // Upstream keeps the graph in its own home, except for a palace that --palace names.
   const hasOwnGraph = isOwnHome || (isOther && palace !== undefined) || home === real(classic);
   return { home, palaceDir, settingsDir, graphDir: hasOwnGraph ? home : classic };
 }
@@ -140,19 +135,17 @@ function classicHome(user: string): string {
   return join(user, ".mempalace");
 }
 
-/**
- * Returns arguments and environment with which another of our commands finds the same palace. No variable in this environment names another
- * palace. Does not pass the palace folder inside a home, which would mean a separate memory. If the palace's graph is in another folder,
- * names the palace by a variable, because with --palace the other command would look for the graph in the palace's folder.
- */
+/** Returns arguments and environment with which another palace command finds the same palace. */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
+  // The palace folder inside a home is not passed, because it would mean a separate memory.
   if (palaceDir !== home) return { palace: [], env: others };
+  // A command with --palace looks for the graph in the palace's folder, so --palace is passed only if the graph is there.
   if (dirname(graphFile) === home) return { palace: ["--palace", home], env: others };
   return { palace: [], env: { ...others, MEMPALACE_PALACE_PATH: home } };
 }
 
-/** Loads node:os only when needed: with HOME set, a shim does not need it. */
+/** Loads node:os only when needed: a shim with HOME set does not need it. */
 const os = (): typeof import("node:os") => process.getBuiltinModule("node:os");
 
 function settingsHome(env: Env, user: string): string {
@@ -180,7 +173,7 @@ function expand(path: string, user: string): string {
   return path === "~" || path.startsWith("~/") ? join(user, path.slice(1)) : path;
 }
 
-/** Resolves links, so that two spellings of a folder lead to the same broker. If the path is missing, resolves its parent. */
+/** Resolves links, so that two spellings of a folder lead to the same broker. The path may be missing. */
 function real(path: string): string {
   if (existsSync(path)) return realpathSync.native(path);
   const parent = dirname(path);

@@ -1,8 +1,4 @@
-/**
- * Table of all settings: the keys of `settings.json` in the palace's folder. An environment variable sets the same value; its name is
- * `MEMPALACE_` and the key in capitals. The types of `readSetting` (env.ts), docs/reference/settings.md, `palace config` and `palace
- * doctor` are made from this table.
- */
+/** Table of all settings: keys of `settings.json`, each also an environment variable (`model-dir` is `MEMPALACE_MODEL_DIR`). */
 import { LOG_LEVELS } from "../base/log.ts";
 import { IDEMPOTENCY_KEPT_MS } from "../protocol/limits.ts";
 import {
@@ -40,7 +36,7 @@ export type Setting<T = unknown> = Readonly<{
   meaning: string;
 }>;
 
-/** Result of `setting`; `means` adds the meaning. `words`: description of a default that depends on something else. */
+/** Row without its meaning, which `means` adds. `words`: description of a default that depends on something else. */
 type Means<T> = { means: (meaning: string, words?: string) => Setting<T> };
 
 function setting<T, D extends T | undefined>(
@@ -55,7 +51,7 @@ function setting<T, D extends T | undefined>(
 }
 
 const TIMER_MAX = 2 ** 31 - 1;
-/** Minimum of `audit-days`: the journal recognises repeated keys by its rows, so it must keep rows for that time. */
+/** Minimum of `audit-days`: the journal recognises a repeated write only while it keeps the write's row. */
 const AUDIT_DAYS_MIN = IDEMPOTENCY_KEPT_MS / (24 * 3_600_000);
 
 export const SETTINGS = {

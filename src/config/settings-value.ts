@@ -1,13 +1,12 @@
-/** Kinds of values that settings take, and how settings.json, the command line and environment variables write them. Pure. */
+/** Kinds of settings, and how settings.json, the command line and environment variables spell their values. */
 import { isAbsolute, join } from "node:path";
 
-/** A value in settings.json. */
 export type SettingValue = string | number | boolean | readonly string[];
 
 export type Kind<T = unknown> = Readonly<{
   /** Values that the key accepts, in words. */
   takes: string;
-  /** Valid value to show in a hint. `exported`: valid value for a hint about the environment variable, if it must differ. */
+  /** Valid value for a hint. `exported`: valid value for a hint about the environment variable, if it must differ. */
   example: string;
   exported?: string;
   isPath?: true;
@@ -21,11 +20,11 @@ export type Kind<T = unknown> = Readonly<{
 
 export type Address = Readonly<{ host: string; port: number }>;
 
-/** Port of Roampal's own server. */
+/** Port for `on`, which Roampal's own server also uses. */
 const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];
-/** Maximum length of a value: a longer value is a mistake, and the size of an environment is limited. */
+/** Maximum length of a value, because the operating system limits the size of an environment. */
 const TEXT_MAX = 4_096;
 const NUMERAL = /^\d{1,15}(?:\.\d{1,6})?$/;
 
@@ -92,7 +91,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "neither a port nor on or off",
 };
 
-/** Makes the kind of a choice between words. `more`: words only for a variable. The file may have true and false for on and off. */
+/** Makes the kind of a setting with fixed words; a boolean in the file means on or off. `more`: words only for the variable. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {
@@ -106,7 +105,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** Makes the kind of a number. `words`: the good numbers, for the error about a variable. `least`: lower limit for a variable. */
+/** Makes the kind of a number. `words`: valid range, for the error about a variable. `least`: lower limit for a variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;
@@ -126,25 +125,24 @@ export function number({ from, to = Infinity, isWhole = false }: Range, words = 
   };
 }
 
-/** Makes the kind of a number whose variable may have any value above 0. */
+/** Makes the kind of a number whose variable may be below the range, but must be above 0. */
 export function positive(range: Range, words: string): Kind<number> {
   return number(range, words, Number.MIN_VALUE);
 }
 
-/** Makes the kind of a whole number. A variable out of range counts as the nearest number in the range; text counts as not set. */
+/** Makes the kind of a whole number. A variable out of range counts as the nearest number in the range; other text counts as not set. */
 export function wholeNumber(from: number, to = Infinity): Kind<number> {
   const { refusal: _, ...kind } = number({ from, to, isWhole: true });
   const clamp = (value: number): number => Math.min(Math.max(value, from), to);
   return { ...kind, read: (text) => (/^\+?\d{1,15}$/.test(text.trim()) ? clamp(Number(text)) : undefined) };
 }
 
-/** Returns the value in the file's own types, or undefined if the key does not accept it. `home` replaces `~`. */
+/** Returns the value as settings.json stores it; undefined if the key does not accept it. `home` replaces `~`. */
 export function parseValue(kind: Kind, given: unknown, home: string): SettingValue | undefined {
   const value = kind.parse(typeof given === "string" ? given.trim() : given, home);
   return value === undefined || kind.read(asVariable(kind, value)) === undefined ? undefined : value;
 }
 
-/** Formats a value as for its environment variable. */
 export function asVariable(kind: Kind, value: SettingValue): string {
   return typeof value === "object" ? value.join(kind === FOLDERS ? ":" : ",") : String(value);
 }

@@ -1,8 +1,4 @@
-/**
- * Reads `settings.json` in the palace's folder: a JSON object of keys (settings-table.ts), with comments and trailing commas. Merges it
- * into the environment and says where each value comes from. Reading never throws: a bad value becomes a fault and counts as not set. Every
- * process reads the file, even the shim, so it costs one small synchronous read.
- */
+/** Reads `settings.json` (JSON with comments) and merges it into the environment. A bad value becomes a fault and counts as not set. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { badValue } from "../base/errors.ts";
@@ -20,10 +16,10 @@ import {
 import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
 
 export const SETTINGS_FILE = "settings.json";
-/** Maximum size of a settings file that we read, bytes. */
+/** Maximum size of the settings file, bytes. */
 const SIZE_MAX = 262_144;
 
-/** Problem in the file. `file`: the file is unreadable. `value`: a bad value. `unknown`: the key may belong to a newer version. */
+/** Problem in the file. `unknown`: a key that is a secret or may belong to a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{
@@ -33,14 +29,14 @@ export type FileSettings = Readonly<{
   faults: readonly Fault[];
 }>;
 
-/** Source of a value. `remembered`: the broker has stored the value at its last start (listen, outcome-port). */
+/** Source of a value. `remembered`: the broker stored it when it last started with it (`listen` and `outcome-port` only). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
 export type Told = Readonly<{
   key: SettingKey;
   value: string;
   source: "environment" | "file";
-  /** Variable, if the environment sets the value. */
+  /** Variable that sets the value; absent for a value of the file. */
   variable?: string;
   takesEffect: TakesEffect;
 }>;
@@ -51,12 +47,12 @@ export function readSettings(home: string, env: Env) {
   const file = readSettingsFile(home, env);
   return {
     file,
-    /** Environment, with the file's values for variables that it does not set. */
+    /** Environment, and the file's values for variables that the environment does not set. */
     env: withFile(env, file),
     /** Variables that only the file sets. */
     fileOnly: onlyFile(env, file),
     faults: file.faults,
-    /** Lists the settings of environment and file for people, in the table's order, without passwords. */
+    /** Lists the settings that the environment or the file sets, without passwords. */
     told: () => toldSettings(file, env),
   };
 }
@@ -101,16 +97,13 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   return { values, faults };
 }
 
-/** Secrets of the environment, with the setting that names the receiver of each secret. */
+/** Settings that name an address, each with the secret that is sent there. */
 const SENT_TO = [
   ["judge-url", "MEMPALACE_JUDGE_KEY"],
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
-/**
- * Returns the environment with the file's values for variables that it does not set. Removes a secret if the file names its receiver,
- * because the palace's folder may come from another person.
- */
+/** Adds the file's values. Removes a secret if the file names its receiver, because the file may come from another person. */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
@@ -122,7 +115,6 @@ function onlyFile(env: Env, { values }: Pick<FileSettings, "values">): Env {
   return Object.fromEntries(own.map(([key, value]) => [variableOf(key), asVariable(SETTINGS[key].kind, value)]));
 }
 
-/** Returns the variable that sets a key in this environment, if any. */
 function namedByEnv(env: Env, key: SettingKey): SettingVariable | "MEMPAL_ENTITY_LANGUAGES" | undefined {
   const name = variableOf(key);
   if (readVariable(env, name) !== undefined) return name;
@@ -162,7 +154,7 @@ function fileFault(path: string, problem: string): Fault {
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 const COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
 
-/** Parses JSON with comments and trailing commas, which few files have. Replaces both by blanks, so that errors have the right position. */
+/** Parses JSON with comments and trailing commas. Replaces both by blanks, so that errors have the right position. */
 function parseJsonc(text: string): unknown {
   const bare = text.replace(/^\uFEFF/, "");
   if (bare.trim() === "") return {};
@@ -175,7 +167,7 @@ function parseJsonc(text: string): unknown {
   }
 }
 
-/** Refuses bad settings; unknown keys are allowed. Errors: CONFIG_BAD_VALUE for an unreadable file or a bad value. */
+/** Refuses an unreadable file and bad values, but not unknown keys. Errors: CONFIG_BAD_VALUE. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
   if (fault !== undefined) throw badValue(fault.message, fault.hint);

@@ -1,4 +1,4 @@
-/** Reads the text of a book from a plain text file or a format that the converter reads. `palace outcome ingest` uses it. */
+/** Reads the text of a book from a plain text file or from a format that the converter reads. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { CONVERSION, Converter } from "./converter.ts";
@@ -6,7 +6,7 @@ import { FORMATS_READ } from "./format-miner/kinds.ts";
 import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
-/** Returns the file's name without extension, and its text. Errors: CONFIG_USAGE, which says why the file cannot be read. */
+/** `stem`: the file's name without extension. Errors: CONFIG_USAGE, which says why the file cannot be read. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {
   const stem = basename(path, extname(path));
   const content = FORMATS_READ.has(extname(path).toLowerCase()) ? await converted(path) : plain(path);
@@ -39,7 +39,6 @@ function plain(path: string): string {
   }
 }
 
-/** Reasons why a file cannot be read, by the system's error code. */
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: "this file does not exist",
   ENOTDIR: "this file does not exist",

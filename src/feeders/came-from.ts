@@ -1,4 +1,4 @@
-/** Finds the files on this machine from which drawers were made, by the drawers' `source_file`. Also names these files for users. */
+/** Finds the files on this machine from which drawers were made, and formats sources for users. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
@@ -6,12 +6,12 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** Files that may contain an erased text. `searched`: their bytes are searched. `listed`: the search may miss the text in them. */
+/** Files that may contain an erased text. `searched`: the caller searches their bytes. `listed`: such a search may miss the text. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
 
-/** Returns the cache folder, and the palace's name in the feeders' notes: the broker's address, or else the palace's folder. */
+/** `palace`: name of the palace in the feeders' notes, which is the broker's address or else the palace's folder. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }
@@ -30,7 +30,7 @@ export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   };
 }
 
-/** Shows a source as users know it: the file's path within its project, or the path that they would type in the current folder. */
+/** Formats a source as users know it: the path within its project, or the path that they would type in the current folder. */
 export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }

@@ -1,8 +1,4 @@
-/**
- * Reads office documents for the miner, one after the other, in a worker thread. If a document takes too long or too much memory, the
- * thread is ended and the next document gets a new thread. `palace mine formats` uses it. This file must be at this depth of folders,
- * because the path to the thread's file must also be valid in the bundled executables.
- */
+/** Reads office documents in a worker thread, which it replaces if a document takes too long or too much memory. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Document, Unread } from "./doc-miner/survey.ts";
@@ -10,15 +6,15 @@ import { PASSING } from "./format-miner/outcome.ts";
 import type { Job, Reply } from "./format-miner/worker.ts";
 
 export type ConverterLimits = {
-  /** Maximum number of bytes of a file. */
+  /** Maximum size of a file, bytes. */
   sizeMax: number;
-  /** Maximum number of characters of a text. */
+  /** Maximum length of a document's text, characters. */
   textMax: number;
   timeMaxMs: number;
   memoryMaxMebibytes: number;
 };
 
-/** Usual limits. The maximum size is upstream's; a book of a thousand pages takes about ten seconds. */
+/** Usual limits. `sizeMax` is upstream's. A book of a thousand pages takes about ten seconds. */
 export const CONVERSION: Omit<ConverterLimits, "textMax"> = {
   sizeMax: 500 * 1024 ** 2,
   timeMaxMs: 120_000,
@@ -34,7 +30,7 @@ export class Converter {
     this.#limits = limits;
   }
 
-  /** Reads one document. Returns an `Unread` if the file is bad or the thread ends; never throws. */
+  /** Returns an `Unread` if the file is bad or the thread ends; never throws. */
   read(path: string): Promise<Document | Unread> {
     const reading = this.#last.then(() => this.#read(path));
     this.#last = reading.catch(() => {});
@@ -82,21 +78,23 @@ export class Converter {
     const reply = await promise;
     clearTimeout(timer);
     worker.off("message", resolve).off("error", onError).off("exit", onExit);
-    // Ends a broken thread, whose further results are not used.
+    // A late answer of this thread would count as the answer for the next document.
     if (isBroken) await this.close();
     return reply;
   }
 
   #thread(): Worker {
     if (this.#worker !== undefined) return this.#worker;
+    // This path must also be valid in the bundled executables, so this file must stay in this folder.
     const file = new URL(`./format-miner/worker${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(file, {
       ...{ env: {}, stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMaxMebibytes },
     });
-    // Hides what libraries print about a document. After an error between two documents, the next document gets a new thread.
+    // Hides what libraries print about a document.
     worker.stdout.resume();
     worker.stderr.resume();
+    // After an error between two documents, the next document gets a new thread.
     worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));
     worker.unref();
     this.#worker = worker;

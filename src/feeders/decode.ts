@@ -1,11 +1,9 @@
-/**
- * Decodes the text of a file that any program wrote: by its byte order mark, else as UTF-8, else as Windows-1252. Pure. All miners use it.
- */
+/** Decodes a text file of any program: by its byte order mark, else as UTF-8, else as Windows-1252. Pure. */
 
 /** `lost`: number of characters that could not be read; they are U+FFFD in the text. */
 export type Decoded = { text: string; lost: number };
 
-/** Maximum number of successive letters above ASCII in Windows-1252. A longer run shows another encoding, such as Chinese or Cyrillic. */
+/** Longest run of letters above ASCII that may be Windows-1252. A longer run shows another encoding, such as Chinese or Cyrillic. */
 const LETTERS_MAX = 3;
 const OF_OTHERS = new RegExp(`[\\x81\\x8d\\x8f\\x90\\x9d]|[\\x80-\\xff]{${LETTERS_MAX + 1}}`);
 

@@ -1,7 +1,4 @@
-/**
- * Finds the identity of the folder that a source was read from, as upstream 3.11 notes it. `sync` compares this identity before it removes
- * anything. All feeders use it.
- */
+/** Finds the identity of a source's folder, which `sync` compares before it removes anything, as in upstream 3.11. */
 import { statSync } from "node:fs";
 
 /** Returns the folder's inode number; undefined if the folder does not exist or its file system has no inodes. */

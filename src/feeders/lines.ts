@@ -1,7 +1,4 @@
-/**
- * Reads files line by line, in pieces, so that their size does not matter. Only a line feed ends a line: node:readline also splits at
- * U+2028, which occurs in people's texts. All miners use it.
- */
+/** Reads files of any size by lines. Only a line feed ends a line: node:readline also splits at U+2028, which occurs in texts. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { isRecord, parseJson } from "../base/parse-json.ts";
 
@@ -9,7 +6,7 @@ const READ_SIZE_BYTES = 1024 * 1024;
 const READ_SIZE_MIN_BYTES = 4096;
 const LINE_FEED = 10;
 
-/** Yields the file's pieces from `start` on. All pieces use the same buffer, so each piece overwrites the piece before. */
+/** Yields the file's pieces from `start` on. Each piece overwrites the piece before, because all use the same buffer. */
 export function* pieces(file: number, start: number): Generator<Buffer> {
   const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
   const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));
@@ -40,7 +37,7 @@ export function isWhole(line: Buffer): boolean {
   return line.at(-1) === LINE_FEED;
 }
 
-/** Yields the JSON objects of a file with one object per line. Skips other lines. Yields none for a path that is not a file. */
+/** Yields the JSON objects of a file with one object per line. Skips other lines, and any path that is not a regular file. */
 export function* jsonLines(
   path: string,
   { followsLinks }: { followsLinks: boolean },

@@ -1,7 +1,4 @@
-/**
- * Finds out which files MemPalace has mined, and in which state. The broker adopts the drawers of a palace that MemPalace made, and the
- * miners do not file its files again. doc-miner and convo-miner use it for files without a staged copy.
- */
+/** Finds the files that MemPalace has mined. The broker adopts their drawers, so the miners do not file them again. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { localTimestamp } from "../memory/text/text.ts";
 import type { MinedSource } from "../protocol/filing.ts";
@@ -16,7 +13,7 @@ const POLL_MS = 100;
 /** Maximum time to wait until the broker has found its palace, ms. A Chroma server may be unavailable. */
 const LOOK_MAX_MS = 10_000;
 
-/** Waits until the broker has adopted the rows of its palace. Only then does the broker know the mined sources. Errors: the broker's. */
+/** Waits until the broker has adopted the rows of its palace and so knows the mined sources. Errors: the broker's. */
 export async function whenAdopted(caller: Caller, signal: AbortSignal, notice: (line: string) => void): Promise<void> {
   const givenUpAtMs = performance.now() + LOOK_MAX_MS;
   for (let isTold = false; !signal.aborted; await sleep(POLL_MS)) {
@@ -37,10 +34,7 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/**
- * Returns true if the file is unchanged since it was mined. MemPalace 3.3.6 stores no time for a transcript, so the time when it was filed
- * is compared.
- */
+/** Returns true if the file is as mined. 3.3.6 stores no file time for a transcript, so the filing time is compared. */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;

@@ -1,7 +1,4 @@
-/**
- * The notes that a miner keeps between runs: the state in which each source was filed. If notes are lost, the next run only reads more. All
- * miners use it.
- */
+/** Reads and writes a miner's notes: the state in which it filed each source. If the notes are lost, the next run only reads more. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
@@ -14,14 +11,13 @@ import { orElse } from "../base/or-else.ts";
 export type NotedSource = {
   mtime: number;
   size: number;
-  /** Digest of the source as the broker has it; "" if it is not filed. */
+  /** Digest of the source in the palace; "" if the source is not filed. */
   sha256: string;
   drawers: number;
   /** Why the source is not filed; absent if it is filed. */
   refused?: string;
 };
 
-/** Returns the file's text; undefined for a missing or unreadable file. */
 export function readText(file: string): string | undefined {
   return orElse(() => readFileSync(file, "utf8"), undefined);
 }
@@ -31,13 +27,12 @@ export function readJson(file: string): unknown {
   return parseJson(readText(file) ?? "");
 }
 
-/** Returns a miner's notes; undefined if they are missing, damaged or of another form. `list`: the field with the sources. */
+/** Returns a miner's notes; undefined if they are missing or damaged. `list`: the field with the sources. */
 export function readNotes<Notes>(file: string, list: keyof Notes & string): Notes | undefined {
   const found = readJson(file);
   return isRecord(found) && found["schema"] === 1 && isRecord(found[list]) ? (found as Notes) : undefined;
 }
 
-/** Writes the notes if they have changed. */
 export function writeNotes(file: string, notes: object): void {
   const content = `${JSON.stringify(notes)}\n`;
   if (readText(file) === content) return;
@@ -45,12 +40,11 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Returns an entry by its name. Ignores inherited properties, which a name such as `constructor` would find. */
+/** Ignores inherited properties, which a name such as `constructor` would find. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** Returns true if the source still has the size and time in its note. */
 export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSource): boolean {
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }

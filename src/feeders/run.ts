@@ -1,4 +1,4 @@
-/** The part of a run that all miners share: its report, and the loop that files the changed sources, a few at a time. */
+/** Report of a mining run, and the loop that files the changed sources, a few at a time. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Caller, isRefusal } from "./send.ts";
 
@@ -8,7 +8,7 @@ export type FeedWatch = {
   progress(done: number, total: number, name: string, drawers: number | undefined): void;
 };
 
-/** A skipped file. `outcome`: name of the reason, if it has one. */
+/** A skipped file. `outcome`: code of the reason, if it has one. */
 export type Skip = { file: string; reason: string; outcome?: string };
 
 export type RunReport = {
@@ -45,7 +45,7 @@ type FileEach<File> = {
   file: (file: File) => Promise<number | undefined>;
 };
 
-/** Files the sources. Errors: the first error of `file`. After an error no other source is begun; sources in flight are finished. */
+/** After an error, begins no other source and finishes the sources in flight. Errors: the first error of `file`. */
 export async function fileEach<File>(
   { report, watch, signal }: Filing,
   files: readonly File[],
@@ -62,7 +62,7 @@ export async function fileEach<File>(
       try {
         const drawers = await file(found);
         watch.progress(++done, files.length, nameOf(found), drawers);
-        // Reading a file blocks the event loop. This turn of the event loop lets a signal arrive.
+        // Reading a file blocks the event loop, which must run for a signal to arrive.
         await turn();
       } catch (error) {
         failed = true;
@@ -79,7 +79,7 @@ export async function fileEach<File>(
 
 type Failures = Pick<RunReport, "skipped" | "failed">;
 
-/** Counts a source that the broker refuses; other sources may still be filed. Throws an error that is not only about this source. */
+/** Counts a source that the broker refuses; other sources may still be filed. Throws any other error. */
 export function countRefused(
   report: Failures,
   file: string,
@@ -91,7 +91,6 @@ export function countRefused(
   report.failed += 1;
 }
 
-/** Counts a source that could not be read. */
 export function countUnread(report: Failures, file: string, error: unknown): undefined {
   const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
   report.skipped.push({ file, reason: isGone ? "vanished during the run" : "cannot be read" });

@@ -1,14 +1,10 @@
-/**
- * Sends one write of a feeder. Repeats the write with the same key after an error that may pass; the broker applies the write once. All
- * feeders use it.
- */
+/** Sends one write of a feeder. After a retryable error, repeats it with the same key, so that the broker applies it once. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../wire/client/client.ts";
 import { type ErrorCode, PalaceError } from "../base/errors.ts";
 import type { Methods } from "../protocol/spec.ts";
 
-/** The part of the client that a feeder needs. */
 export type Caller = Pick<Client, "call">;
 
 type Write =
@@ -22,10 +18,9 @@ type Write =
 const ATTEMPTS_MAX = 5;
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** Errors that concern only one document. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 
-/** Sends a write with a new key. The key does not depend on the content, because a file that changes back must be filed again. */
+/** Uses a random key, not a digest of the content, because a file that changes back must be filed again. */
 export async function send<M extends Write>(
   caller: Caller,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Splits a list of words that is written as one text. */
+/** Splits a text at white space. */
 export function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }

@@ -1,7 +1,4 @@
-/**
- * Renders the content of one message as text: plain text, blocks, and tools with their results. Leaves out a value of an unexpected type;
- * upstream fails on such a value. Pure. The formats of normalize.ts use it. Source: palace.md 5.4 "Claude Code details".
- */
+/** Renders the content of one message as text, with tools and their results. Source: palace.md 5.4 "Claude Code details". */
 import { codePointLength, head, strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -12,7 +9,7 @@ const BASH_LINES = 20;
 const MATCHES_MAX = 20;
 const RESULT_MAX = 2048;
 
-/** Returns a message's content as text. `tools`: the tool's name for each tool_use_id. */
+/** `tools`: name of the tool for each tool_use_id. */
 export function contentText(content: unknown, tools?: ReadonlyMap<string, string>): string {
   if (typeof content === "string") return strip(content);
   if (Array.isArray(content)) {

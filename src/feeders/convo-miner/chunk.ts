@@ -1,16 +1,13 @@
-/**
- * Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does: it drops only white space and cuts after a space.
- * (3.3.6 joined the lines of an answer and dropped short lines. In a palace of 3.3.6, each source is rewritten when it changes.) Pure.
- */
+/** Cuts a transcript into drawers, exchange by exchange, exactly as upstream 3.11 does. */
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Minimum size of a drawer, characters. Smaller than for documents, because an exchange may be short. A setting may raise it. */
+/** Default minimum size of a drawer, characters. It is smaller than for documents, because an exchange may be short. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
 
-/** Cuts a transcript into drawers of `size` characters. An exchange or paragraph of at most `sizeMin` gets no drawer of its own. */
+/** `size`: maximum size of a drawer, characters. An exchange of at most `sizeMin` is joined to the drawer before it, if both fit. */
 export function chunkConversation(transcript: string, size = DRAWER_SIZE, sizeMin = SIZE_MIN): string[] {
   const lines = transcript.split("\n");
   const chunks = new Chunks(size, sizeMin);
@@ -23,7 +20,7 @@ export function isQuestion(line: string): boolean {
   return line.includes(">") && strip(line).startsWith(">");
 }
 
-/** Adds units: the text before the first question, then each question with its answer. */
+/** Adds the text before the first question, then each question with its answer. */
 function byExchange(lines: readonly string[], chunks: Chunks): void {
   let at = 0;
   const takeAnswer = (): string => {
@@ -57,7 +54,6 @@ export function paragraphsOf(text: string): string[] {
     .filter((paragraph) => paragraph !== "");
 }
 
-/** Groups the lines of a text without paragraphs. */
 export function lineGroups(lines: readonly string[]): string[] {
   const groups = Array.from({ length: Math.ceil(lines.length / GROUP_LINES) }, (_, at) =>
     strip(lines.slice(at * GROUP_LINES, (at + 1) * GROUP_LINES).join("\n")),
@@ -65,7 +61,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** Returns the line feeds after a unit: one for the end of its last line, and one for each blank line below. */
+/** Returns the line feeds after `raw`: one for the end of its last line, and one for each blank line below. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }
@@ -92,7 +88,6 @@ class Chunks {
     this.#sizeMin = sizeMin;
   }
 
-  /** Adds an exchange or paragraph. A unit that is too short for its own drawer is joined to the drawer before it, if it fits. */
   add(unit: string, joiner: string): void {
     const bare = strip(unit);
     if (bare === "") return;
@@ -108,9 +103,9 @@ class Chunks {
   }
 }
 
-/** Returns pieces that concatenate to the unit; each piece ends after the last white space in its second half, if there is any. */
+/** Returns pieces that concatenate to the unit. Each piece ends after the last white space in its second half, if there is any. */
 function pieces(unit: string, size: number): string[] {
-  // Positions are code points. Almost every text has only characters of one UTF-16 unit and is indexed directly.
+  // Positions are code points. The usual text has no surrogate pairs and can be indexed directly.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);
   const slice = (start: number, end: number): string =>
     typeof points === "string" ? points.slice(start, end) : points.slice(start, end).join("");

@@ -1,13 +1,9 @@
-/**
- * Finds exchanges at the beginning of a transcript that another transcript also begins with: forked and resumed sessions copy them, with
- * their times. Copies are filed once. An exchange without a time never counts as a copy, because two conversations may begin with the same
- * greeting.
- */
+/** Finds the exchanges that a forked or resumed session copied from the beginning of another, so that they are filed once. */
 import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest for each drawer's text and time; "" for a drawer without a time. */
+/** Returns "" for a drawer without a time, which never counts as a copy: two conversations may begin with the same greeting. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;
@@ -42,7 +38,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** Returns true if the palace still has all sources because of which the beginning of this transcript was left out. */
+/** Returns true if the palace still has every source that has the left-out beginning of this transcript. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

@@ -1,8 +1,4 @@
-/**
- * Reads exports that are one JSON document: Gemini, Claude.ai, ChatGPT, Continue, Slack. Pure. Each format returns the document's
- * conversations as transcripts; undefined for a document of another format. Source: palace.md 5.4; upstream 3.11's normalize module for the
- * order of formats and for lists of conversations.
- */
+/** Reads exports that are one JSON document. Source: palace.md 5.4, and upstream 3.11's normalize module. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -14,7 +10,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Minimum number of messages if the format is certain. Upstream leaves out a question without an answer; we file it. */
+/** Minimum number of messages if the format is certain: unlike upstream, we file a question without an answer. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
@@ -28,7 +24,7 @@ export function conversationsOf(document: unknown, names: SlackNames): Conversat
 const one = (transcript: Transcript, countMin = MESSAGES_MIN): Conversation[] | undefined =>
   transcript.count >= countMin ? [transcript.conversation()] : undefined;
 
-/** Reads Gemini's export, which differs from Claude's by the role `model`. */
+/** Reads Gemini's export. Only its role `model` distinguishes it from Claude's. */
 const gemini: Format = (document) => {
   const items = isRecord(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
@@ -65,7 +61,7 @@ const claudeAi: Format = (document) => {
   });
 };
 
-/** Reads Claude's messages. A message without a time gets the time of `whole`, its conversation. */
+/** A message without a time gets the time of `whole`, its conversation. */
 function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
   const begun = timeIn(fieldsOf(whole)["created_at"]);
@@ -80,7 +76,6 @@ function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   return transcript;
 }
 
-/** Returns the texts of attached files, which belong to the question. */
 function attached({ attachments }: Fields): string[] {
   const files = Array.isArray(attachments) ? attachments.map(fieldsOf) : [];
   return files.flatMap(({ file_name: name, extracted_content: content }) => {
@@ -99,9 +94,7 @@ const CLAUDE_ROLES: ReadonlyMap<string, Role> = new Map([
 const chatGptExport: Format = (document, names) =>
   Array.isArray(document) ? document.flatMap((conversation) => chatGpt(conversation, names) ?? []) : undefined;
 
-/**
- * Reads ChatGPT's export: a tree of messages. The path to the current message is the conversation; other branches are regenerated answers.
- */
+/** Reads ChatGPT's tree of messages along the path to the current message; other branches are regenerated answers. */
 const chatGpt: Format = (document) => {
   const mapping = isRecord(document) ? document["mapping"] : undefined;
   if (!isRecord(document) || !isRecord(mapping)) return undefined;
@@ -117,7 +110,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** Returns the path from the root along the last children. The root has no parent and no message, or is the first node without a parent. */
+/** Returns the path from the root along the last children. A root without a message is preferred. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
@@ -139,7 +132,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** Adds a message of ChatGPT. A voice message has its text in a part; code has a text and no parts. */
+/** A voice message has its text in a part. Code has a text and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];
@@ -176,14 +169,14 @@ function blocksText(blocks: readonly unknown[]): string {
 const slack: Format = (document, names) =>
   Array.isArray(document) ? one(slackTranscript(document, names), ALONE_MIN) : undefined;
 
-/** Names of files beside the conversations in exports of ChatGPT, Claude.ai and Slack. */
+/** Files with account data in exports of ChatGPT, Claude.ai and Slack. */
 const BESIDE = new Set(
   "user.json users.json user_settings.json export_manifest.json message_feedback.json channels.json groups.json dms.json mpims.json integration_logs.json".split(
     " ",
   ),
 );
 
-/** Returns true for a file of account data in an export: such a file has no messages, but people's addresses and phone numbers. */
+/** Returns true for a file with account data, which has people's addresses and phone numbers but no messages. */
 export function isOfAccount(name: string, document: unknown): boolean {
   const items: unknown[] = Array.isArray(document) ? document : [document];
   const isOf = (one: unknown): boolean =>

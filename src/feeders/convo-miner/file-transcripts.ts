@@ -1,7 +1,4 @@
-/**
- * Files a set of transcripts: reads and sends the transcripts that changed since they were filed, a few at a time. `palace mine convos DIR`
- * and the session miner call it. The drawers of deleted transcripts stay, because agents delete old transcripts.
- */
+/** Files the transcripts that changed. The drawers of deleted transcripts stay, because agents delete old transcripts. */
 import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
@@ -21,15 +18,15 @@ export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** Returns the local path of one of the palace's sources; undefined for a source of another kind. */
+  /** Returns the local path of a filed source; undefined for a source of another kind. */
   nameOf: (sourceFile: string) => string | undefined;
-  /** Folder whose files are filed directly. MemPalace may have mined them. Undefined if the files are our copies of sessions. */
+  /** Folder of the files, which MemPalace may have mined, too. Undefined if the files are our copies of sessions. */
   folder?: string;
 };
 
 const IN_FLIGHT_MAX = 3;
 
-/** Files the transcripts. Errors: the broker's, if it can file no transcript at all. */
+/** Errors: those of the broker that are not about a single transcript. */
 export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport> {
   const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
@@ -85,7 +82,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** Returns true if the file has the size and time in the notes, and the palace still has the source as noted. Does not read the file. */
+/** Returns true if file and palace are as in the notes. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
@@ -135,7 +132,7 @@ function knownConversations(
   return known;
 }
 
-/** Finds users.json beside a file or above its channel's folder, but only among the files of the run. */
+/** Finds users.json beside a file or one folder above, but only among the files of the run. */
 function slackNamesNear(files: readonly TranscriptFile[]): Run["slackNames"] {
   const lists = new Set(files.map(({ path }) => path).filter((path) => basename(path) === "users.json"));
   const read = new Map<string, SlackNames>();

@@ -1,8 +1,4 @@
-/**
- * Files one transcript: reads it, makes drawers, sends them in parts. file-transcripts.ts calls it for each transcript that may have
- * changed. The broker compares drawer by drawer, so unchanged drawers keep their vectors. A run that is killed between two parts leaves the
- * source without a filing record.
- */
+/** Files one transcript in parts. If a run is killed between two parts, the next run files the transcript again. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { strip } from "../../memory/text/text.ts";
@@ -24,12 +20,11 @@ import type { Conversation } from "./transcript.ts";
 
 /** Maximum number of conversations whose hashes are in a drawer's metadata. More hashes would make the metadata too long. */
 const HASHES_MAX = 60;
-/** Text between two conversations of a file. */
 const GAP = "\n\n";
 
 type Prepared = { entry: Entry; reading: Reading; transcript: Conversation; hashes: string[]; isNew: boolean };
 
-/** Files a transcript and returns the number of written drawers; undefined if the transcript was not sent. */
+/** Returns the number of written drawers; undefined if the transcript was not sent. */
 export async function fileTranscript(run: Run, caller: Caller, file: TranscriptFile): Promise<number | undefined> {
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;
@@ -79,7 +74,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Counts a transcript that need not be sent. */
+/** Notes and counts a transcript that need not be sent. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -87,14 +82,14 @@ export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: En
   return undefined;
 }
 
-/** Returns the other filed source of the same session: the agent's own file, or the transcript made from it. */
+/** Returns the other filed source of the same session: the agent's own file, or the transcript that we made from it. */
 function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): string | undefined {
   const name = sessionNameOf(sourceFile);
   if (name === undefined || records.has(sourceFile)) return undefined;
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Compares a transcript with the filed transcripts. Returns undefined, and counts it, if it is unreadable or its session is filed. */
+/** Reads a transcript and compares it with the filed ones. If it is unreadable or its session is filed, counts it and returns undefined. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
@@ -151,7 +146,7 @@ function joined(conversations: readonly Conversation[]): Conversation {
 type Pieces = {
   texts: readonly string[];
   rooms?: readonly string[];
-  /** Time of each text, if the transcript has times. */
+  /** Time of each text, or null for a text without a time. */
   times?: readonly (string | null)[];
 };
 
@@ -174,7 +169,6 @@ function withoutCopies(
   };
 }
 
-/** Returns memories as texts with rooms. A memory's type is its room. */
 function piecesOf(memories: readonly Memory[]): Pieces {
   return { texts: memories.map(({ text }) => text), rooms: memories.map(({ type }) => type) };
 }
@@ -207,7 +201,7 @@ async function sendParts(
     ...(run.options.filing.halls !== undefined && { halls: run.options.filing.halls }),
   };
   try {
-    // A transcript without memories is filed as empty, so that the next run does not read it again.
+    // A transcript without drawers is filed as empty, so that the next run does not read it again.
     for (let from = 0, to = 0; from === 0 || from < texts.length; from = to) {
       to = endOfPart(texts, from);
       const part = {

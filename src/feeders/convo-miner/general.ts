@@ -1,8 +1,4 @@
-/**
- * General extraction: finds decisions, preferences, milestones, problems and feelings in a transcript by their words (`--extract general`).
- * Each memory is a drawer in the room of its type, in addition to the file's exchanges. Pure. Source: palace.md 5.5 and upstream 3.11's
- * general_extractor, pattern by pattern.
- */
+/** Finds decisions, problems, feelings etc. by words (`--extract general`). Source: general_extractor of 3.11; palace.md 5.5. */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { lineGroups, paragraphsOf } from "./chunk.ts";
@@ -42,7 +38,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** Corrects the type `problem`: a solved problem, or a problem with a positive sentiment, may become a milestone or a feeling. */
+/** Corrects the type `problem`: a solved problem, or a segment with a positive sentiment, may be a milestone or a feeling. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -56,7 +52,7 @@ function corrected(
   return scores.has("milestone") ? "milestone" : scores.has("emotional") ? "emotional" : type;
 }
 
-/** Counts matches of a marker. A marker of two patterns counts once per line, as in upstream, where it is one pattern with `.*`. */
+/** Counts matches of a marker. A marker of two patterns counts once per line, like upstream's single pattern with `.*`. */
 function occurrences(text: string, marker: Marker): number {
   if (typeof marker === "function") return text.match(marker())?.length ?? 0;
   const [first, second] = [marker[0](), marker[1]()];
@@ -85,7 +81,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Returns the prose without code, or the whole segment if it is only code. */
+/** Removes code, except from a segment that is only code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

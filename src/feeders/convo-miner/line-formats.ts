@@ -1,7 +1,4 @@
-/**
- * Reads transcripts with one JSON object per line: Claude Code, Codex, Gemini, pi. Each format reads line after line, and its state can be
- * saved. Pure. normalize.ts uses it. Source: palace.md 5.4, and upstream 3.11's normalize module for pi.
- */
+/** Reads transcripts with one JSON object per line. Source: palace.md 5.4, and upstream 3.11's normalize module for pi. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -44,7 +41,6 @@ export class LineFormat {
     return this.isSure() ? this.#open.transcript.conversation() : undefined;
   }
 
-  /** Returns true if this format has found a conversation. */
   isSure(): boolean {
     const { hasHeader, transcript } = this.#open;
     if (!this.#needsHeader) return transcript.count >= (hasHeader ? 1 : MESSAGES_MIN);
@@ -81,7 +77,7 @@ function claudeLine(line: Fields, open: Open): void {
       if (block["id"] !== "") tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
     }
     const text = stripNoise(contentText(content, tools));
-    // Joins successive answers (a loop of tool calls) to one answer.
+    // A loop of tool calls makes successive answers, which count as one answer.
     if (text !== "" && !transcript.extendAnswer(text, at)) transcript.add("assistant", text, at);
   } else if (line["type"] === "user" || line["type"] === "human") {
     const text = stripNoise(contentText(content, tools));
@@ -92,7 +88,6 @@ function claudeLine(line: Fields, open: Open): void {
   }
 }
 
-/** Reads a line as a header, a message, or neither. */
 type Reader = (line: Fields, hasHeader: boolean) => "header" | ["user" | "assistant", string] | undefined;
 
 function messagesBy(read: Reader): (line: Fields, open: Open) => void {
@@ -103,7 +98,7 @@ function messagesBy(read: Reader): (line: Fields, open: Open) => void {
   };
 }
 
-/** Reads Codex's events, which are the conversation. Response items repeat the conversation together with inserted context. */
+/** Reads only Codex's events, because response items repeat the conversation together with inserted context. */
 function codexLine(line: Fields): ReturnType<Reader> {
   if (line["type"] === "session_meta") return "header";
   const payload = line["payload"];
@@ -114,7 +109,7 @@ function codexLine(line: Fields): ReturnType<Reader> {
   return payload["type"] === "agent_message" ? ["assistant", text] : undefined;
 }
 
-/** Reads a line of Gemini's format. Lines before the header are not part of the conversation. */
+/** Lines before the header are not part of the conversation. */
 function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;

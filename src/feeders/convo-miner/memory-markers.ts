@@ -1,15 +1,10 @@
-/**
- * Upstream's patterns and words that distinguish decisions, preferences, milestones, problems and feelings. Data and two pure functions.
- * general.ts uses it. Source: upstream 3.11's general_extractor (palace.md 5.5). Of types with equal scores, the first in its order wins.
- */
+/** Upstream's patterns for each `MemoryType`. Of types with equal scores, the first wins. Source: 3.11's general_extractor. */
 import { words } from "../words.ts";
 import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 
 export type MemoryType = "decision" | "preference" | "milestone" | "problem" | "emotional";
 
-/**
- * A pattern, or two patterns that must match in one line in this order. A single pattern for both would take quadratic time on a long line.
- */
+/** A pattern, or two patterns that must match in one line in this order. One pattern for both would take quadratic time on a long line. */
 export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 
 const r = String.raw;
@@ -52,7 +47,7 @@ the key (is|was|insight); the trick (is|was); now i (understand|see|get it); bui
 deployed; released; prototype; proof of concept; demo`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
-      // The match starts only at the first digit of a number. Otherwise a long number would take quadratic time.
+      // The match starts only at a number's first digit; otherwise a long number would take quadratic time.
       one(r`(?<!\d)\d+x (compression|faster|slower|better|improvement|reduction)`),
       one(r`(?<!\d)\d+% (reduction|improvement|faster|better|smaller)`),
     ],
@@ -91,7 +86,7 @@ const NEGATIVE = new Set(
 );
 const WORD = pythonPattern(r`\w+`);
 
-/** Returns the sentiment with more distinct words; repetitions do not count. */
+/** Returns the sentiment with more distinct words. */
 export function sentimentOf(text: string): "positive" | "negative" | "neutral" {
   const found = new Set(text.match(WORD())?.map((word) => word.toLowerCase()));
   const positive = found.intersection(POSITIVE).size;
@@ -104,7 +99,6 @@ const RESOLUTION = [
   r`\bthe (?:fix|answer|solution)\b`,
 ].map((source) => pythonPattern(source, "u"));
 
-/** Returns true if the text describes a solved problem. `lower`: the text in lower case. */
 export function isResolved(lower: string): boolean {
   return RESOLUTION.some((pattern) => pattern().test(lower));
 }

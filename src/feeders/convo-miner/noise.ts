@@ -1,8 +1,4 @@
-/**
- * Removes text that Claude Code and its hooks insert into messages: system tags, hook lines, collapsed output. Pure. line-formats.ts calls
- * it for each message. Source: palace.md 5.4 "Noise removal". Where upstream's patterns take quadratic time, this file searches without
- * patterns, because a transcript is untrusted input.
- */
+/** Removes text that Claude Code and its hooks insert into messages. Source: palace.md 5.4 "Noise removal". */
 import { strip } from "../../memory/text/text.ts";
 import { SPACE } from "./python-pattern.ts";
 
@@ -28,7 +24,7 @@ const LINES = [
   "MemPalace auto-save checkpoint.",
 ];
 
-/** Equivalent of `^(?:> )?` in Python's multi-line mode, where only a line feed ends a line. */
+/** Equivalent of Python's `^(?:> )?` in multi-line mode, where only a line feed ends a line. */
 const LINE_START = String.raw`(?<![^\n])(?:> )?`;
 const LINE_PATTERNS = LINES.map((start) => ({
   start,
@@ -40,6 +36,7 @@ const HOOK_LINE = new RegExp(
 );
 const COLLAPSED_LINES = new RegExp(`${LINE_START}…${SPACE}*\\+\\p{Nd}+ lines[^\\n]*\\n?`, "gu");
 const COLLAPSED_TOKENS = new RegExp(`\\[\\p{Nd}+${SPACE}+tokens?\\]${SPACE}*\\(ctrl\\+o to expand\\)`, "gu");
+// Upstream's patterns for tags take quadratic time. The functions below search without them, because a transcript is untrusted.
 const SPACE_CHARACTER = new RegExp(SPACE, "u");
 
 export function stripNoise(message: string): string {
@@ -89,7 +86,7 @@ function lineStart(text: string, at: number): number {
   return at >= 2 && text.startsWith("> ", at - 2) && isStart(at - 2) ? at - 2 : -1;
 }
 
-/** Works like indexOf for positions that never decrease, and searches each part of the text only once. */
+/** Like indexOf, but searches each part of the text only once. `from` must never decrease. */
 function finder(text: string, wanted: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -98,7 +95,7 @@ function finder(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Finds the line feed before the next blank line. */
+/** Finds the line feed before the next blank line. `from` must never decrease. */
 function blankLineFinder(text: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -113,7 +110,7 @@ function blankLineFinder(text: string): (from: number) => number {
   };
 }
 
-/** Removes the mark of collapsed output and the white space before the mark. */
+/** Removes the marker of collapsed output and the white space before the marker. */
 function withoutTokens(text: string): string {
   let kept = "";
   let done = 0;

@@ -1,7 +1,4 @@
-/**
- * Converts a file of any known format into transcripts. A file of another format counts as plain text. Pure. The formats are tried in
- * upstream's order. Source: palace.md 5.4 and upstream 3.11's normalize module.
- */
+/** Converts a file of any known format into transcripts; any other file counts as plain text. Source: palace.md 5.4. */
 import { strip } from "../../memory/text/text.ts";
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { isQuestion } from "./chunk.ts";
@@ -30,7 +27,6 @@ export class LineScan {
   #authoredAt: string | undefined;
   #agent: string | undefined;
 
-  /** Begins a scan, or continues from the state `resume`. */
   constructor(resume?: ScanState) {
     const names = (Object.keys(LINE_FORMATS) as LineFormatName[]).filter(
       (name) => resume === undefined || resume.formats[name] !== undefined,
@@ -41,7 +37,7 @@ export class LineScan {
     this.#agent = resume?.agent ?? undefined;
   }
 
-  /** Reads a line of a file. White space around the line does not matter. */
+  /** Reads a line. A carriage return inside it also ends a line. */
   take(raw: string): void {
     for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line.replace(/^\uFEFF/, "")));
   }
@@ -76,12 +72,11 @@ export class LineScan {
     return this.#agent;
   }
 
-  /** The newest time on any line. */
+  /** Newest `timestamp` of all lines. */
   get authoredAt(): string | undefined {
     return this.#authoredAt;
   }
 
-  /** Returns the first format that found a conversation. */
   result(): LineResult | undefined {
     for (const [format, reader] of this.#formats) {
       if (format === "gemini" && this.#agent === "Codex") return undefined;
@@ -91,7 +86,7 @@ export class LineScan {
     return undefined;
   }
 
-  /** Returns the state for a later scan of further lines. It is a copy: later lines do not change it. */
+  /** Returns a copy of the state, with which a later scan can continue. */
   state(): ScanState {
     return structuredClone({
       formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
@@ -102,10 +97,10 @@ export class LineScan {
   }
 }
 
-/** Options for reading a whole file. `name`: the file's name without folder. */
+/** `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/** Reads a whole text in which LineScan found nothing. Line ends are line feeds. Returns a string with the reason if it is not filed. */
+/** Reads a text that LineScan did not recognise. Its lines must end with line feeds. Returns a string with the reason if not filed. */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

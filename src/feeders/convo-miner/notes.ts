@@ -1,7 +1,4 @@
-/**
- * Notes that the conversation miner keeps between runs: the state of each transcript at filing time, and the position at which reading a
- * long transcript stopped.
- */
+/** Notes of the conversation miner: the state in which it filed each transcript, and where it stopped reading a long one. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,10 +11,7 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange, and of the exchanges that are filed with this source. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/**
- * `hashes`: SHA-256 of each conversation. `exchanges`: digests of a single conversation's exchanges. `without`: sources that have this
- * source's beginning.
- */
+/** `hashes`: SHA-256 per conversation. `exchanges`: only for a single conversation. `without`: sources with this source's beginning. */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };
@@ -34,7 +28,7 @@ export function readCheckpoint(notesDir: string, path: string): Checkpoint | und
   return found["schema"] === 2 ? (found as Checkpoint) : undefined;
 }
 
-/** Writes the checkpoint of a transcript; undefined removes it. */
+/** Writes the checkpoint of a transcript, or removes it for undefined. */
 export function writeCheckpoint(notesDir: string, path: string, checkpoint: Checkpoint | undefined): void {
   const file = checkpointFile(notesDir, path);
   if (checkpoint === undefined) {

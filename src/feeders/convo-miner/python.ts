@@ -1,16 +1,13 @@
-/**
- * Formats values as upstream's Python writes them into a transcript: json.dumps, with and without spaces, and str(). Pure. Numbers come
- * from JSON.parse, so 1.0 becomes 1; upstream writes 1.0.
- */
+/** Formats values as Python's json.dumps and str() do, except that 1.0 becomes 1, as JSON.parse reads it. */
 
-/** Maximum depth of JSON. A deeper part would not be shown, because the text is cut at 200 characters. */
+/** Maximum depth; deeper values are written as `tooDeep`, so that deep JSON cannot exhaust the stack. */
 const DEPTH_MAX = 200;
 
 type Style = {
   comma: string;
   colon: string;
   text: (text: string) => string;
-  /** Words for true, for false, and for null. Any other value gets the word for null. */
+  /** Words for true, false and null; any other value gets the word for null. */
   words: readonly [string, string, string];
   tooDeep: string;
 };

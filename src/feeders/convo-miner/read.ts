@@ -1,7 +1,4 @@
-/**
- * Reads one transcript file: line by line if it may have a line format, so that its size does not matter, else as a whole. A file that grew
- * is read from the end of the last whole line on, if the bytes before are unchanged.
- */
+/** Reads one transcript file. If the file has only grown since the last run, reads only its new lines. */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, extname } from "node:path";
@@ -11,9 +8,9 @@ import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 import type { SlackNames } from "./slack.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Maximum size of a transcript, as in upstream. */
+/** As in upstream. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Minimum size of a file for a checkpoint. Reading a smaller file again costs less than a checkpoint. */
+/** Minimum size of a file for a checkpoint, because reading a smaller file again costs less. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
 /** Position at which a later run continues: after a whole line, once a conversation has been found. */
@@ -27,15 +24,13 @@ export type Checkpoint = {
 
 export type ReadOptions = {
   earlier?: Checkpoint | undefined;
-  /** Minimum size of a file for a checkpoint. */
   resumeSizeMin: number;
-  /** Names of the people in an export of Slack. */
   names?: SlackNames | undefined;
 };
 
 export type Reading = {
   conversations: Conversation[];
-  /** The newest time in a .jsonl file. */
+  /** Newest time in a .jsonl file. */
   authoredAt: string | undefined;
   /** Time of the last change, s. It is read before the bytes, so that the next run notices a change in between. */
   mtime: number;
@@ -47,7 +42,7 @@ export type Reading = {
   resumedAt: number;
 };
 
-/** Reads a transcript. Returns a string with the reason if the file is not filed. Errors: the file system's. */
+/** Returns a string with the reason if the file is not filed. Errors: the file system's. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -121,7 +116,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 2, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** Returns the hash of the bytes that an earlier run read, to add to it; undefined if the file no longer begins with these bytes. */
+/** Returns the hash of the bytes that an earlier run read, to continue it; undefined if the file begins with other bytes. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;
@@ -134,7 +129,7 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** Reads a file in UTF-16, in which a line feed is two bytes. */
+/** Reads a file in UTF-16 as a whole, because `lines` finds only line feeds of one byte. */
 function readUtf16(file: number): Lines {
   const scan = new LineScan();
   for (const line of readWhole(file).text.split("\n")) scan.take(line);
@@ -151,7 +146,6 @@ function headOf(file: number): Buffer {
   return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
 }
 
-/** Returns true if the text begins as JSON does. */
 function mayBeJson(text: string): boolean {
   return /^[{[]/.test(text.trimStart());
 }

@@ -1,7 +1,4 @@
-/**
- * The types of one run of the conversation miner: its state, input and output. This folder, the session miner and the command line use
- * them.
- */
+/** State, input and output of a run of the conversation miner. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode, FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -27,13 +24,11 @@ export type MineOptions = {
   /** Value of the drawers' field `added_by`. */
   agent: string;
   extract: ExtractMode;
-  /** Sizes of drawers and keywords of halls. */
   filing: FilingSettings;
 };
 
 export type MineReport = RunReport & {
   wing: string;
-  /** Number of transcripts found. */
   files: number;
   /** Number of drawers of filed transcripts that the palace already had. */
   kept: number;
@@ -41,16 +36,15 @@ export type MineReport = RunReport & {
 
 export type Run = Omit<FeedDeps, "caller"> & {
   options: MineOptions;
-  /** Folder for notes between runs. */
   notesDir: string;
   notes: Notes;
   /** The palace's filing records, by `sourceFile` of the transcript. */
   records: ReadonlyMap<string, FilingRecord>;
-  /** Sources, in any wing, that are transcripts of a session, by the session's id. */
+  /** Names of the sources with a session's transcript, in any wing, by the session's id. */
   sessions: ReadonlyMap<string, readonly string[]>;
   /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;
-  /** Exchanges of each source. */
+  /** Filed exchanges, by `sourceFile`. */
   exchanges: Map<string, Exchanges>;
   /** Returns the people of a file's Slack export; undefined for any other file. */
   slackNames: (path: string) => SlackNames | undefined;

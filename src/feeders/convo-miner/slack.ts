@@ -1,8 +1,4 @@
-/**
- * Reads Slack's export: one file per day and channel. Replaces ids of users and channels by names, and removes markup. Pure. Unlike us,
- * upstream files a day with one message as JSON and keeps the ids of users. Upstream also ends every day with a line about speakers, which
- * becomes a separate drawer.
- */
+/** Reads Slack's export. Unlike upstream, replaces ids by names, accepts a day with one message, adds no line about speakers. */
 import { isRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -17,13 +13,13 @@ const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "
 /** Matches `<@U01|jane>`, `<#C01|ops>`, `<!here>` and `<https://example.org|label>`. */
 const MARKUP = /<([@#!]|(?=https?:|mailto:))([^<>|]*)(?:\|([^<>]*))?>/g;
 
-/** Returns the names in users.json; none for another document. */
+/** Returns the names in users.json; an empty map for another document. */
 export function slackNamesOf(document: unknown): SlackNames {
   const users = Array.isArray(document) ? document.filter(isRecord) : [];
   return new Map(users.map((user) => [textOf(user["id"]), nameOf(user)] as const).filter(([id, name]) => id && name));
 }
 
-/** Returns a transcript. The first speaker is the user. Each new speaker gets the role that the message before does not have. */
+/** The first speaker is the user. Each new speaker gets the role that the previous message does not have. */
 export function slackTranscript(items: readonly unknown[], names: SlackNames): Transcript {
   const transcript = new Transcript();
   const roles = new Map<string, Role>();

@@ -1,7 +1,4 @@
-/**
- * Finds the files of a folder that may be transcripts, and their default wing. Reads names and times, no contents. Skips `tool-results`
- * and, unless asked for, `subagents`, as upstream 3.11 does. Source: palace.md 5.3.
- */
+/** Finds a folder's transcripts and default wing. Skips `tool-results` and, unless asked for, `subagents`. Source: palace.md 5.3. */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { unreadable } from "../../base/errors.ts";
@@ -17,12 +14,11 @@ export type Survey = {
   root: string;
   files: TranscriptFile[];
   skipped: Skip[];
-  /** The number of unreadable folders and files. */
   unreadable: number;
 };
 
 const EXTENSIONS = new Set([".txt", ".md", ".json", ".jsonl"]);
-/** Finds the transcripts. `path`: a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** `path`: a folder or one file. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function surveyTranscripts(path: string, includeSubagents: boolean): Survey {
   const { real, stat } = open(path);
   const root = stat.isDirectory() ? real : dirname(real);
@@ -35,11 +31,10 @@ export function surveyTranscripts(path: string, includeSubagents: boolean): Surv
 /** Returns the wing: `given`, or the default for the folder. Errors: CONFIG_BAD_VALUE. */
 export function wingOf(root: string, given: string | undefined): string {
   if (given !== undefined && given !== "") return checkName(given, "--wing");
-  return isOfTool(root) ? "wing_api" : wingOfFolder(root);
+  return isFolderOfAgent(root) ? "wing_api" : wingOfFolder(root);
 }
 
-/** Returns true for a folder where coding agents keep their sessions. */
-function isOfTool(root: string): boolean {
+function isFolderOfAgent(root: string): boolean {
   const parts = root.split(sep);
   const isClaude = parts.some((part, index) => part === ".claude" && parts[index + 1] === "projects");
   return isClaude || parts.includes(".codex") || parts.includes(".gemini");

@@ -1,7 +1,4 @@
-/**
- * Writes each session of a text file into a separate file and renames the original (palace.md 5.7). The original is renamed last, when
- * every new file is on the disk, so that a second run finishes a killed run. This module never overwrites a file and follows no link.
- */
+/** Writes each session of a text file into its own file, and renames the original last, so that a killed run can be repeated. */
 import {
   closeSync,
   constants,
@@ -64,7 +61,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** Splits one file. After an error the original stays, and the same call continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
+/** After an error the original stays, and calling it again continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);
@@ -132,13 +129,13 @@ function publish(target: string, content: Buffer, mode: number): void {
   }
 }
 
-/** Renames the original to another extension in the same folder. Never replaces an older file. */
+/** Never replaces an older backup. */
 function putAside(path: string, { ino, dev }: Stats): string {
   const { dir, name } = parse(path);
   for (let number = 1; number <= TRIES_MAX; number++) {
     const backup = `${name}${number === 1 ? "" : `.${number}`}.mega_backup`;
     const there = lstatSync(join(dir, backup), { throwIfNoEntry: false });
-    // An earlier run was killed after it had linked the new name and before it had removed the old name.
+    // If the name is a link to the same file, an earlier run was killed before it removed the old name.
     if (there?.ino === ino && there.dev === dev) unlinkSync(path);
     else if (there !== undefined) continue;
     else move(path, join(dir, backup));
@@ -154,7 +151,7 @@ function move(from: string, to: string): void {
     linkSync(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST" || exists(to)) throw error;
-    // Renames directly, because the file system has no hard links.
+    // The file system has no hard links.
     renameSync(from, to);
     return;
   }

@@ -1,13 +1,10 @@
-/**
- * Splits a text file with several Claude Code sessions: it finds the beginning and the file name of each session (palace.md 5.7). Pure, and
- * with exactly upstream's results; split-files.ts handles the files.
- */
+/** Finds the beginning and file name of each Claude Code session in a text file, exactly as upstream does (palace.md 5.7). */
 import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.ts";
 
-/** Minimum number of lines of a session. A fragment with fewer lines gets no file. */
+/** Minimum number of lines of a session; a shorter fragment gets no file. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** Texts near a header that mean that an earlier session is shown again. */
+/** Texts near a header which show that the session only continues. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;
@@ -50,7 +47,6 @@ export function linesOf(text: string): string[] {
   );
 }
 
-/** Returns the line numbers at which sessions begin. */
 export function sessionStarts(lines: readonly string[]): number[] {
   return lines.flatMap((line, at) => {
     if (!line.includes(HEADER)) return [];
@@ -59,7 +55,7 @@ export function sessionStarts(lines: readonly string[]): number[] {
   });
 }
 
-/** Plans the parts of a file; there are none for fewer than two sessions. `stem`: the stem of the file's name. */
+/** Plans the parts of a file; a file with fewer than two sessions has none. `stem`: the file's name without extension. */
 export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
   const starts = sessionStarts(lines);
   const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {

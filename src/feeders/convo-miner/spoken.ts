@@ -1,13 +1,10 @@
-/**
- * Separates the messages in Claude Code's lines from lines that the program inserted: meta lines, summaries, slash commands, API errors,
- * reminders. Pure. line-formats.ts and the session miner both use it, so that they skip the same lines. Upstream files these lines.
- */
+/** Recognises text that Claude Code inserted into a session, such as summaries, slash commands and reminders. Upstream files it. */
 import { type Fields, fieldsOf } from "../fields.ts";
 
 const UNSAID = ["isMeta", "isCompactSummary", "isApiErrorMessage"];
 const COMMAND = /^<(command-name|command-message|command-args|local-command[\w-]*)>[^]*<\/\1>/;
 
-/** Returns true for a line that the program inserted. */
+/** Returns true for a line that Claude Code inserted. */
 export function isUnsaid(line: Fields): boolean {
   if (UNSAID.some((mark) => line[mark] === true)) return true;
   if (line["type"] !== "user") return false;
@@ -30,7 +27,7 @@ export function spokenContent(content: unknown): unknown {
   });
 }
 
-/** Removes reminders that begin a line or end the text, with their blank lines. A reminder that a sentence quotes stays. */
+/** Removes reminders that begin a line or end the text. A reminder that a sentence quotes stays. */
 function withoutReminders(text: string): string {
   const length = text.trimEnd().length;
   let kept = "";

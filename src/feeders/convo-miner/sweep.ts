@@ -1,8 +1,4 @@
-/**
- * Files every message of Claude Code's transcripts whole, as its own drawer. The exchanges of the same files may omit or cut messages. The
- * broker files each message once, so the next run continues a killed run. `palace mine sweep` starts it. Source: palace.md 5.7 and upstream
- * 3.11's sweeper.
- */
+/** Files every message as its own drawer. The broker files each only once, so a new run continues a killed one (palace.md 5.7). */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -23,17 +19,15 @@ export type SweepDeps = FeedDeps & {
 
 export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" | "dryRun"> & {
   files: number;
-  /** Number of messages found. */
   messages: number;
   added: number;
   changed: number;
   present: number;
 };
 
-/** Maximum number of characters in one call. */
-const PART_SIZE_MAX = 2 * 1024 * 1024;
+const PART_CHARACTERS_MAX = 2 * 1024 * 1024;
 
-/** Sweeps transcripts. Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
+/** Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
@@ -84,7 +78,7 @@ async function sweepOne(
       report.skipped.push({ file: name, reason: `message ${message.uuid} is too long` });
       continue;
     }
-    if (part.length >= MESSAGES_PART_MAX || size + message.content.length > PART_SIZE_MAX) {
+    if (part.length >= MESSAGES_PART_MAX || size + message.content.length > PART_CHARACTERS_MAX) {
       await flush();
       [part, size] = [[], 0];
     }
@@ -94,7 +88,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Returns the line's message. Undefined if neither user nor assistant wrote it, or if its time, an id or its text is missing. */
+/** Undefined if neither user nor assistant wrote the line, or if its time, an id or its text is missing. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];
@@ -109,7 +103,6 @@ function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | un
   return { sessionId: String(sessionId), uuid: String(uuid), timestamp: String(timestamp), role, content: text };
 }
 
-/** Returns the text of every block in full. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return str(content);
   const parts = content.filter(isRecord).map((block) => {

@@ -1,12 +1,9 @@
-/**
- * Finds the time at which each part of a transcript was said. Old parts keep their times when the transcript grows. Upstream gives every
- * drawer of a file the newest time in the file. Pure.
- */
+/** Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. */
 
 /** Time `at` of the text from position `start` on; `at` is "" if unknown. */
 export type Time = [start: number, at: string];
 
-/** Characters that may be dropped where a text is cut. */
+/** White space, which may be dropped where a text is cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
 /** Returns a time in text form unchanged, and converts s or ms since the epoch to ISO 8601. Undefined if the value is not a time. */
@@ -25,10 +22,7 @@ export function newer(one: string | undefined, other: string | undefined): strin
   return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
-/**
- * Returns the time of each drawer of a text; undefined if no time is known. `drawers`: parts of the text in order; only white space may be
- * missing between them. A drawer has the time of its beginning.
- */
+/** Returns the time of each drawer's beginning; undefined if no time is known. The drawers are `text`, except for white space. */
 export function timesOf(
   text: string,
   times: readonly Time[],

@@ -1,7 +1,4 @@
-/**
- * Builds upstream's transcript from messages: `> ` before the user's text, the answer below it, a blank line after each pair. Its state can
- * be saved and resumed: only the last pair may still change. Source: palace.md 5.4.
- */
+/** Builds upstream's transcript: `> ` before the user's text, the answer below, a blank line after each pair. Source: palace.md 5.4. */
 import { newer, type Time } from "./times.ts";
 
 export type Role = "user" | "assistant";
@@ -40,12 +37,10 @@ export class Transcript {
     this.#count = state.count;
   }
 
-  /** The number of messages so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** Adds a message. `at`: its time. */
   add(role: Role, text: string, at?: string): void {
     const isAnswer = role === "assistant" && this.#open.length === 1 && this.#open[0]?.[0] === "user";
     if (!isAnswer && this.#open.length > 0) {
@@ -60,7 +55,7 @@ export class Transcript {
     this.#count += 1;
   }
 
-  /** Appends to the last message if it is the assistant's; else returns false. */
+  /** Appends to the last message if it is the assistant's; otherwise returns false. */
   extendAnswer(text: string, at?: string): boolean {
     const last = this.#open.at(-1);
     if (last?.[0] !== "assistant") return false;

@@ -1,13 +1,9 @@
-/**
- * Finds the date of a document, YYYY-MM-DD. Pure. Source: palace.md 5.2 "Content date" and
- * upstream's patterns: file stem, front matter, first ten lines, then the file's own date; in this order. Upstream uses
- * a date library; this file reads the forms of dates that upstream's patterns accept.
- */
+/** Finds a document's date: in the file stem, front matter or first ten lines, else the date of the last change. Source: palace.md 5.2. */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
 
-/** Words for the origin of the date in drawers, as in upstream. */
+/** Names of the date's origin in drawers, as in upstream. */
 export const DATED_BY: Readonly<Record<DatedBy, string>> = {
   "file name": "filename",
   "front matter": "frontmatter",
@@ -68,7 +64,6 @@ function numericDate(text: string): string | undefined {
   return isDayFirst ? format(year, second, first) : format(year, first, second);
 }
 
-/** Returns a full date, written with figures or with the month's name. */
 function completeDate(text: string): string | undefined {
   const { year, second, third, monthA, dayA, yearA, monthB, dayB, yearB } = COMPLETE.exec(text)?.groups ?? {};
   if (year !== undefined) {

@@ -1,7 +1,4 @@
-/**
- * Proposes rooms from a project's folders, and writes the project file that names them: the set-up of `mempalace init` (palace.md 5.8).
- * Reads names only, no contents.
- */
+/** Proposes rooms from names of folders and files, and writes them into mempalace.yaml, as `mempalace init` does (palace.md 5.8). */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { readFolder } from "../../base/read-folder.ts";
@@ -18,12 +15,11 @@ const GENERAL = "general";
 /** Minimum number of matching file names for a room if no folder suggests a room. */
 const FILES_MIN = 2;
 const ROOMS_MAX = 6;
-/** Maximum number of file names to examine. */
 const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
 
-/** Proposes rooms. `root` must be an existing folder. */
+/** `root` must be an existing folder. */
 export function proposeRooms(root: string): Proposal {
   const wing = wingOfFolder(root);
   const rooms = fromFolders(root);
@@ -37,7 +33,6 @@ export function proposeRooms(root: string): Proposal {
   return { wing, source: "filename patterns", rooms: named.length > 0 ? named : [general("All project files")] };
 }
 
-/** Writes the file in the form that the feeders read. */
 export async function writeProject(root: string, { wing, rooms }: Proposal): Promise<void> {
   const { stringify } = await import("yaml");
   writeFileAtomic(join(root, "mempalace.yaml"), stringify({ wing, rooms }), 0o644);
@@ -95,7 +90,7 @@ function roomOf(folder: string): string | undefined {
   return ROOM_OF_FOLDER.get(folder.toLowerCase().replaceAll("-", "_"));
 }
 
-/** Returns true if the feeder accepts the room's name in a project file. */
+/** Returns true if the document miner accepts the room's name in a project file. */
 function isUsable(room: string): boolean {
   return orElse(() => checkName(room, "room") === room, false);
 }

@@ -1,19 +1,16 @@
-/**
- * The allow-list of the docs feeder: names that are documentation, names that only look like documentation, folders that are never entered.
- * Pure: it uses only names. Source: palace.md 5.1 for folders and upstream's own files.
- */
+/** Decides by names which files are documentation and which folders are never entered. Source: palace.md 5.1, upstream's files. */
 import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/** Decision about a file. `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `refuse`: never filed. */
+/** `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `leave`: left out. `refuse`: left out and reported. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
 const TEXT = new Set([".txt", ".yml", ".yaml", ".toml"]);
 const SHELL = new Set([".sh", ".bash", ".zsh"]);
 
-/** JSON files that people write by hand and that describe how a project works; all other JSON is data. */
+/** JSON files that people write by hand to describe how a project works; all other JSON is data. */
 const JSON_DOCUMENT = new RegExp(
   "^(?:(?:package|composer|deno|manifest|renovate|turbo|nx|lerna|biome|devcontainer)" +
     "|[tj]sconfig(?:[.-][\\w.-]+)?|(?:openapi|swagger)(?:[.-][\\w.-]+)?|[\\w.-]+\\.(?:schema|openapi|swagger))\\.json$",
@@ -58,7 +55,7 @@ export function folderRefusal(name: string, entries: readonly string[]): string 
   return entries.includes("CACHEDIR.TAG") ? "a cache" : undefined;
 }
 
-/** Decides by its name (without folders) whether a file is filed. */
+/** `name`: the file's name without folders. */
 export function judgeName(name: string): Verdict {
   const kind = extname(name).toLowerCase();
   if (UPSTREAM_FILE.has(name)) return { kind: "leave", why: "one of the palace's own project files" };
@@ -71,14 +68,13 @@ export function judgeName(name: string): Verdict {
   if (kind === ".json" && !JSON_DOCUMENT.test(name)) return { kind: "leave", why: "JSON that is data" };
   if (kind !== "" && kind !== ".json" && !TEXT.has(kind)) return { kind: "leave", why: `not documentation (${kind})` };
   const parts = name.toLowerCase().split(/[^a-z0-9]+/);
-  // The file may also be a chapter about passwords, so its text decides.
+  // A .txt file may be a chapter about passwords, so its text decides.
   if (parts.some((word) => SECRET_WORDS.has(word)))
     return { kind: kind === ".txt" ? "weigh" : "refuse", why: "looks like a secret" };
   if (kind === "") return { kind: "sniff", why: "no extension" };
   return { kind: "take", why: kind === ".json" ? "JSON that describes the project" : `text (${kind})` };
 }
 
-/** Returns true if a file starts with a `#!` line that names a shell. */
 export function isShellScript(head: string): boolean {
   return /^#!\s*\S*\/(?:env\s+(?:-\S+\s+)*)?(?:\S*\/)?(?:ba|z|da|k)?sh(?:\s|$)/.test(head);
 }

@@ -1,4 +1,4 @@
-/** Files (reads, stages and sends) or removes one document. file-documents.ts calls it for each document of its plan. */
+/** Files (reads, stages and sends) or removes one document. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -15,13 +15,12 @@ import { sendText } from "./send-parts.ts";
 import { type Document, type Found, readDocument, type Unread } from "./survey.ts";
 import { type Entry, stageDocument, stagedPath, unstageDocument } from "./staging-area.ts";
 
-/** Returns true if the text is too short to be filed. */
 export function isTooShort(text: string, { filing }: FeedOptions): boolean {
   const least = Math.max(1, filing.cut.sizeMin);
   return codePointLength(strip(text).slice(0, 2 * least)) < least;
 }
 
-/** Files a document and returns the number of written drawers; undefined if the document was not sent. */
+/** Returns the number of written drawers; undefined if the document was not sent. */
 export async function fileDocument(run: Run, caller: Caller, found: Found): Promise<number | undefined> {
   const { manifest, report, stage, records } = run;
   const record = records.get(found.path);
@@ -32,7 +31,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
     settle(run, found.path, entry, how);
   };
   if ("refused" in document) {
-    // Only `docs` removes the drawers of a file that has become unreadable. Upstream keeps them, and so do the other kinds of run.
+    // Only `docs` removes the drawers of an unreadable file. Upstream keeps them, and so do our other kinds of run.
     if (run.options.front.removes) await removeDocument(run, caller, found.path);
     settled(document.refused, "unchanged");
     return undefined;
@@ -51,7 +50,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Sends a document. Returns undefined if the document is too long or the broker refuses only this document. */
+/** Returns undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -129,7 +128,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
-/** Removes a document from the palace. Returns true if the palace had it. */
+/** Returns true if the palace had the document. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const record = run.records.get(path);
   if (record !== undefined)

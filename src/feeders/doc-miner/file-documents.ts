@@ -1,8 +1,4 @@
-/**
- * Files a project's documents: surveys the folder, plans the run, then stages and sends new documents, a few at a time. The commands
- * `mempalace-docs DIR` and `palace mine projects DIR` start it. A killed run leaves no document half-filed: the broker replaces a source in
- * one transaction, and the next run sends the missing documents.
- */
+/** Files a project's documents. A killed run leaves no document half-filed: the broker replaces a source in one transaction. */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -28,7 +24,7 @@ import { claimStage, findStage, hasHalf, type Manifest, readManifest, type Stage
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
-  /** Connects to the broker. Returns undefined in a dry run without a running broker, because a dry run starts none. */
+  /** Connects to the broker. Undefined in a dry run without a running broker, because a dry run starts none. */
   connect: () => Promise<Caller | undefined>;
 };
 
@@ -36,11 +32,11 @@ const IN_FLIGHT_MAX = 4;
 /** Version of the rules for refused texts. After a new version, each document is examined once more. */
 const TEXT_RULES = 1;
 
-/** Files the documents. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // The rejection is handled later, where the promise is awaited, because an unreadable project is reported first.
+  // An unreadable project is reported first. The rejection is handled where the promise is awaited.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's mode `extract` uses the rooms of a mempalace.yaml, but not its wing.
@@ -81,7 +77,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, the links may be missing for documents of earlier runs, so the links are rebuilt.
+  // Without notes, links of documents from earlier runs may be missing, so all links are rebuilt.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -98,7 +94,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Rebuilds the links of the wing, as upstream does after every run. After a kill, the next run rebuilds them. */
+/** Rebuilds the wing's links after a run that changed the palace. If this run is killed, `linksBehind` makes the next run rebuild them. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -132,7 +128,6 @@ async function perform(run: Run, caller: Caller): Promise<void> {
   }
 }
 
-/** Lists the work that `perform` would do, by the same decisions. */
 async function rehearse(run: Run): Promise<void> {
   const { report, plan, records } = run;
   const wouldFile: string[] = [];
@@ -141,7 +136,6 @@ async function rehearse(run: Run): Promise<void> {
     const document = await inspect(run, found);
     if (document === undefined) continue;
     if ("refused" in document) settle(run, found.path, document.refused, "unchanged");
-    // The broker makes no drawer for a text that is too short.
     else if (document.isNew && isTooShort(document.content.text, run.options))
       settle(run, found.path, { ...document.entry, drawers: 0 }, "unchanged");
     else if (document.isNew) wouldFile.push(found.path);
@@ -153,10 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/**
- * Asks the broker for the filing records, and for the sources that MemPalace has mined. A run of `docs` asks only for the records, because
- * MemPalace never mines the staged copies that `docs` files.
- */
+/** Asks for filing records and mined sources; for `docs` only for records, because MemPalace never mines staged copies. */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
@@ -171,10 +162,7 @@ function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
   return { records: notedRecords(noted?.files ?? {}, (path) => stagedPath(stage, path)), isMined: () => false };
 }
 
-/**
- * Adapts a project to the kind of run. Without configured rooms, `projects` and `formats` have one room: `documents` for `formats` with a
- * project file, else `general`. `formats` ignores a project file's exclusions.
- */
+/** Without configured rooms, `projects` and `formats` have one room. `formats` ignores the exclusions in a project file. */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;
   if (name === "docs" || project.rooms !== undefined) return { ...project, exclude };
@@ -195,7 +183,7 @@ function openProject(dir: string, { name }: Front): string {
   return root;
 }
 
-/** Refuses another project that is now at the same path: the devbox mounts each project at /workspace. */
+/** Refuses a path where another project was before: the devbox mounts each project at /workspace. */
 function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;

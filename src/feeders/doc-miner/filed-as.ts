@@ -1,9 +1,9 @@
-/** Finds the names under which a file may be filed: its own path and paths of staged copies. Also finds a file by its name. Reads only. */
+/** Finds the names under which a file may be filed, the original of a staged copy, and the name of a source for users. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";
 
-/** Returns the names under which a file may be filed. The given name comes first, because a source may be a bare name. */
+/** Returns the file's own paths and the paths of its staged copies. The given name comes first, because a source may be a bare name. */
 export function namesOf(file: string, place: { cacheDir: string; palace: string }): string[] {
   const path = resolve(file);
   const real = existsSync(path) ? realpathSync(path) : path;
@@ -27,10 +27,7 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
   return [...new Set(originals)].filter((path) => existsSync(path));
 }
 
-/**
- * Returns a source's name for users: relative to its project if it was filed from this machine, else to the working directory or the home.
- * A file staged on another machine is shown by its path below the staging area.
- */
+/** Returns a source's name for users: relative to its project, the working directory, the home or the staging area. */
 export function shownPath(
   source: string,
   place: { cacheDir: string; palace: string; cwd: string; home: string },
@@ -44,7 +41,7 @@ export function shownPath(
   return typedPath(file, place.home);
 }
 
-/** Returns a path as it is typed: with ~ for the home. */
+/** Shortens the home to `~`. */
 export function typedPath(file: string, home: string): string {
   const ofHome = relative(home, file);
   return isAbsolute(file) && isBelow(ofHome) ? join("~", ofHome) : file;

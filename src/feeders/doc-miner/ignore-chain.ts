@@ -1,20 +1,14 @@
-/**
- * Applies .gitignore files as palace.md 5.1 describes: a folder's .gitignore applies below the folder, nearer files come later, and the
- * last matching rule wins. Reads only .gitignore files.
- */
+/** Applies .gitignore files as palace.md 5.1 describes: nearer files come later, and the last matching rule wins. */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
 
 /** A .gitignore file. `rules` is undefined if the rules are too complex. */
 type Link = { folder: string; rules: Gitignore | undefined };
-/**
- * The rules of all .gitignore files above a path, outermost first. Paths are relative to the scanned folder, with `/`; "" is the folder
- * itself.
- */
+/** All .gitignore files above a path, outermost first. Paths are relative to the scanned folder; "" is the folder itself. */
 export type IgnoreChain = readonly Link[];
 
-/** `isUndecided` marks rules that are too complex: the path is left out and reported. */
+/** `isUndecided`: the rules are too complex, so the path is left out and reported. */
 export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
@@ -26,17 +20,16 @@ export function enterFolder(chain: IgnoreChain, root: string, folder: string, en
   return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Removes rules that match the folder itself and were overruled by a nearer rule, because these rules must not apply inside the folder. */
+/** Removes rules that match the folder itself but were overruled by a nearer rule, because they must not apply inside the folder. */
 function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }
 
-/** Returns a chain with a single link, whose patterns apply to the whole project. */
+/** Returns a chain whose patterns apply to the whole project. */
 export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }
 
-/** Returns the rule that excludes `path`; undefined if none does. */
 export function findIgnoreRule(chain: IgnoreChain, path: string, isFolder: boolean): IgnoreHit | undefined {
   let hit: IgnoreHit | undefined;
   for (const link of chain) {

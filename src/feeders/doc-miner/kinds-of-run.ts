@@ -1,8 +1,4 @@
-/**
- * The three kinds of run of this miner. `docs` files a project's documentation, from copies that are the same on every machine. `projects`
- * (upstream's `mempalace mine DIR`) also files source code, under the files' own paths. `formats` (upstream's mode `extract`) converts and
- * files office documents. A kind decides which files are filed, whether they are copied first, and whether vanished documents are removed.
- */
+/** The three kinds of run of the document miner. */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";
 import { refuseText } from "./no-document.ts";
@@ -17,10 +13,11 @@ export type Front = {
   refuseText: (name: string, text: string) => string | undefined;
   /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
   isStaged: boolean;
-  /** True if a run removes from the palace the documents whose files vanished. In upstream, only `sync` does that. */
+  /** True if a run removes vanished documents from the palace. In upstream, only `sync` removes them. */
   removes: boolean;
 };
 
+/** Files a project's documentation, from copies that have the same path on every machine. */
 export const DOCS: Front = {
   name: "docs",
   judge: judgeName,
@@ -30,6 +27,7 @@ export const DOCS: Front = {
   removes: true,
 };
 
+/** Files source code, too, under the files' own paths, as upstream's `mempalace mine DIR` does. */
 export const PROJECTS: Front = {
   name: "projects",
   judge: judgeReadable,
@@ -39,4 +37,5 @@ export const PROJECTS: Front = {
   removes: false,
 };
 
+/** Converts and files office documents, as upstream's mode `extract` does. */
 export const FORMATS: Front = { ...PROJECTS, name: "formats", judge: judgeFormat };

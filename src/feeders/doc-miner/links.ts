@@ -2,7 +2,7 @@
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** Rebuilds the links. A failure does not fail the run, because a later run can rebuild them. Returns true if all links were made. */
+/** Returns true if all links were made. A failure does not fail the run, because a later run can rebuild the links. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,

@@ -1,7 +1,4 @@
-/**
- * Finds documents that the palace already has from a run over a folder inside or around this folder. Such documents are not filed twice.
- * The palace's list decides; without a broker, the notes decide.
- */
+/** Finds documents that a run over an inner or outer folder has filed, by the palace's list or, without a broker, by the notes. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";
@@ -10,7 +7,7 @@ import { recordsByPath } from "./plan.ts";
 import { findStage, knownRoots, type Manifest, readManifest, type StageOptions } from "./staging-area.ts";
 import type { Found, Survey } from "./survey.ts";
 
-/** Adds documents that another folder has filed to the skipped documents. */
+/** Skips documents that a run over another folder has filed. */
 export async function leaveToOthers(
   survey: Survey,
   place: StageOptions,
@@ -23,7 +20,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Maps each path that a run over another folder has filed to the reason for skipping it, except paths that this folder has filed. */
+/** Returns the reason for skipping each path that a run over another folder has filed, except paths that this folder has filed. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

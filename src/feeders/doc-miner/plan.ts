@@ -1,7 +1,4 @@
-/**
- * Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. Used by
- * file-documents.ts; `why` explains one of its decisions.
- */
+/** Plans a run from the folder's present content, the notes of earlier runs and the palace's filing records. Pure. */
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { IsMined } from "../mined.ts";
 import { isAsNoted, ofName } from "../notes.ts";
@@ -12,7 +9,7 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Returns true for a document that MemPalace has filed. The `sourceFile` to pass is the document's path in the project. */
+  /** Returns true for a document that MemPalace has filed. Pass its path in the project as `sourceFile`. */
   isMined: IsMined;
   rules: string;
   force: boolean;
@@ -21,7 +18,7 @@ export type PlanInput = {
 export type Plan = {
   /** Documents that must be read. Some of them may already be filed. */
   read: Found[];
-  /** Documents that have not changed since the last note, or since MemPalace filed them. */
+  /** Documents that have not changed since they were noted, or since MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and no longer have a document. */
   gone: string[];
@@ -43,13 +40,13 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** Returns true if the file has the size and time in its note, and the palace still has the document as noted. Does not read the file. */
+/** Returns true if file and palace are as in the note. Does not read the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true for the same content in the same room, whatever the time. Compares the room only if a note exists. */
+/** Returns true if the palace has this content in this room. Without a note, the room may differ. */
 export function isFiled(
   sha256: string,
   room: string,
@@ -59,10 +56,7 @@ export function isFiled(
   return record?.sha256 === sha256 && (entry === undefined || entry.room === room);
 }
 
-/**
- * Returns this project's filing records by path. A document that was filed from another home directory (host and container) keeps its
- * source_file. It is identified by the part of its staged path below the staging area.
- */
+/** Returns this project's filing records by path, also records from another home directory (host and container). */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);
   const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;
@@ -81,7 +75,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** Returns true for a path at or below a path that could not be read or decided. Such a path does not count as gone. */
+/** Returns true for a path at or below a path that could not be read or decided: it does not count as gone. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

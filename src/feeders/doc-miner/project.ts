@@ -1,7 +1,4 @@
-/**
- * Reads a project's own settings: `mempalace.yaml` (older: `mempal.yaml`) in the scanned folder names the wing and the
- * rooms. Used by file-documents.ts and `why`. Source: palace.md 3.5; names per 2.6.
- */
+/** Reads the wing and the rooms in a project's `mempalace.yaml` (older: `mempal.yaml`). Source: palace.md 3.5, and 2.6 for names. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { badValue, PalaceError } from "../../base/errors.ts";
@@ -22,7 +19,7 @@ export type Project = {
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
-/** Reads a project's settings. `root`: the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
+/** `root`: the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
 export async function readProject(root: string, wing: string | undefined): Promise<Project> {
   const found = findFile(root);
   const settings = found === undefined ? undefined : await parse(found.path, found.text);
@@ -52,7 +49,7 @@ function findFile(root: string): { name: string; path: string; text: string } | 
   return undefined;
 }
 
-/** Reads the project file. It must be below `within`: a peer with access to a folder must not read files elsewhere through a link. */
+/** Reads the project file. Refuses a link out of `within`, through which a peer with access to the folder could read other files. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link to a file outside the folder");
@@ -96,13 +93,13 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-/** Reads the patterns: a list, or a single pattern. Source: upstream 3.11, `exclude_patterns`. */
+/** Accepts a list or a single pattern. Source: upstream 3.11, `exclude_patterns`. */
 function readPatterns(value: unknown): string[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
-/** Checks a name and returns it. `what`: name of the value for the message. Errors: CONFIG_BAD_VALUE. */
+/** Checks a name and returns it trimmed. `what`: name of the value for the message. Errors: CONFIG_BAD_VALUE. */
 export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;

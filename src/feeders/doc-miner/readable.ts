@@ -1,7 +1,4 @@
-/**
- * Lists the names that upstream's project miner reads, and the folders it never enters. Pure: it uses only names.
- * Source: palace.md 5.1 and the miner module of 3.11, whose list contains that of 3.3.6.
- */
+/** Decides by names which files upstream's project miner reads. Source: palace.md 5.1 and the miner module of 3.11. */
 import { extname } from "node:path";
 import type { Verdict } from "./document-names.ts";
 import { words } from "../words.ts";

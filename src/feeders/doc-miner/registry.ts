@@ -1,7 +1,4 @@
-/**
- * Reads the names and topics that the user gave to upstream's `mempalace init`: names become tags of drawers, topics link wings. Never
- * writes them. Source: palace.md 3.9 and the miner module of 3.11.
- */
+/** Reads the names (tags of drawers) and topics (links of wings) that `mempalace init` stored. Source: palace.md 3.9. */
 import { anyCase } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
@@ -9,14 +6,14 @@ import { readJson } from "../notes.ts";
 
 export type Registry = {
   names: readonly string[];
-  /** Returns the names that the text mentions, in any case, as whole words. */
+  /** Returns the names that the text mentions as whole words, ignoring case. */
   namesIn: (text: string) => string[];
   topicsByWing: Readonly<Record<string, readonly string[]>>;
 };
 
 const NONE: Registry = { names: [], namesIn: () => [], topicsByWing: {} };
 
-/** Reads the registry. Empty if the file is missing or unreadable, as in upstream. */
+/** Returns an empty registry if the file is missing or unreadable, as in upstream. */
 export function readRegistry(file: string): Registry {
   const parsed = readJson(file);
   if (!isRecord(parsed)) return NONE;
@@ -35,13 +32,12 @@ export function readRegistry(file: string): Registry {
   return { names, namesIn: finderOf(names), topicsByWing };
 }
 
-/** Returns the names of a category: a list, or the keys of an object. */
 function namesOf(category: unknown): string[] {
   const names = Array.isArray(category) ? category : isRecord(category) ? Object.keys(category) : [];
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds a document's names. Only the found names are sent to the broker, which searches each drawer for them. */
+/** Returns a function that finds a document's names. The broker then searches each drawer only for these names. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

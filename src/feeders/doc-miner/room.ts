@@ -1,7 +1,4 @@
-/**
- * Decides the room of a document. Pure. Source: palace.md 5.2 (routing by the project's
- * rooms) and 5.8 (names of folders that mean a room).
- */
+/** Decides the room of a document. Source: palace.md 5.2 (a project's rooms) and 5.8 (names of folders that mean a room). */
 import { head, strip } from "../../memory/text/text.ts";
 
 export type Room = { name: string; keywords: readonly string[] };
@@ -25,12 +22,12 @@ const FOLDER_ROOMS: Record<string, string> = {
   scripts: "scripts tools utils",
   configuration: "config configs settings infrastructure infra deploy",
 };
-/** Room for the name of each folder, in lower case with underscores. */
+/** Room for each folder name, in lower case with underscores. */
 export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );
 
-/** Returns the room. `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
+/** `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
 export function placeDocument(path: string, content: string, rooms: readonly Room[] | undefined): Placement {
   const folders = path.split("/");
   const name = folders.pop() ?? "";
@@ -63,7 +60,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
   return { room: best.room.name, why: `${best.score} of the room's words in the text` };
 }
 
-/** Returns true if both names are equal in any case, or if one is a part of the other between `-`, `_`, `.` and `/`. */
+/** Ignores case. Returns true for equal names, or if one is a part of the other between `-`, `_`, `.` and `/`. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
   return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));

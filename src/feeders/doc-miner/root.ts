@@ -1,7 +1,4 @@
-/**
- * Finds the project of a file or a folder. A project is a folder that was filed before, has a project file or is under version control.
- * `why` and `palace add` use this file. Reads only.
- */
+/** Finds the project of a file: a folder that was filed before, has a project file or is under version control. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { PROJECT_FILES, wingOfFolder } from "../../base/project-names.ts";
@@ -11,10 +8,7 @@ import { findStage, knownRoots, readManifest } from "./staging-area.ts";
 
 export type Root = { root: string; from: { why: string; wing: string | undefined } };
 
-/**
- * Returns the folder that a run would scan: `dir`, else a folder above `file` that was filed before, has a project file or is under version
- * control, else the folder of `file`.
- */
+/** Returns the folder that a run would scan: `dir`, else the project of `file`, else the folder of `file`. */
 export function findRoot(file: string, { dir, cacheDir }: { dir: string | undefined; cacheDir: string }): Root {
   if (dir !== undefined) return { root: realpathSync(dir), from: { why: "--dir", wing: undefined } };
   return (
@@ -30,7 +24,7 @@ export async function projectAround(
   const found = findProject(join(folder, "any"), cacheDir);
   if (found === undefined) return undefined;
   const { root, from } = found;
-  // If the project file is invalid, uses the folder's name as the wing, so that `palace add` can still file its note.
+  // An invalid project file must not stop `palace add`, so the wing is then made from the folder's name.
   const wing = from.wing ?? (await readProject(projectFolder(root), undefined).catch(() => undefined))?.wing;
   return { root, wing: wing ?? wingOfFolder(projectFolder(root)) };
 }
@@ -46,7 +40,7 @@ function findProject(file: string, cacheDir: string): Root | undefined {
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
 }
 
-/** Lists folders below `dir` that this palace has in another wing than `wing`, the wing of `dir`. */
+/** Lists folders below `dir` that this palace has in another wing. `wing`: the wing of `dir`. */
 export function filedElsewhere(
   dir: string,
   wing: string | undefined,

@@ -1,4 +1,4 @@
-/** The types of one run of the docs feeder: its state, input and output. This folder and the command line use them. */
+/** State, input and output of a run of the document miner. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -11,7 +11,7 @@ import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** Converts documents to text. By default documents are read as text. */
+  /** Reads a document; by default as text. */
   read?: DocumentReader;
   /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;
@@ -21,19 +21,17 @@ export type FeedOptions = {
   force: boolean;
   /** Maximum number of documents to file in this run; 0 = all. */
   limit: number;
-  /** Maximum number of drawers of a document. A longer document is left out. 0: unlimited. */
+  /** Maximum number of drawers of a document; a longer document is left out. 0 = unlimited. */
   drawersMax: number;
-  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
-  /** Paths in the project that are taken although they are ignored. */
+  /** Paths in the project that ignore rules do not leave out. */
   include: readonly string[];
   /** The only path in the project to file; absent: all paths. */
   only?: string | undefined;
   /** Value of the drawers' field `added_by`. */
   agent: string;
-  /** Sizes of drawers, keywords of halls, thresholds for links and languages of names. */
   filing: FilingSettings;
-  /** The file of upstream's names and topics. */
+  /** File with upstream's names and topics. */
   registryFile: string;
   cacheDir: string;
   /** Name of the palace that gets the documents. */
@@ -44,10 +42,9 @@ export type FeedOptions = {
 
 export type FeedReport = RunReport & {
   wing: string;
-  /** Number of documents found. */
   files: number;
   removed: number;
-  /** Numbers of hallways in the wing and of tunnels to other wings; absent if the run filed no document. */
+  /** Number of hallways in the wing and of tunnels to other wings; absent if the run did not rebuild the links. */
   links?: { hallways: number; tunnels: number };
   /** Paths that a real run would remove. Set by a dry run only. */
   wouldRemove?: string[];

@@ -1,7 +1,4 @@
-/**
- * Sends a document's text to the broker: in the call that files it, or in parts before that call if the text is too long for one message. A
- * run that is killed between the parts has changed nothing; the next run sends the document again.
- */
+/** Sends a document's text, in parts if it is too long for one message. A run that is killed between parts changed nothing. */
 import { randomUUID } from "node:crypto";
 import type { SourceContent } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";

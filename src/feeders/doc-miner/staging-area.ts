@@ -1,8 +1,4 @@
-/**
- * The staging area of the docs feeder: `<cache>/mempalace-docs/<wing>/<path>` holds a copy of every filed document with the original's
- * time, and the staged path is the document's `source_file` in the palace. The folder `.manifest` has one note per wing, folder and palace
- * with the filed documents. README.md gives the reasons.
- */
+/** Manages the copies of filed documents, `<cache>/mempalace-docs/<wing>/<path>`, and the notes about them in `.manifest`. */
 import {
   existsSync,
   lstatSync,
@@ -21,20 +17,20 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. A null in place of a record means that filing began and may not have ended. */
+/** Record of one document. null in its place means that filing began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** Name of the reason why an office document was not filed. */
+  /** Code of the reason why an office document was not filed. */
   outcome?: string;
 };
 export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Digest of the rules (for rooms and for refused texts) that were valid when the entries were made. */
+  /** Digest of the rules for rooms and refused texts by which the entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
-  /** Inode of the folder. Another folder may be mounted at the same path later. Older notes do not have it. */
+  /** Inode of `root`, because another folder may later be mounted there. Older notes do not have it. */
   folder?: string;
   /** True if documents may have been sent since the wing's hallways and tunnels were made. */
   linksBehind?: true;
@@ -49,17 +45,16 @@ export type Stage = Readonly<{
   /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
   prefix: string;
   manifestFile: string;
-  /** The manifest of this project under its former folder, if the project was moved. */
+  /** Manifest of this project under its former folder, if the project was moved. */
   formerManifestFile: string | undefined;
 }>;
 
 /** `palace`: name of the palace, because one home may file into several palaces. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
-/** Folder of the notes about documents that are filed in place. */
-const FOLDER_IN_PLACE = "mempalace-projects";
+const NOTES_IN_PLACE = "mempalace-projects";
 
-/** Finds the place of a project in the staging area without writing anything. */
+/** Finds a project's `Stage` without writing anything. */
 export function findStage(options: StageOptions): Stage {
   if (options.isInPlace === true) return inPlace(options);
   const home = stagingHome(options.cacheDir);
@@ -81,12 +76,12 @@ export function findStage(options: StageOptions): Stage {
 }
 
 function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
-  const home = join(dirname(cacheDir), FOLDER_IN_PLACE);
+  const home = join(dirname(cacheDir), NOTES_IN_PLACE);
   const manifestFile = join(home, MANIFESTS, wing, manifestName(root, palace));
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Does what findStage does, and makes the project the owner of the wing's folder if the folder has no owner. */
+/** Finds a project's `Stage` and makes the project the owner of the wing's folder if the folder has none or the project moved. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -97,7 +92,7 @@ export function claimStage(options: StageOptions): Stage {
   if (stage.formerManifestFile !== undefined) writeFileAtomic(ownerFile(notes), content);
   else {
     try {
-      // With the flag `wx` only one of two projects that start at once gets the folder. The other project reads the owner below.
+      // If two projects start at once, the flag `wx` lets only one own the folder.
       writeFileSync(ownerFile(notes), content, { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -112,17 +107,14 @@ export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
-/**
- * Returns the part of a staged path that is the same under another home directory (host and container): the path below the
- * staging area. Undefined for a source_file that is not a staged path.
- */
+/** Returns a staged path below the staging area, the same on host and in container; undefined for any other source_file. */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
   const parts = sourceFile.split(/[\\/]/);
   const at = parts.findIndex((part, index) => part === STAGING_FOLDER && parts[index + 1] === wing);
   return at < 0 ? undefined : parts.slice(at + 1).join("/");
 }
 
-/** Copies the bytes into the staging area under the original's time. */
+/** Copies the bytes into the staging area with the original's time. */
 export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
@@ -138,7 +130,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes a staged file at the path of a needed folder, and a staged folder at the path of the file `target`. */
+/** Removes staged files in the way of the folders of `target`, and a staged folder at `target`. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -149,13 +141,12 @@ function clearWay(stage: Stage, target: string): void {
   }
 }
 
-/** Removes a staged copy and the folders that become empty. */
 export function unstageDocument(stage: Stage, path: string): void {
   // A document that is filed in place is the user's own file.
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // Keeps a folder at that path, because it has other documents.
+    // A folder at this path has other documents, so it stays.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;
@@ -196,7 +187,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and its documents are in `root`. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and `root` has its documents. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);
@@ -204,10 +195,7 @@ function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions):
   return notes === undefined || hasHalf(root, join(home, wing), notes);
 }
 
-/**
- * Returns true if at most one document was filed, or if half of the filed documents are in the folder with the bytes of their staged
- * copies. Otherwise the folder has another project, which must not replace and remove the filed documents.
- */
+/** Returns true if half of the filed documents are in the folder with the bytes of their copies, or if at most one was filed. */
 export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
   const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));

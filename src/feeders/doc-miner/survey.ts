@@ -1,7 +1,4 @@
-/**
- * Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Follows no symbolic link and writes
- * nothing.
- */
+/** Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Follows no symbolic link. */
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -29,24 +26,21 @@ import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore
 export type Found = { path: string; mtime: number; size: number };
 export type Survey = {
   documents: Found[];
-  /** Files that are documents by their kind but are left out, with the reason. Source code and data are not listed. */
+  /** Documents that are left out, with the reason. Source code and data are not listed. */
   skipped: Skip[];
-  /** Paths that could not be read. It is unknown what is in them. */
+  /** Paths that could not be read, so their content is unknown. */
   unreadable: string[];
-  /** Paths whose filed drawers stay: documents that became too large, and paths for which the ignore rules are too complex. */
+  /** Paths whose drawers stay: documents that became too large, and paths for which the ignore rules are too complex. */
   undecided: string[];
 };
-/**
- * `text`: the text as it is filed, with line feeds only. `lost`: number of characters that could not be read and are U+FFFD. `bytes`: the
- * file's bytes for the staged copy.
- */
+/** `text`: as filed, with line feeds only. `lost`: number of unreadable characters, U+FFFD in `text`. `bytes`: for the staged copy. */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
 /** Reads one document. Returns a string with the reason if the file is not filed. Errors: the file system's. */
 export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
-/** Maximum depth of folders. Deeper folders are left out and reported; no project made by people is that deep. */
+/** Maximum depth of folders; deeper folders are left out and reported. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
 /** Number of bytes to read to distinguish prose from a list. */
@@ -54,15 +48,13 @@ const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
-  /** True if .gitignore files apply. */
   ignoreFiles: boolean;
-  /** Paths that are filed with all their content, even if they are ignored or skipped by name. */
+  /** Paths that are entered although ignored or refused by their folder's name. A file with such a path is always filed. */
   include: readonly string[];
   /** Patterns as in a .gitignore file, from the project file. */
   exclude: readonly string[];
   /** The only path to judge. Only the folders above it are entered. */
   only?: string | undefined;
-  /** Larger files are left out. */
   sizeMaxBytes?: number;
   /** Called with the reason for each path that is filed or left out. */
   explain?: (reason: string) => void;
@@ -70,7 +62,7 @@ export type SurveyRules = {
 
 export const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
 
-/** Surveys a project in the order of names. `avoid`: absolute paths that are not entered (our own staging area and palace). */
+/** `avoid`: absolute paths that are not entered, which are our own staging area and palace. */
 export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
   const survey: Survey = { documents: [], skipped: [], unreadable: [], undecided: [] };
   const excluded = rulesOf(rules.exclude);
@@ -94,7 +86,6 @@ function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
 
-/** Returns the rule that ignores the path, in words; undefined if none does. */
 function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: boolean): string | undefined {
   const { excluded, survey } = walking;
   if (isIncluded(walking, path)) return undefined;
@@ -102,7 +93,6 @@ function ignoredBy(walking: Walk, chain: IgnoreChain, path: string, isFolder: bo
   const hit = own ?? findIgnoreRule(excluded, path, isFolder);
   if (hit?.isUndecided === true) {
     survey.skipped.push({ file: path, reason: `${hit.file} has ${hit.pattern}` });
-    // A path in this list keeps its drawers.
     survey.undecided.push(path);
   }
   return hit && `ignored by "${hit.pattern}" in ${own === undefined ? "the project's exclude_patterns" : hit.file}`;
@@ -118,7 +108,7 @@ function walk(walking: Walk, folder: string, above: IgnoreChain, depth: number):
     return skip(survey, rules, { file: folder === "" ? "." : folder, reason });
   }
   const names = entries.map((entry) => entry.name);
-  // The project itself may be called `build`; only folders inside it are judged by name.
+  // The project itself is always entered, even if it has a `pyvenv.cfg` or a `CACHEDIR.TAG`.
   const refusal = folder === "" ? undefined : front.refuseFolder("", names);
   if (refusal !== undefined) return explain(`folder ${folder} is ${refusal}`);
   const mayBeCopy = folder !== "" && names.includes(".git") && !isIncluded(walking, folder);
@@ -154,10 +144,6 @@ function skip(survey: Survey, { explain = NOBODY }: SurveyRules, skipped: Skip):
   explain(skipped.reason);
 }
 
-/**
- * Returns the verdict on a file. A file that `include` names is always filed. A file in a folder that `include` names is filed only if its
- * kind is readable.
- */
 function verdictOf({ rules }: Walk, path: string, name: string): Verdict {
   return rules.include.includes(path) ? { kind: "take", why: "named by --include-ignored" } : rules.front.judge(name);
 }
@@ -187,14 +173,13 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
       skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
     } else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
-    // A file without an extension may be anything, so we do not report that it is left out.
+    // Most files without an extension are not documents, so the error is not reported.
     if (isSniffed) return;
     survey.unreadable.push(path);
     skip(survey, rules, { file: path, reason: "cannot be read" });
   }
 }
 
-/** Returns the first bytes of a file, at most `size`. Throws the file system's errors. */
 function readStart(path: string, size: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -205,7 +190,6 @@ function readStart(path: string, size: number): Buffer {
   }
 }
 
-/** Reads one document. A string is the reason why it is not filed. Throws the file system's error when the file cannot be read. */
 export function readDocument(root: string, path: string): Document | string {
   const file = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -226,10 +210,7 @@ export function readDocument(root: string, path: string): Document | string {
   }
 }
 
-/**
- * Returns true if the open file is the file at that path, without a link on the way. A link may have replaced a folder since the survey,
- * and a peer with access to this project must not read files elsewhere. `path` is below a real path.
- */
+/** Returns true if the file is at `path` without a link, through which a peer could read files outside the project. */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);
   const [opened, there] = [fstatSync(file, { bigint: true }), lstatSync(real, { bigint: true })];

@@ -1,7 +1,4 @@
-/**
- * Explains what the docs feeder does with one file, by applying a run's rules in a run's order. `mempalace-docs why FILE` calls it. Reads
- * only.
- */
+/** Explains what the docs feeder does with one file, by the rules of a run. */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
@@ -29,7 +26,6 @@ export type Explanation = {
   project: string;
   projectFrom: string;
   taken: boolean;
-  /** Rule that decided whether the file is filed. */
   reason: string;
   wing: string;
   wingFrom: string;
@@ -47,7 +43,7 @@ export type Explanation = {
     | "unknown: no broker is running";
 };
 
-/** Explains the file. `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
+/** `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
 export async function explainFile(options: WhyOptions, caller: Caller | undefined): Promise<Explanation> {
   const file = realFile(options.file);
   const { root, from } = findRoot(file, options);
@@ -60,7 +56,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  // Without an option, a wing in the notes of an earlier run comes before the project's wing.
+  // The wing in the notes of an earlier run wins over the project's wing.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path, project.exclude);
@@ -91,7 +87,6 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   };
 }
 
-/** Reads a document. Returns a string with the reason if it is not filed. */
 function readTaken(root: string, path: string): Document | string {
   const document = readDocument(root, path);
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);

@@ -1,4 +1,4 @@
-/** Reads a zip archive in memory, entry by entry and within size limits. A zip bomb ends the conversion, not the process. */
+/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends only the conversion. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
@@ -20,7 +20,7 @@ export class Archive {
     this.#entries = entries;
   }
 
-  /** Opens an archive. Errors: encrypted, unrecognized, too_large, and errors of a damaged archive. */
+  /** Errors: encrypted, unrecognized, too_large, and errors of a damaged archive. */
   static async open(bytes: Buffer): Promise<Archive> {
     if (bytes.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
       if (bytes.includes(ENCRYPTED_STREAM)) throw new Unconverted("encrypted", "is protected by a password");
@@ -39,10 +39,7 @@ export class Archive {
     return this.#entries.has(name);
   }
 
-  /**
-   * Returns an entry's text; undefined if the archive has no entry of that name. Errors: encrypted, too_large, and errors of a damaged
-   * archive.
-   */
+  /** Returns an entry's text; undefined if the archive has no such entry. Errors: encrypted, too_large, and errors of a damaged archive. */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
@@ -66,7 +63,6 @@ export class Archive {
   }
 }
 
-/** Decodes XML as UTF-16 or UTF-8, by its first bytes. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);

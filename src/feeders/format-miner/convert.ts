@@ -1,7 +1,4 @@
-/**
- * Converts one document's bytes into text. Runs in the converting thread (worker.ts); pure, except that it loads the code of a format with
- * the first document of that format.
- */
+/** Converts one document's bytes into text. Loads a format's code with the first document of that format. */
 import { extname } from "node:path";
 import { Unconverted } from "./outcome.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Converts a Word document to Markdown: headings, lists, tables, links, notes. Leaves out tracked deletions, headers and footers. Called by
- * convert.ts.
- */
+/** Converts a Word document to Markdown: headings, lists, tables, links, notes. Leaves out tracked deletions, headers and footers. */
 import { Archive } from "./archive.ts";
 import { mainPart, type Relation, relationsOf } from "./package-parts.ts";
 import { table, Text } from "./text.ts";
@@ -37,10 +34,9 @@ function readBody(xml: string, body: Body): void {
   });
 }
 
-/** Tracks the position in the document and handles each element. */
 class BodyReader {
   readonly #body: Body;
-  // Open paragraphs, outermost first. A text box in a paragraph contains paragraphs, and a cell of a table may contain tables.
+  // Open paragraphs, outermost first: a text box in a paragraph contains paragraphs. Likewise, a table's cell may contain tables.
   readonly #paragraphs: Paragraph[] = [];
   readonly #tables: Table[] = [];
   readonly #links: { at: number; href: string }[] = [];
@@ -88,7 +84,7 @@ class BodyReader {
     endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
     footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
     endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
-    // Hides the content of `Fallback`, which repeats the content before `Fallback` in an older form.
+    // `Fallback` repeats the content before it in an older form, so it is hidden.
     Fallback: () => (this.#hidden += 1),
   };
 
@@ -115,7 +111,7 @@ class BodyReader {
     if (this.#hidden === 0) this.#change((paragraph) => (paragraph.text += part));
   }
 
-  /** Adds a block to the document, or to the table's cell that contains it. */
+  /** Adds a block to the document, or to the table cell that contains it. */
   #put(block: () => string): void {
     if (this.#hidden > 0) return;
     const cells = this.#tables.at(-1)?.rows.at(-1);

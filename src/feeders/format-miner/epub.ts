@@ -1,4 +1,4 @@
-/** Converts a book to Markdown: its metadata, then its chapters in reading order. Called by convert.ts. */
+/** Converts a book to Markdown: its metadata, then its chapters in reading order. */
 import { posix } from "node:path";
 import { Archive } from "./archive.ts";
 import { addHtml } from "./html.ts";
@@ -64,7 +64,7 @@ function readBook(xml: string): { about: Map<string, string[]>; chapters: string
   return { about, chapters: [...new Set(order)].flatMap((id) => pages.get(id) ?? []) };
 }
 
-/** Returns the names of the encrypted parts. They include obfuscated fonts, which do not matter: the caller looks up only chapters. */
+/** Returns the names of the encrypted parts, among them obfuscated fonts. */
 function lockedParts(xml: string): Set<string> {
   const parts = new Set<string>();
   readXml(xml, {

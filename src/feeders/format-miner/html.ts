@@ -1,4 +1,4 @@
-/** Converts XHTML and HTML to Markdown: headings, lists, tables, links, code, without pictures. epub.ts uses it. */
+/** Converts XHTML and HTML to Markdown: headings, lists, tables, links, code, without pictures. */
 import { Parser } from "htmlparser2";
 import { table, type Text } from "./text.ts";
 
@@ -10,7 +10,6 @@ const BLOCKS = new Set(
 const UNSEEN = new Set(["head", "script", "style", "template", "svg"]);
 const LIST_DEPTH_MAX = 8;
 
-/** Adds the blocks of a page to `out`. */
 export function addHtml(html: string, out: Text): void {
   const page = new Page(out);
   const parser = new Parser(
@@ -26,7 +25,6 @@ export function addHtml(html: string, out: Text): void {
   page.flush();
 }
 
-/** The current block, and the elements around it. */
 class Page {
   readonly #out: Text;
   #line = "";
@@ -72,7 +70,6 @@ class Page {
     else if (name === "table") this.#endTable();
   }
 
-  /** Ends the current block. */
   flush(): void {
     const isPre = this.#pre > 0;
     const text = isPre ? this.#line : this.#line.replace(/[ \t\r\n]+/g, " ").trim();

@@ -1,7 +1,4 @@
-/**
- * The outcomes of reading an office document: text, or a reason from upstream's list. Source: palace.md 5.6 and the format_miner module of
- * 3.11.
- */
+/** Reasons from upstream's list why an office document has no text. Source: palace.md 5.6 and the format_miner module of 3.11. */
 
 export const OUTCOMES = [
   ...(["too_large", "cloud_only", "empty", "encrypted", "permission", "broken_symlink", "unrecognized"] as const),
@@ -17,7 +14,7 @@ export const PASSING: ReadonlySet<Outcome> = new Set([
   "unreadable",
 ]);
 
-/** Thrown when a conversion cannot continue. `message` is shown to the user. */
+/** Error that ends a conversion. `message` is shown to the user. */
 export class Unconverted extends Error {
   readonly outcome: Outcome;
 
@@ -36,7 +33,6 @@ const OF_ERRNO: Readonly<Record<string, Outcome>> = {
   ENOENT: "unreadable",
 };
 
-/** Converts the file system's error from opening or reading the file. */
 export function ofErrno(error: unknown): Unconverted {
   const code = (error as NodeJS.ErrnoException | null)?.code ?? "";
   const outcome = Object.hasOwn(OF_ERRNO, code) ? OF_ERRNO[code] : undefined;

@@ -4,7 +4,7 @@ import type { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { readXml } from "./xml.ts";
 
-/** A reference. `target`: name of the part in the archive, or an external address. */
+/** `target`: name of the part in the archive, or an external address. */
 export type Relation = { type: string; target: string; isExternal: boolean };
 
 /** Returns the references of a part ("" is the document itself), by id. */

@@ -1,8 +1,8 @@
-/** Extracts the text of a PDF, page by page, with PDF.js. Pictures of text are not read. Called by convert.ts. */
+/** Extracts the text of a PDF, page by page, with PDF.js. Pictures of text are not read. */
 import { Unconverted } from "./outcome.ts";
 import { Text } from "./text.ts";
 
-/** A line at least this many line heights below the previous one begins a paragraph. */
+/** A line more than this many line heights from the previous one begins a paragraph. */
 const PARAGRAPH_GAP = 1.8;
 
 export async function readPdf(bytes: Buffer, max: number): Promise<string> {

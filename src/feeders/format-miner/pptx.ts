@@ -1,6 +1,4 @@
-/**
- * Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. Called by convert.ts.
- */
+/** Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. */
 import { Archive } from "./archive.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
 import { table, Text } from "./text.ts";

@@ -1,6 +1,4 @@
-/**
- * The control words of RTF that matter for the text. Pure data. Source: Rich Text Format 1.9.1; texts for \cell and \row are upstream's.
- */
+/** The control words of RTF that matter for the text. Source: Rich Text Format 1.9.1; texts for \cell and \row are upstream's. */
 
 export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ par: "\n", line: "\n", sect: "\n\n", page: "\n\n", row: "\n", nestrow: "\n", tab: "\t" }),

@@ -1,7 +1,4 @@
-/**
- * Extracts the text of a Rich Text document. No small maintained library exists, and text alone needs neither RTF's
- * pictures nor its styles: only groups, code pages and a few control words. Called by convert.ts.
- */
+/** Extracts the text of a Rich Text document, for which no small maintained library exists. */
 import { Unconverted } from "./outcome.ts";
 import { IGNORED_DESTINATIONS, CODE_PAGE_OF_CHARSET, codePageOf, TEXT_OF_WORD } from "./rtf-words.ts";
 import { Text } from "./text.ts";
@@ -9,7 +6,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** `skip`: number of characters after each \u, which are for programs that do not know \u. */
+/** `skip`: number of characters after each \u that replace it in programs that do not know \u. */
 type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
@@ -27,9 +24,9 @@ class RtfReader {
   readonly #fonts = new Map<number, string>();
   #isFontTable = false;
   #codePage = "windows-1252";
-  /** Bytes in the document's code page that are not decoded yet. */
+  /** Bytes of \'hh that are not decoded yet, because a character may have several. */
   #hex: number[] = [];
-  /** The number of characters still to skip. */
+  /** Number of characters that are still to skip after a \u. */
   #left = 0;
 
   constructor(source: string, text: Text) {
@@ -77,7 +74,7 @@ class RtfReader {
     this.#group = { ...this.#group };
   }
 
-  /** Ends a group. Returns "end" after the outermost group, because text after the document's end is ignored. */
+  /** Returns "end" after the outermost group, because text after the document's end is ignored. */
   #end(): "end" | undefined {
     this.#group = this.#groups.pop() ?? this.#group;
     return this.#groups.length === 0 ? "end" : undefined;

@@ -1,4 +1,4 @@
-/** The text of a conversion, with a limit, because a document of a few kilobytes can unpack to any size. */
+/** Text of a conversion, with a limit, because a document of a few kilobytes can unpack to any size. */
 import { Unconverted } from "./outcome.ts";
 
 export class Text {
@@ -11,7 +11,7 @@ export class Text {
     this.#max = max;
   }
 
-  /** Adds a text. Errors: too_large. */
+  /** Errors: too_large. */
   add(part: string): void {
     this.#length += part.length;
     if (this.#length > this.#max)

@@ -1,7 +1,4 @@
-/**
- * The converting thread. Only this thread parses hostile and broken documents, so that a conversion that hangs or runs out of memory can be
- * ended. Started by `../converter.ts`.
- */
+/** Converts documents in a thread of its own, which can be ended if a hostile or broken document hangs or takes too much memory. */
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { parentPort } from "node:worker_threads";

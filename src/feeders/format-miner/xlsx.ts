@@ -1,4 +1,4 @@
-/** Converts a workbook to Markdown: a table for each sheet, in which the numbers of dates are shown as dates. Called by convert.ts. */
+/** Converts a workbook to Markdown: a table for each sheet, in which the numbers of dates are shown as dates. */
 import { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
@@ -60,7 +60,7 @@ function readSheet(xml: string, book: Book, bound: Text): string[][] {
       if (name === "v" || name === "t") isValue = false;
       if (name !== "c" || value === "") return;
       const shown = show(value, cell, book);
-      // Counts the text of every cell, because a million cells may share one string.
+      // Counts every cell towards the limit, because a million cells may share one string.
       bound.add(shown);
       rows.at(-1)?.set(cell.column, shown);
     },
@@ -93,7 +93,7 @@ function columnOf(reference: string): number | undefined {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** Returns the shared strings. A string may have several runs; the phonetic reading is left out. */
+/** Returns the shared strings, each joined from its runs and without the phonetic reading. */
 function sharedStrings(xml: string): string[] {
   const strings: string[] = [];
   let isText = false;

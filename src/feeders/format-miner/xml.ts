@@ -1,10 +1,7 @@
-/**
- * Parses XML into events with local names, whatever prefix a file gives a namespace. It does not expand entities that a document defines,
- * and reads nothing outside of the document.
- */
+/** Parses XML into events with names without namespace prefixes. Expands no entities that a document defines, and reads no file. */
 import { Parser } from "htmlparser2";
 
-/** Names of elements and attributes are without prefix. If two attributes have the same local name, the one with a prefix counts. */
+/** If two attributes have the same local name, the one with a prefix counts. */
 export type XmlEvents = {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;

@@ -3,10 +3,9 @@ import { hash } from "node:crypto";
 import { isBot } from "../setup/repositories.ts";
 import type { Commit } from "./parse-log.ts";
 
-/** Reasons to leave a commit out, as the report counts them. */
 export type LeftOut = "merges" | "bots" | "empty";
 
-/** Maximum number of characters of all file names in one drawer. */
+/** Maximum length of all file names in one drawer, characters. */
 const NAMES_LENGTH_MAX = 2_000;
 const HASH_SHOWN = 12;
 const KEY_LENGTH = 20;
@@ -16,13 +15,13 @@ const MERGE_SUBJECT =
   /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
 /** Matches a line of a list of conflicts that git adds. */
 const CONFLICTS = /^#?\s?(?:Conflicts:|\t.*)$/;
-/** Matches the subject of a commit that a rebase will squash into another one. */
+/** Matches the subject of a commit that a rebase will combine with an earlier one. */
 const MELTED_SUBJECT = /^(?:fixup|squash)! /;
 /** Matches an e-mail address in brackets, as in git's trailers. `IN_TEXT`: in a sentence. `git@host:path` does not match. */
 const IN_BRACKETS = / ?<[^<>\s@]{1,64}@[^<>\s@]{1,255}>/g;
 const IN_TEXT = /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!:\S|[/\w-])/g;
 
-/** Returns the reason for leaving a commit out; undefined for a commit to be filed. */
+/** Returns the reason for leaving a commit out; undefined for a commit to file. */
 export function whyLeftOut({ message, parents, author, address }: Commit): LeftOut | undefined {
   if (isBot({ name: author, address })) return "bots";
   const [subject = "", ...rest] = message.trim().split("\n");
@@ -31,10 +30,7 @@ export function whyLeftOut({ message, parents, author, address }: Commit): LeftO
   return subject === "" || (MELTED_SUBJECT.test(subject) && body.length === 0) ? "empty" : undefined;
 }
 
-/**
- * Names the source of a commit by its author, time and message. A rebase or a cherry-pick does not change these, so the commit is
- * recognised under its new hash. The wing is part of the key, because a source is in one wing only.
- */
+/** Returns a key that a rebase or a cherry-pick does not change. The wing is part of it, because a source is in one wing only. */
 export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
   const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
   return `${SCHEME}${hash("sha256", identity, "hex").slice(0, KEY_LENGTH)}`;

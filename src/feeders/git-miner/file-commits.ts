@@ -1,7 +1,4 @@
-/**
- * Files the commits of a git repository, newest first. Each commit with a meaningful message becomes its own source. Commits that the
- * palace has already are not sent. A killed run leaves whole commits, and the next run files the others. Started by `palace mine git`.
- */
+/** Files the commits of a git repository, newest first, each as its own source. A killed run leaves only whole commits. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Env } from "../../config/env.ts";
 import type { FilingSettings } from "../../config/filing.ts";
@@ -44,17 +41,17 @@ type Run = GitDeps & {
   report: GitReport;
 };
 
-/** Maximum number of commits in one run. The answer to `source.list` has a record of each commit and must fit into one message. */
+/** Maximum number of commits in one run, because the answer to `source.list` has a record of each commit and must fit into one message. */
 export const COMMITS_MAX = 100_000;
-/** Maximum number of characters of a commit in one drawer. A longer commit is cut like a document. */
+/** Maximum length of a commit in one drawer, characters. A longer commit is cut like a document. */
 const DRAWER_LENGTH_MAX = 4_000;
 const ROOM = "git";
 const IN_FLIGHT_MAX = 4;
-/** Maximum number of commits, and of characters of their messages, to read before they are filed. */
+/** Maximum number of commits, and of characters of their messages, to read before filing them. */
 const BATCH_MAX = 64;
 const BATCH_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** Files the commits. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   const { options, watch } = deps;
   const { git, repository } = await openRepository(options.dir, options.env);
@@ -80,7 +77,7 @@ export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   return report;
 }
 
-/** Returns the commits that the wing already has, from any clone; none if all commits are to be filed again. */
+/** Returns the sources of commits that the wing already has, from any clone; none if all commits are to be filed again. */
 async function filedCommits({ caller, wing, watch, options }: Run): Promise<Set<string>> {
   if (caller === undefined) {
     watch.notice(
@@ -111,7 +108,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   for await (const commit of log) {
     if (signal.aborted) break;
     report.commits += 1;
-    // Omits the files of the commit at which a shallow clone ends, because git shows all files of the project for it.
+    // The commit at which a shallow clone ends gets no files, because git would name all files of the project.
     const isBorder = isShallow && commit.parents.length === 0;
     const found = { ...commit, ...(isBorder && { files: [], fileCount: 0 }), sourceFile: sourceOf(commit, run.wing) };
     if (!isNew(found, filed, report)) {
@@ -144,7 +141,7 @@ function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boo
   return false;
 }
 
-/** Files a commit. Returns undefined if the broker refuses only this commit. */
+/** Returns undefined if the broker refuses only this commit. */
 async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   const { caller, wing, report, options, registry, signal } = run;
   if (options.dryRun || caller === undefined) {

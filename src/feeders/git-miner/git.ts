@@ -1,4 +1,4 @@
-/** Asks git about a repository. Overrules settings that change the output or run a program. Git fetches nothing. */
+/** Runs git on a repository. Overrules settings that change git's output, run a program or fetch. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
@@ -28,7 +28,7 @@ const LOG = [
 ];
 const COMPLAINT_LENGTH_MAX = 4_000;
 
-/** Opens the repository. Errors: FEEDER_SOURCE_UNREADABLE with the command to type. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, with the command that helps. */
 export async function openRepository(dir: string, env: Env): Promise<{ git: Git; repository: Repository }> {
   const git = { folder: folderOf(dir), env };
   const answer = await ask(git, "rev-parse", "--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-cdup");
@@ -98,12 +98,12 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // Marks a rejection as handled, because the caller awaits the exit code only after it has read the output.
+  // The caller awaits the exit code only after the output. This handler keeps an earlier rejection from ending the process.
   ended.catch(() => {});
   return ended;
 }
 
-/** Removes all GIT_* variables: git sets some for a hook, and the caller may have set some for another repository. Adds ours. */
+/** Replaces all GIT_* variables, because git sets some for a hook, and the caller may have set some for another repository. */
 function calmEnvironment(env: Env): Env {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
   const own = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };

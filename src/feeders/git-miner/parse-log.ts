@@ -1,10 +1,9 @@
-/** Parses the output of `git log -z` from git.ts, one commit at a time. Does no I/O of its own. */
+/** Parses the output of `git log -z` from git.ts, one commit at a time. */
 import { type PalaceError, unreadable } from "../../base/errors.ts";
 import { decodeText } from "../decode.ts";
 
 export type Commit = {
   hash: string;
-  /** Hashes of the parents; a merge has two or more. */
   parents: string[];
   /** ISO time with the author's own offset. */
   authoredAt: string;
@@ -21,20 +20,18 @@ export type Commit = {
 
 /** Maximum length of a message, which must fit into one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
-/** Maximum number of file names to keep of a commit. */
 export const NAMES_MAX = 50;
 /**
  * Format of a commit: an empty field and six fields with text, each ended by NUL. git adds an empty field and the names of the files. No
  * name is empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
-/** Number of fields of a commit before the names of its files. */
 const HEAD_FIELDS = 8;
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 type Field = { bytes: Buffer; isCut: boolean };
 
-/** Yields the commits, and keeps only one of them in memory. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
+/** Keeps only one commit in memory. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
 export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<Commit> {
   let head: Field[] = [];
   let commit: Commit | undefined;
@@ -57,7 +54,7 @@ export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<C
   if (commit !== undefined) yield commit;
 }
 
-/** Decodes a file name. git begins the block of names with a line feed. */
+/** git begins the names with a line feed. */
 function nameOf(bytes: Buffer, isFirst: boolean): string {
   const name = isFirst && bytes[0] === 0x0a ? bytes.subarray(1) : bytes;
   return decodeText(name).text;

@@ -45,7 +45,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
   return session;
 }
 
-/** Adds a line's turn. One message may span several lines, with one block each. */
+/** Adds a line's turn, or adds its blocks to the last turn, because an assistant's message may span several lines. */
 function add(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
   if (turn.blocks.length === 0) return;
@@ -58,7 +58,6 @@ function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
 
-/** Reads a block with a tool's call or result. */
 function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   if (block["type"] === "tool_result")
     answerCall(calls.get(textOf(block["tool_use_id"])), block["content"], block["is_error"]);
@@ -71,7 +70,7 @@ function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   return [call];
 }
 
-/** Returns the first words of the first question. */
+/** Returns the beginning of the first question. */
 export function titleOf(turns: readonly Turn[]): string {
   const first = turns.find(({ role }) => role === "user")?.blocks.find(({ type }) => type === "text");
   const line = first?.type === "text" ? (first.text.split("\n")[0] ?? "") : "";

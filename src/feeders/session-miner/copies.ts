@@ -1,7 +1,4 @@
-/**
- * Finds the turns that a session of Claude Code or pi has copied from another. A fork or a resumed session begins with the messages of the
- * other session, under the same ids. The staged transcript of the other session shows which messages were filed with it.
- */
+/** Finds the turns, by id, that a forked or resumed session of Claude Code or pi copied from another session. */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { fieldsOf, textOf } from "../fields.ts";
@@ -36,7 +33,7 @@ export function copiesIn(
   return copies;
 }
 
-/** Returns the ids of turns in a transcript: a user's line has the turn's id, an answer's first line that id with `-0`. */
+/** Returns the ids of the lines in a transcript: a user's line has the turn's id, an answer's first line has this id with `-0`. */
 function idsIn(transcript: string): Set<string> {
   return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
 }

@@ -1,7 +1,4 @@
-/**
- * Files the sessions of an agent: writes changed sessions as transcripts into the staging area, then the conversation miner files the
- * transcripts. `mempalace-session` and `palace mine sessions` start it.
- */
+/** Writes an agent's changed sessions as transcripts into the staging area and lets the conversation miner file them. */
 import { statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";
@@ -22,7 +19,7 @@ export type SessionOptions = Omit<MineOptions, "wing"> & {
   /** Wing of all sessions. Undefined: each session gets the wing of its project. */
   wing: string | undefined;
   minMessages: number;
-  /** Only sessions that changed after this time, ms since the epoch. */
+  /** Only sessions that changed at or after this time, ms since the epoch. */
   sinceMs: number | undefined;
   /** Ids of the sessions to file; empty = all. */
   sessions: readonly string[];
@@ -38,7 +35,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Number of chosen sessions with fewer messages than the required minimum. */
   tooShort: number;
   wings: string[];
-  /** Number of chosen sessions by the generation of the agent's tables. */
+  /** Number of chosen sessions for each generation of the agent's database tables. */
   generations?: Record<string, number>;
 };
 
@@ -54,7 +51,7 @@ type Run = SessionDeps & {
   report: SessionReport;
 };
 
-/** Files the sessions. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
@@ -115,7 +112,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // If an original session was deleted, only its forks have the copied turns, so the turns are filed with a fork.
+  // If an original session was deleted, only its forks have the copied turns, so they are filed with a fork.
   const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
@@ -134,7 +131,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
-  // For the required minimum, the messages that a fork copied count, too. A fork without new turns has 0 messages.
+  // A fork's copied messages count towards the required minimum, except in a fork without new turns.
   const messages = session.turns.length === 0 ? 0 : whole.turns.length;
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
@@ -148,7 +145,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
     notes.sessions[head.id] = entry;
     return undefined;
   }
-  // A filed session keeps its wing, even if its project was renamed. Otherwise the session would be in two wings.
+  // A filed session keeps its wing even if its project was renamed; otherwise it would be in two wings.
   const isFiled = options.wing === undefined && noted !== undefined && noted.file !== "";
   const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
@@ -167,10 +164,7 @@ function versionsOf(ids: readonly string[], heads: ReadonlyMap<string, SessionHe
   return Object.fromEntries(ids.map((id) => [id, heads.get(id)?.version ?? ""]));
 }
 
-/**
- * Removes from a fork the turns that were staged with an earlier session, so that they are not filed again. `without`: the sessions that
- * have these turns.
- */
+/** Removes from a fork the turns that were staged with an earlier session. `without`: the sessions that have these turns. */
 function withoutFiled(
   session: Session,
   copies: Session["copies"],
@@ -196,7 +190,7 @@ function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file"
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** Returns a session for a dry run. A session that is not staged yet counts as a session to file. */
+/** For a dry run, returns a session that is not staged yet. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };

@@ -1,4 +1,4 @@
-/** Reads sessions that are files of one JSON object per line: it finds them and parses their lines. pi.ts and claude-code.ts use it. */
+/** Finds and reads sessions that are files with one JSON object per line. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { unreadable } from "../../base/errors.ts";
@@ -16,7 +16,6 @@ export type FolderOptions = {
   read: (head: SessionHead, lines: Iterable<Fields>) => Session;
 };
 
-/** Opens the folder. Errors: FEEDER_SOURCE_UNREADABLE. */
 export function openFolder({ root, what, deep, read }: FolderOptions): SessionSource {
   const files = new Map<string, string>();
   return {
@@ -42,9 +41,9 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
           const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
           return [{ path, head: { id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` } }];
         })
-        // Puts an original before its forks.
+        // An original usually changed before its forks, so it comes first.
         .sort((one, other) => one.head.updatedMs - other.head.updatedMs);
-      // People copy a session to the folder of a renamed project and continue there. The newest copy is the session.
+      // A session that people copied to the folder of a renamed project continues there, so only the newest copy counts.
       for (const { path, head } of found) files.set(head.id, path);
       return found.filter(({ path, head }) => files.get(head.id) === path).map(({ head }) => head);
     },

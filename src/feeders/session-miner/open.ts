@@ -11,7 +11,7 @@ import { stageHome } from "./staging-area.ts";
 
 type From = { path: string | undefined; includeSubagents: boolean };
 
-/** Opens the sessions of an agent. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openSource(
   harness: HarnessName,
   { sessions, paths }: Config,
@@ -24,10 +24,7 @@ export async function openSource(
   return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
 }
 
-/**
- * Returns the user's texts in a session of opencode, and the wing of its folder. Skips turns that are older than the session, because a
- * fork copied them from another session. Undefined if the session is deleted. Errors: FEEDER_SOURCE_UNREADABLE.
- */
+/** Returns the user's texts and the wing of an opencode session; undefined if it is deleted. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function saidInOpencode(
   config: Config,
   id: string,
@@ -37,6 +34,7 @@ export async function saidInOpencode(
     const head = source.list().find((one) => one.id === id);
     const session = head && source.read(head);
     if (session === undefined) return undefined;
+    // Turns that are older than the session were copied by a fork.
     const own = session.turns.filter(({ role, atMs }) => role === "user" && !(atMs < session.createdMs));
     const texts = own.map(({ blocks }) =>
       blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" "),

@@ -1,7 +1,4 @@
-/**
- * Converts rows of opencode's database into turns. Pure. Any version of opencode since 1.2 may have written the rows. Source: harnesses.md
- * 1.7; for opencode 2 its published types (packages/schema/src/session-message.ts).
- */
+/** Converts rows of opencode's database (1.2 or newer) into turns. Source: harnesses.md 1.7; opencode 2's session-message.ts. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { type Block, said, type Turn } from "./session.ts";
@@ -26,13 +23,13 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
     // Leaves out summaries, which repeat the session.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const blocks = blocksOf.get(id) ?? [];
-    // Only texts of a user's message count. A command may leave tool blocks there.
+    // Only texts of a user's message count, because a command may leave tool blocks there.
     const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
     return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
   });
 }
 
-/** Converts messages of opencode 2, in the order of `seq`. Leaves out injected texts, summaries and marks. */
+/** Converts messages of opencode 2, in the order of `seq`. Leaves out injected texts and summaries. */
 export function typedTurnsOf(rows: readonly TypedRow[]): Turn[] {
   return rows.flatMap(({ id, time, type, data }): Turn[] => {
     const message = parse(data);
@@ -48,7 +45,7 @@ function typedBlocks(type: string, message: Fields): Block[] {
     case "assistant":
       return list(message["content"]).map(contentBlock).filter(isBlock);
     case "shell": {
-      // The user typed this shell command. The transcript has it like a tool call of an agent.
+      // A shell command of the user becomes a tool call in the transcript.
       const { command, output } = message;
       const said = isRecord(output) ? textOf(output["output"]) || textOf(output["text"]) : textOf(output);
       return [
@@ -124,7 +121,7 @@ function fileBlock(part: Fields): Block | undefined {
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
-/** Reads a tool call. A killed call has no result. */
+/** A killed call has no result. */
 function toolBlock(part: Fields): Block {
   const state = fieldsOf(part["state"]);
   const input = fieldsOf(state["input"]);

@@ -1,9 +1,4 @@
-/**
- * SQL for the tables of opencode 1 and opencode 2. opencode 2 does not change the tables of opencode 1. In opencode 1 a session's own time
- * stays the same if only a part changes, for example when a tool ends. opencode 2 has one row for each message, ordered by `seq`. It
- * deletes the row when the user takes the message back. We follow its published types and did not test a real opencode 2. Used by
- * opencode.ts. Source: harnesses.md 1.5, 1.6.
- */
+/** SQL for the tables of opencode 1 and 2; no real opencode 2 was tested. Source: harnesses.md 1.5, 1.6; opencode 2's types. */
 import type { Database } from "better-sqlite3";
 import { type MessageRow, type PartRow, type TypedRow, turnsOf, typedTurnsOf } from "./opencode-rows.ts";
 import type { Session, SessionHead, Turn } from "./session.ts";
@@ -11,7 +6,6 @@ import type { Session, SessionHead, Turn } from "./session.ts";
 export type Tables = {
   /** Name of this generation of tables in the report. */
   generation: string;
-  /** Name of the table of sessions. */
   sessions: string;
   columns: Readonly<Record<string, readonly string[]>>;
   /** SQL for the newest time in a session `s`, and for a version that differs after every change. */
@@ -27,6 +21,7 @@ export const FIRST: Tables = {
   generation: "opencode 1",
   sessions: "session",
   columns: { session: [], message: [], part: [] },
+  // A session's own time stays the same if only a part changes, for example when a tool ends.
   updated: "max(s.time_updated, coalesce(m.updated, 0), coalesce(p.updated, 0))",
   version: "printf('%s:%s:%s:%s:%s', s.time_updated, m.count, m.updated, p.count, p.updated)",
   joined: `
@@ -34,7 +29,7 @@ export const FIRST: Tables = {
       ON m.session_id = s.id
     LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
       ON p.session_id = s.id`,
-  // The order does not rely on ids alone, because the clock in the ids wraps (harnesses.md 1.5).
+  // Ids alone do not give the order, because the clock in them wraps (harnesses.md 1.5).
   turns: (database, id) =>
     turnsOf(
       database
@@ -73,7 +68,6 @@ export const SECOND: Tables = {
     ),
 };
 
-/** Lists the missing tables, and the missing columns of tables. */
 export function missing(database: Database, { columns }: Tables): string[] {
   const columnsOf = database.prepare<[string], string>("SELECT name FROM pragma_table_info(?)").pluck();
   return Object.entries(columns).flatMap(([table, needed]) => {
@@ -100,7 +94,6 @@ export function headsOf(database: Database, tables: Tables, includeSubagents: bo
   }));
 }
 
-/** Reads a session; undefined if it is not in these tables. */
 export function sessionOf(database: Database, tables: Tables, head: SessionHead): Session | undefined {
   const row = database
     .prepare<[string], SessionRow>(
@@ -121,7 +114,7 @@ export function sessionOf(database: Database, tables: Tables, head: SessionHead)
   };
 }
 
-/** Finds copied turns. A fork begins with copies of an earlier session's messages, with other ids and the old times. */
+/** Finds the turns that a fork copied from an earlier session, with other ids and the old times. */
 function copiesIn(database: Database, id: string, created: number): ReadonlyMap<string, string> {
   const rows = database
     .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(

@@ -1,7 +1,6 @@
 /**
- * Reads sessions from opencode's database in place, while opencode writes it: read-only, in one transaction per session, so that its log
- * can be checkpointed in between. If opening fails (a folder without write access has no shared memory file), it reads a copy of the
- * database and its log. Tables with logins are never read. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database, one read-only transaction per session, so that opencode can checkpoint its log in between. Never
+ * reads tables with logins. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,12 +12,12 @@ import type { Session, SessionHead, SessionSource } from "./session.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 const COPIES_MAX = 5;
 
-/** `scratch`: folder for a copy, if a copy is needed. */
+/** `scratch`: folder for a copy. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
-/** Opens the database. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Reads a copy if the file cannot be opened in place. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
-  // Imports SQLite only here, because the other sources do not need it.
+  // The other sources do not need SQLite.
   const { default: Database } = await import("better-sqlite3");
   const open = (path: string, readonly: boolean): SqliteDatabase => {
     const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -79,7 +78,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // Takes from opencode 1.x only messages before the first one of opencode 2, which may have copied the messages of 1.x.
+        // Messages of opencode 1.x count only before the first one of opencode 2, which may have copied them.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -104,7 +103,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // The tables of 1.x may also exist, but opencode 2 does not write them.
+  // Tables of 1.x in the same file would lack the sessions of opencode 2, so they are not read.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,
@@ -124,7 +123,7 @@ function isUnopened(error: unknown): boolean {
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");
 }
 
-/** Copies database and log together, and only if neither changed in the meantime. */
+/** Copies database and log together, and again if one of them changed in the meantime. */
 function copyDatabase(file: string, scratch: string): string {
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(scratch, "copy-"));

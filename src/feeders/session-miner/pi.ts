@@ -1,7 +1,4 @@
-/**
- * Reads sessions from pi's transcripts: a tree of entries, in which the path from the root to the last entry is the
- * conversation; other branches were abandoned. Source: harnesses.md 2.7.
- */
+/** Reads pi's transcripts: trees in which the path from the root to the last entry is the conversation. Source: harnesses.md 2.7. */
 import { titleOf } from "./claude-code.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";
@@ -52,10 +49,7 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
   return session;
 }
 
-/**
- * Returns the path from the root to the last entry. If no entry names a parent, returns all entries in the order of the file. If a parent
- * is missing, because its line is damaged, the path continues with the entry above it in the file.
- */
+/** Returns the path from the root to the last entry. A missing parent (a damaged line) is replaced by the line before the child. */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
   const isTree = entries.some((entry) => typeof entry["parentId"] === "string");

@@ -1,4 +1,4 @@
-/** A session of any coding agent. opencode.ts, pi.ts and claude-code.ts read it; transcribe.ts writes it as a transcript. */
+/** Types of a coding agent's session, and functions that read its blocks. */
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 
 export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
@@ -15,7 +15,7 @@ export type ToolCall = {
 /** One message. Times are ms since the epoch. */
 export type Turn = { id: string; role: "user" | "assistant"; atMs: number; blocks: Block[] };
 
-/** The part of a session that is known without reading it. */
+/** Data of a session that is known without reading the session. */
 export type SessionHead = {
   id: string;
   updatedMs: number;
@@ -40,7 +40,7 @@ export type Session = {
 
 export type HarnessName = "opencode" | "claude-code" | "pi";
 
-/** Source of sessions. Every method may throw FEEDER_SOURCE_UNREADABLE. */
+/** Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
   /** Path of the folder or database with the sessions. The miner keeps separate notes for each place. */
   readonly place: string;
@@ -50,7 +50,6 @@ export interface SessionSource {
   close(): void;
 }
 
-/** Returns the text of a result: plain, or blocks of text. */
 function resultText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
   return content
@@ -64,7 +63,7 @@ export function said(type: "text" | "reasoning", value: unknown): Block[] {
   return text === "" ? [] : [{ type, text }];
 }
 
-/** Reads a message's content. `other` reads a block that is neither a text nor a thought. */
+/** Reads a message's content. `other` reads a block that is neither text nor reasoning. */
 export function blocksOf(content: unknown, other: (block: Fields) => Block[]): Block[] {
   if (typeof content === "string") return said("text", content);
   if (!Array.isArray(content)) return [];
@@ -74,7 +73,6 @@ export function blocksOf(content: unknown, other: (block: Fields) => Block[]): B
   });
 }
 
-/** Adds a tool's result to its call. */
 export function answerCall(call: ToolCall | undefined, content: unknown, isError: unknown): void {
   if (call !== undefined) Object.assign(call, { output: resultText(content), isError: isError === true });
 }

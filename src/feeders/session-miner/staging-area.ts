@@ -1,7 +1,4 @@
-/**
- * The staging area of the session miner, `<cache>/mempalace-session/<wing>/`: transcripts with names and times that are always the same for
- * the same session, and notes about the written transcripts. The staged path is the drawers' `source_file`.
- */
+/** Manages the session miner's transcripts, `<cache>/mempalace-session/<wing>/`, and the notes about them. */
 import { mkdirSync, statSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
@@ -37,10 +34,7 @@ export function stagedPath(home: string, wing: string, file: string): string {
   return join(home, wing, file);
 }
 
-/**
- * Returns the local path of a transcript that was staged under any home directory, on the host or in a container. So the same session is
- * filed once. Undefined for another source.
- */
+/** Returns the local path of a transcript that was staged on host or in container, so that its session is filed once. */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");
   const [folder, wing = "", file = ""] = parts.slice(-3);

@@ -1,14 +1,11 @@
-/**
- * Writes a session as a Claude Code transcript, which the conversation miner reads: a header turn, then every message, each tool's call and
- * result as a pair, reasoning after `[reasoning] `. Pure. The same session always gives the same bytes.
- */
+/** Writes a session as a Claude Code transcript for the conversation miner. The same session always gives the same bytes. */
 import { createHash } from "node:crypto";
 import type { Block, HarnessName, Session, Turn } from "./session.ts";
 
 const REASONING = "[reasoning] ";
 const NAME_MAX = 100;
 
-/** Names of built-in tools and their arguments, mapped to the names that upstream can shorten. */
+/** Names of built-in tools and their arguments. Upstream shortens only tools with these names. */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: "Bash",
   read: "Read",
@@ -20,7 +17,6 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 const ARGUMENTS: Readonly<Record<string, string>> = { filePath: "file_path", include: "glob" };
 
-/** Returns the session's transcript: one JSON object per line. */
 export function transcribe(session: Session): string {
   const lines: string[] = [];
   let parent: string | null = null;
@@ -46,7 +42,7 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns the same name for the same session, for ever. The name does not contain the title, because the title changes. */
+/** Returns a name that never changes, so it does not contain the session's title. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";
   const safe = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_MAX);

@@ -1,7 +1,4 @@
-/**
- * Finds the people and projects of a project's folder: first from manifests and commits, then further ones from prose (palace.md 5.8). Uses
- * no model. `mempalace init` calls it.
- */
+/** Finds the people and projects of a project's folder in manifests and commits, then in prose (palace.md 5.8). */
 import type { Entities, Entity } from "./entity.ts";
 import type { Person } from "./people.ts";
 import { namesInProse } from "./prose.ts";
@@ -17,7 +14,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Drops the uncertain names if manifests or commits have named a project or a person.
+  // Uncertain names are shown only if manifests and commits name no person and no project.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

@@ -1,8 +1,4 @@
-/**
- * Writes the names that the user confirmed in `init`: entities.json in the project, and known_entities.json for all projects. The miner
- * tags drawers with these names (palace.md 3.9). Adds lines to the project's .gitignore. Keeps existing content: it renames or does not
- * change an unreadable file.
- */
+/** Writes the names that the user confirmed in `init`, for tags of drawers (palace.md 3.9). Never overwrites an unreadable file. */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { targetOf, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
@@ -21,9 +17,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
   return path;
 }
 
-/**
- * Adds the names to the registry of all projects. A file that is not a registry is renamed. Returns undefined if the file was not changed.
- */
+/** Adds names to the registry of all projects. Renames a file that is not a registry; returns undefined if it cannot rename it. */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   path = targetOf(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -59,7 +53,7 @@ export function ignoreProjectFiles(root: string): boolean {
   const text = stats === undefined ? "" : readFileSync(path, "utf8");
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = PROJECT_FILES.filter((name) => !lines.has(name));
-  // Skips a text that is not UTF-8, because writing it back would change it.
+  // Writing a text back that is not UTF-8 would change it.
   if (missing.length === 0 || text.includes("\uFFFD")) return false;
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   writeFileAtomic(
@@ -70,7 +64,7 @@ export function ignoreProjectFiles(root: string): boolean {
   return true;
 }
 
-/** Adds the names that `current` lacks in any case. `current` is a list, or an object with names as keys. */
+/** Adds names that are missing, ignoring case. `current` is a list, or an object with names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
   const isMap = isRecord(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];

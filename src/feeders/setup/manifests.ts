@@ -4,7 +4,7 @@ import { parseRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** Maximum number of characters to read from a manifest. People do not write larger ones. */
+/** Maximum number of characters to read from a manifest; manifests that people write are shorter. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [

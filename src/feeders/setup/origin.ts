@@ -1,7 +1,4 @@
-/**
- * Decides whether a folder has conversations with an AI, by names of models and tools and by the marks of turns (palace.md 5.8). `init`
- * writes the result to origin.json. It only reads samples; the thresholds are upstream's, and it uses no model.
- */
+/** Decides by names of models and turn markers such as `User:` whether a folder has conversations with an AI (palace.md 5.8). */
 import { anyCase } from "../../memory/text/text.ts";
 import { WORD } from "../convo-miner/python-pattern.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";
@@ -9,7 +6,7 @@ import { isOurs, readStart, textFiles } from "./walk.ts";
 const FILES_MAX = 30;
 const FILE_CHARS_MAX = 100_000;
 const TOTAL_CHARS_MAX = 5_000_000;
-/** Minimum number of characters for a judgment. In a shorter text, missing marks prove nothing. */
+/** Minimum number of characters for a judgment, because missing markers in a shorter text prove nothing. */
 const CHARS_MIN = 150;
 
 const CERTAIN = `Anthropic,Claude Code,Claude 3,Claude 4,claude mcp,CLAUDE.md,.claude/,ChatGPT,GPT-4,GPT-3,GPT-5,OpenAI,gpt-4o,
@@ -77,7 +74,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
-/** Counts the occurrences of each term. Where a term begins or ends with a letter, it must begin or end at a word boundary. */
+/** Counts each term. A term that begins or ends with a letter must do so at a word boundary. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

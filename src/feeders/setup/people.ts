@@ -1,4 +1,4 @@
-/** Finds the authors of commits, and joins the names and addresses of one person (palace.md 5.8). Pure. */
+/** Finds the authors of commits and joins the names and addresses of one person (palace.md 5.8). Pure. */
 import { strip } from "../../memory/text/text.ts";
 
 export type Commit = { name: string; address: string; repository: string };

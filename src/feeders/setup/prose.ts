@@ -1,8 +1,4 @@
-/**
- * Finds names in prose and distinguishes people from projects by the words about them: people speak, projects are built and released
- * (palace.md 5.8). English only. Pure except for reading. Source: upstream's entity_detector of 3.11 and its English patterns. Names and
- * signals are exactly upstream's.
- */
+/** Finds names of people and projects in English prose, exactly as upstream 3.11's entity_detector does (palace.md 5.8). */
 import { COMMON_WORDS } from "../../memory/closet/common-words.ts";
 import { candidateWords } from "../../memory/closet/name-words.ts";
 import { takeProducts } from "../../memory/closet/product-names.ts";
@@ -97,7 +93,6 @@ export function namesInProse(root: string): Entities {
   };
 }
 
-/** Returns candidates, the most frequent first. */
 function candidates(text: string): [name: string, count: number][] {
   const { rest, counts: products } = takeProducts(text);
   const counts = new Map<string, number>(products);

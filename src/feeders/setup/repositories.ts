@@ -1,7 +1,4 @@
-/**
- * Finds projects and people of a folder from manifests and commits (palace.md 5.8): known facts come before guesses. Asks git, if git is
- * installed. Source: upstream's project_scanner of 3.11.
- */
+/** Finds projects and people in manifests and commits, as upstream 3.11's project_scanner does (palace.md 5.8). */
 import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -14,7 +11,7 @@ const DEPTH_MAX = 6;
 const COMMITS_MAX = 1_000;
 const GIT_MAX_MS = 10_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-/** A project is the user's own if the user is among this number of top authors. */
+/** A project is the user's own if the user is among this many top authors, or has one of the minimums below. */
 const TOP_AUTHORS = 5;
 const OWN_SHARE_MIN = 0.1;
 const OWN_COMMITS_MIN = 20;
@@ -36,7 +33,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** Lists the projects, the user's own first, then by commits; and the authors. */
+/** Lists projects, the user's own first, then by number of commits. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);

@@ -60,7 +60,7 @@ const BOILERPLATE = new Set(
 );
 const PROSE_MIN = 3;
 
-/** Returns the files whose text is examined: prose, and also code if there is little prose. */
+/** Returns the files to examine: prose, and also code if there is little prose. */
 export function textFiles(root: string, max: number): string[] {
   const prose: string[] = [];
   const others: string[] = [];
