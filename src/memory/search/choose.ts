@@ -100,13 +100,11 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
     const newer = says && known.find((other) => replaces(other.says, says))?.drawer;
     if (newer === undefined) return one;
     const above = shown.find(({ drawer }) => drawer === newer);
-    const factor = above === undefined ? 1 : Math.min(1, above.ranked.score / one.ranked.score);
-    const moved = { ...one.ranked, score: one.ranked.score * factor };
-    const adjustments =
-      factor < 1
-        ? [...one.adjustments, { factor, reason: `a later drawer replaces it: ${newer.id}` }]
-        : one.adjustments;
-    return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
+    const supersededBy = parentOf(newer.metadata) ?? newer.id;
+    if (above === undefined || above.ranked.score >= one.ranked.score) return { ...one, supersededBy };
+    const { score } = above.ranked;
+    const moved = { factor: score / one.ranked.score, reason: `a later drawer replaces it: ${newer.id}` };
+    return { ...one, ranked: { ...one.ranked, score }, adjustments: [...one.adjustments, moved], supersededBy };
   });
   // A superseded drawer has at most the score of its successor, and comes after it.
   return places.sort(

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { nowAt } from "../../../src/memory/graph/temporal.ts";
+import { NO_PARTS } from "../../../src/memory/port/search.ts";
+import { chooseHits } from "../../../src/memory/search/choose.ts";
 import { replaces, statedIn } from "../../../src/memory/search/superseded.ts";
 
 const [JANUARY, MARCH] = ["2025-01-01T10:00:00Z", "2025-03-01T10:00:00Z"];
@@ -34,4 +37,26 @@ test("a statement in another wing or in a document does not replace an earlier s
   const [older, newer] = ["We deploy on Fridays.", "We deploy on Tuesdays now."];
   expect(isReplaced(older, newer, {}, "other")).toBe(false);
   expect(isReplaced(older, newer, { source_file: "/docs/deploy.md" })).toBe(false);
+});
+
+test.each([
+  ["positive", 0.6, 0.3],
+  ["negative", -0.1, -0.2],
+  ["zero", 0, 0],
+])("with %s scores a replaced statement comes after its successor", (_, older, newer) => {
+  const drawers = [
+    { row: 1, id: "older", text: "We deploy on Fridays.", at: JANUARY },
+    { row: 2, id: "newer", text: "We deploy on Tuesdays now.", at: MARCH },
+  ].map(({ at, ...drawer }) => ({ ...drawer, wing: "w", room: "r", metadata: { filed_at: at } }));
+  const ranked = [older, newer].map((score, at) => ({
+    ...{ row: at + 1, words: NO_PARTS, cosine: Number.NaN, lexical: 0, lexicalShare: 0, score, fileScore: 0 },
+    near: { cosine: 0, meaning: 0 },
+  }));
+  const graph = { hasFacts: () => false };
+  const reader = { drawersByRow: () => drawers, exchangeOf: () => undefined, standings: () => new Map(), graph };
+  const hits = chooseHits(reader as never, ranked, {
+    ...{ limit: 5, dates: [], now: nowAt(0), adjustByOutcomes: () => [], preferred: new Set<string>() },
+  });
+  expect(hits.map(({ drawer }) => drawer.id)).toEqual(["newer", "older"]);
+  expect(hits.map(({ ranked: { score } }) => score)).toEqual([newer, newer]);
 });
