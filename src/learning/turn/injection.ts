@@ -1,6 +1,6 @@
 /**
- * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. Pure. Source:
- * outcome-memory.md 3.8, 6.9; the shapes of the lines are prescribed there, the sentences are ours.
+ * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. outcome-memory.md 3.8, 6.9
+ * prescribes the shapes of the lines; the sentences are ours. Pure.
  */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
@@ -8,11 +8,11 @@ import { type Collection, plainId } from "../memory/memory.ts";
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /**
- * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a
- * longer text. A question for scores may follow this text.
+ * Maximum number of characters of the text. A host hides most of a hook's text beyond about ten thousand, and a request for scores may
+ * follow.
  */
 export const CHARACTERS_MAX = 5_500;
-/** Maximum number of characters of one memory; an exchange may fill pages. */
+/** Maximum number of characters of one memory, because an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
@@ -26,17 +26,17 @@ export type Shown = {
   id: string;
   collection: Collection;
   text: string;
-  /** Age in the words of described.ts; empty if unknown. */
+  /** Age in words; empty if unknown. */
   age: string;
-  /** Lower bound of the success rate (scoring/wilson.ts). */
+  /** Lower bound of the success rate. */
   proven: number;
   /** Success rate of the memory's collection in conversations on this topic. */
   effective: number | undefined;
 };
 
 /**
- * Builds the text for the agent; empty if name, lines and memories are all missing. `before`: lines above the memories. A memory that does
- * not fit is left out whole.
+ * Builds the text for the agent; empty if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left
+ * out whole.
  */
 export function injectionText(
   name: string | undefined,
@@ -75,14 +75,14 @@ function percent(share: number): number {
 }
 
 /**
- * Quotes stored text for a prompt. It indents further lines, so that no line begins like our lines, and rewrites imitations of our marks or
- * ids. Every value in a prompt's template goes through this function or through `plainId`.
+ * Quotes stored text for a prompt: it indents further lines, so that they do not look like ours, and rewrites imitations of our marks and
+ * ids. Every value in a prompt's template goes through this function or `plainId`.
  */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }
 
-/** Matches a bracket, a few characters and a colon: perhaps `[id:` in look-alike letters. */
+/** Matches a bracket, a few characters and a colon, which may be `[id:` in look-alike letters. */
 const MARK = /([[［﹇﹝〔【〖〘〚⟦⁅❲])([^[\]]{2,8}?)[:：﹕︓︰∶ː˸꞉։׃⁚⦂]/gu;
 const ID_LETTERS = /^[iıіιɩɪӏ1l|][dԁɗɖđꓒ]$/u;
 
@@ -94,7 +94,6 @@ function withoutMark(mark: string, open: string, letters: string): string {
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;
 const SAID = /\bI(?:'m| am) ([\p{L}][\p{L}'-]*)/u;
 
-/** Reads the user's name from a fact about the user's identity. */
 export function nameIn(fact: string): string | undefined {
   return (NAMED.exec(fact) ?? SAID.exec(fact))?.[1];
 }
