@@ -1,6 +1,5 @@
 /**
- * Makes a ledger from a private copy of MemPalace's files, for `palace import`. The ledger gets everything that an adoption would file,
- * except the vectors. Runs before a broker starts.
+ * Makes a ledger from a private copy of MemPalace's files, for `palace import`. It files what an adoption would file, except the vectors.
  */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
@@ -12,7 +11,7 @@ import { DatabaseFile } from "../graph/database-file.ts";
 import { LinkFile } from "../graph/link-file.ts";
 import { ForeignRows } from "./foreign-rows.ts";
 
-/** Limits with which every row counts as foreign. */
+/** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Reports the health of ledger and public palace: counts on both sides, the rows of each index, torn indexes, and the differences
- * between both sides. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
+ * Reports the health of ledger and public palace: counts on both sides, rows of each index, torn indexes, and the differences. It only
+ * reads, and does not use Chroma.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -109,7 +109,7 @@ function lookAtCollection(
 }
 
 /**
- * Returns the collection's kind of distance. Palaces from before 3.0 name no kind, which means Chroma's default, l2. MemPalace then wrongly
+ * Returns the collection's kind of distance. Palaces from before 3.0 name none, which means Chroma's default, l2; MemPalace then wrongly
  * reads an l2 distance as a cosine.
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {

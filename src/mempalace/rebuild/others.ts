@@ -1,6 +1,6 @@
 /**
- * Reads, from a palace's files, the collections that are not made from the ledger (closets, leftovers of older versions). So a rebuilt
- * palace does not lose these collections. Rows without a readable vector are counted and left out.
+ * Reads, from a palace's files, the collections that are not made from the ledger (closets, leftovers of older versions), so that a rebuilt
+ * palace does not lose them. Rows without a readable vector are counted and left out.
  */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
@@ -13,7 +13,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Reads the other collections. If the palace cannot be read, returns none, and `why` has the reason. */
+/** If the palace cannot be read, returns no collections, and `why` has the reason. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

@@ -1,7 +1,6 @@
 /**
- * Waits for the adoption of an existing palace that was just configured for this memory. Until its rows are adopted, an agent would find
- * nothing and file everything again. Calls wait for a limited time. Later calls are answered from the rows that are already adopted, with a
- * notice about the rest. broker/palace/public-palace.ts starts it.
+ * Delays calls while an existing palace, just configured for this memory, is adopted: an agent would find nothing and file everything
+ * again. After a limited time, calls are answered from the rows adopted so far, with a notice about the rest.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +8,7 @@ import type { AdoptionReport } from "../../protocol/spec.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import { parseSeen } from "./last-look.ts";
 
-/** Maximum time to wait, from the broker's start. A thousand drawers are adopted in less than a second. */
+/** Maximum time to wait, from the broker's start, ms. A thousand drawers are adopted in less than a second. */
 const WAIT_MAX_MS = 10_000;
 const POLL_MS = 20;
 
@@ -22,7 +21,7 @@ export type AdoptionWait = {
 
 type Watched = { isSettled(): boolean; adoption(): AdoptionReport };
 
-/** Starts the wait. `seen`: position at which the previous broker left the palace. */
+/** `seen`: position at which the previous broker left the palace. */
 export function waitForAdoption(palaceDir: string, seen: string | undefined, watch: Watched): AdoptionWait {
   const isNew = parseSeen(seen)?.adoption?.state !== "verified" && existsSync(chromaFile(palaceDir));
   const until = performance.now() + WAIT_MAX_MS;
