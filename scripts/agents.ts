@@ -1,7 +1,6 @@
 /**
- * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work without install
- * scripts. The image's build and tests on the host run it. It uses only Node, npm and tar, so that the image's layer depends only on this
- * file and scripts/agents.json.
+ * Installs pi, opencode and Claude Code as scripts/agents.json pins them, from packages that work without install scripts. It uses only
+ * Node, npm and tar, so that the image's layer depends only on this file and scripts/agents.json.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -34,7 +33,7 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** Agents to install; by default all. */
+  /** By default all. */
   agents?: readonly Agent[];
 }>;
 
@@ -45,12 +44,12 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
+/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the one before: 5.5 s in all. */
 const RETRIES_MAX = 10;
-/** File that records the pins which a folder was made from. */
+/** File that records the pins from which a folder was made. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine. Each set of pins has its own folder. */
+/** Returns the folder for tests on this machine. Each set of pins has its own. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -60,8 +59,8 @@ export function agentsFolder(env: RunOptions["env"]): string {
 }
 
 /**
- * Installs all agents into `folder`, or leaves `folder` unchanged: it fills another folder and then renames that one. Two installs at the
- * same time do the work twice without harm. Returns false if `folder` already had these agents. Throws an error that names what failed.
+ * Installs all agents into `folder`, or leaves `folder` unchanged: it fills a draft and then renames it. Two installs at the same time do
+ * the work twice without harm. Returns false if `folder` already had these agents.
  */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
@@ -99,8 +98,8 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // npm runs without --prefix and outside of any project, so it reads no settings of a project. `npm pack` fetches an archive and runs none
-  // of its scripts.
+  // Runs npm without --prefix and outside of any project, so that it reads no project's settings. `npm pack` runs none of an archive's
+  // scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -122,7 +121,7 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** Replaces a folder. It moves the old folder away first, so for a moment `folder` does not exist, but it is never incomplete. */
+/** Replaces a folder. For a moment `folder` does not exist, but it is never incomplete. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {
@@ -158,7 +157,6 @@ function digest(algorithm: string, data: string | Buffer, encoding: "hex" | "bas
   return createHash(algorithm).update(data).digest(encoding);
 }
 
-/** Runs a command; resolves to its stdout. */
 async function execute(
   command: string,
   args: readonly string[],
@@ -177,7 +175,7 @@ async function execute(
 }
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
-  // Imports here and not above, because the image's build has no `src` folder and does not call `run`.
+  // Imported here, because the image's build has no `src` folder and does not call `run`.
   const { PalaceError } = await import("../src/base/errors.ts");
   try {
     const options = {

@@ -1,4 +1,4 @@
-/** A curve over time with its table, drawn as plain SVG. The table has every number. */
+/** A curve over time, drawn as SVG, and its table with every number. */
 
 export type Series = { name: string; values: readonly (number | undefined)[] };
 
@@ -10,7 +10,7 @@ type Props = {
   series: readonly Series[];
   top: number;
   say: (value: number) => string;
-  /** True if the table is folded until the user opens it. */
+  /** True to fold the table until the user opens it. */
   isFolded?: boolean;
 };
 

@@ -124,7 +124,6 @@ class Machine {
     }
   }
 
-
   #push(item: Item): void {
     this.#stack.push(item);
   }
@@ -182,7 +181,6 @@ class Machine {
     this.#push(item);
   }
 
-
   #class(name: string): void {
     if (name !== CLASS) throw new PickleError(`it names the class ${name.slice(0, 100)}`);
     this.#push(PERSISTENT_DATA);
@@ -201,7 +199,6 @@ class Machine {
     if (!(state instanceof Map) || !(object instanceof Map)) throw new PickleError("its object has no plain state");
     for (const [key, value] of state) object.set(key, value);
   }
-
 
   #take(length: number): Buffer {
     const bytes = this.#bytes.subarray(this.#at, this.#at + length);

@@ -1,7 +1,8 @@
 /**
  * Compares the public palace with the ledger, row by row, and finds foreign rows and our rows that are missing or differ. It compares
  * states and assumes no history, so its result is right after any crash. Both sides change meanwhile, so it asks the ledger about a row
- * before and after it reads the palace.
+ * before and after it reads the palace: a drawer must be in the palace from the moment its entry leaves the outbox until the outbox lists
+ * its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -159,7 +160,6 @@ function countChanged(
     .length;
 }
 
-
 function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, after: number): PalaceRow[] {
   const sql = `SELECT e.id AS row, e.embedding_id AS id, CAST(e.seq_id AS INTEGER) AS seq, e.created_at AS createdAt
     FROM embeddings e WHERE e.id > ? AND e.segment_id = ? ORDER BY e.id LIMIT ?`;
@@ -181,7 +181,6 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
   }
   return found;
 }
-
 
 /** Returns the ledger's rows for the given ids: drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {

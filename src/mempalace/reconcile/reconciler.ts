@@ -3,7 +3,8 @@
  * grows only by what our driver sent, no other program wrote; else a thread compares palace and ledger.
  *
  * The ledger then adopts foreign rows and changes, and deletions from before this broker started. Our drawers that the palace still lacks
- * return to the outbox, also those that a foreign writer deleted while this broker ran. */
+ * return to the outbox, also those that a foreign writer deleted while this broker ran.
+ */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
