@@ -1,7 +1,4 @@
-/**
- * Installs pi, opencode and Claude Code as scripts/agents.json pins them, from packages that work without install scripts. It uses only
- * Node, npm and tar, so that the image's layer depends only on this file and scripts/agents.json.
- */
+/** Installs the agents that scripts/agents.json pins. Uses only Node, npm and tar: the image's layer depends on these two files alone. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -22,9 +19,7 @@ import type { RunOptions } from "./main.ts";
 export const AGENTS = ["pi", "opencode", "claude"] as const;
 export type Agent = (typeof AGENTS)[number];
 
-/**
- * Packages of one agent. `program`: path of its executable in the packages' folder. `packages`: digest of each archive, by `NAME@VERSION`.
- */
+/** `program`: path of the executable in the packages' folder. `packages`: digest of each archive, by `NAME@VERSION`. */
 type Build = Readonly<{ program: string; packages: Readonly<Record<string, string>> }>;
 type Pinned = Readonly<{ version: string; any?: Build; x64?: Build; arm64?: Build }>;
 
@@ -33,7 +28,6 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** By default all. */
   agents?: readonly Agent[];
 }>;
 
@@ -58,10 +52,7 @@ export function agentsFolder(env: RunOptions["env"]): string {
   );
 }
 
-/**
- * Installs all agents into `folder`, or leaves `folder` unchanged: it fills a draft and then renames it. Two installs at the same time do
- * the work twice without harm. Returns false if `folder` already had these agents.
- */
+/** Installs all agents into `folder`, or leaves it unchanged after an error. Returns false if `folder` already had these agents. */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
   const folder = resolve(options.folder);
@@ -98,8 +89,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Runs npm without --prefix and outside of any project, so that it reads no project's settings. `npm pack` runs none of an archive's
-  // scripts.
+  // Without --prefix and outside of any project, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -135,7 +125,6 @@ function replace(folder: string, draft: string, wanted: string): void {
   }
 }
 
-/** Removes the drafts of killed installs beside the folder. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];

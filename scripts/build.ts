@@ -1,7 +1,4 @@
-/**
- * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice, and makes all of them executable. It uses only
- * Node, the compiler and the bundler, so that it works in a new clone.
- */
+/** Compiles src/ into dist/ and bundles it. Uses only Node, the compiler and the bundler, so that it works in a new clone. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,8 +11,8 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * Executables that become one minified file each, which halves their start time; agents wait for the shim, users for a feeder. The shim is
- * CommonJS, because an ES import of node:fs evaluates all its getters, which takes a tenth of the start.
+ * Executables that become one minified file each, which halves their start time. The shim is CommonJS, because an ES import of node:fs
+ * evaluates all its getters, which takes a tenth of the start.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -24,10 +21,7 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/**
- * Entries whose modules are merged into one file, because finding up to 250 modules takes longer than compiling them: a broker then starts
- * in half the time. Packages are not bundled, which would save nothing measurable.
- */
+/** Entries whose modules are merged: finding up to 250 modules takes longer than compiling them. Merging packages would save nothing. */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
   ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
@@ -47,8 +41,7 @@ const TRACING = "@opentelemetry/";
 const NATIVE = ["better-sqlite3"];
 
 /**
- * Builds dist/ without checking types, which `npm run check` does: a check would take three times as long. Returns 0, or the compiler's
- * exit code after its messages were logged. Only a successful build replaces dist/.
+ * Builds dist/ without a check of types, which would triple the time. Returns the compiler's exit code. A failed build keeps the old dist/.
  */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
@@ -82,7 +75,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Bundles everything and returns the files of dist/ to keep: the bundles and the declarations of the exports. */
+/** Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {
@@ -153,10 +146,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/**
- * Replaces imports of Node's own modules by `process.getBuiltinModule`, because an ES import reads all exports of a module, and those of
- * node:http load a whole HTTP client.
- */
+/** Replaces imports of Node's own modules: an ES import reads all exports, and those of node:http load a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {

@@ -1,6 +1,5 @@
 /**
- * Writes the pages that are made from tables in the code: settings, errors, tools, commands, the man page and differences. Run `node
- * scripts/docs.ts` after changing a table; test/house checks that the pages are up to date.
+ * Writes the pages that are made from tables in the code. Run `node scripts/docs.ts` after changing a table; test/house checks the pages.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Options of all scripts, and how a script runs as a program. A script exports `run(options)`, which tests call, and calls `runAsMain(run)`
- * only when it is the program.
- */
+/** How a script runs as a program. A script exports `run(options)` for tests, and calls `runAsMain(run)` only when it is the program. */
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../src/base/errors.ts";
 import type { Env } from "../src/config/env.ts";

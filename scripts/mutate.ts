@@ -63,7 +63,6 @@ function processTests(ran: readonly Ran[], { file, line }: Mutant): string[] {
     .map(({ test }) => test);
 }
 
-/** Copies the tree. The copy has its own folder for vitest's caches. */
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), "mut-"));
   for (const name of readdirSync("."))

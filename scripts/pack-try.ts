@@ -1,7 +1,4 @@
-/**
- * Proves that the package is complete: packs it, installs the tarball in another folder, and runs it there with an empty home. Reports the
- * installed size without the model.
- */
+/** Proves that the package is complete: installs its tarball in another folder and runs it there with an empty home. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

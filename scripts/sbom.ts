@@ -1,7 +1,4 @@
-/**
- * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring or that our files
- * contain. `npm pack` runs this script after the build. The same lockfile gives the same file.
- */
+/** Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX). The same lockfile gives the same file. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,8 +21,8 @@ export async function run({ env, print }: Pick<RunOptions, "env" | "print">): Pr
 }
 
 /**
- * Returns the document of `npm sbom`. It gets a lockfile without development dependencies, because npm 11 with `--omit dev` also omits
- * packages that a development dependency shares.
+ * Returns the document of `npm sbom` for a lockfile without development dependencies, because `--omit dev` of npm 11 also omits packages
+ * that a development dependency shares.
  */
 export function makeSbom(env: Env): Record<string, unknown> {
   const folder = mkdtempSync(join(tmpdir(), "palace-sbom-"));

@@ -1,6 +1,5 @@
 /**
- * Writes the first settings of a devbox's home. An existing file belongs to the user and stays unchanged. It runs at every start of the
- * container, perhaps several times at once on one home volume, and uses only Node.
+ * Writes the first settings of a devbox's home at every start of the container. An existing file belongs to the user and stays unchanged.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +13,6 @@ const SEEDS: readonly Seed[] = [
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
-/** Writes the missing files and returns their paths. */
 export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }

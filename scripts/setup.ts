@@ -1,6 +1,6 @@
 /**
- * Sets up the bridge at the first start of a devbox, and retries until it works. If a step needs a user of the host, it prints the command
- * to type there once; meanwhile the agents work, and their writes are spooled.
+ * Sets up the bridge at a devbox's first start, and retries until it works. If the host's user must act, it prints the command to type
+ * there.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -59,7 +59,6 @@ function fileOf(name: string): string {
   return name.slice(name.lastIndexOf("/test/") + 1);
 }
 
-/** Returns the skipped tests. A file that was skipped as a whole gets one line. */
 function skipped(files: Report["testResults"]): string[] {
   return files.flatMap(({ name, assertionResults }) => {
     const left = assertionResults.filter(({ status }) => ["skipped", "pending", "todo"].includes(status));

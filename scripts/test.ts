@@ -1,7 +1,4 @@
-/**
- * Runs every test that this machine can run, prints what it left out and why, and ends with `N passed, N failed`. With --all or CI=true
- * every skipped test is a failure.
- */
+/** Runs every test that this machine can run, and prints what it left out. With --all or CI=true a skipped test is a failure. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,8 +44,8 @@ const QUICK: Stage = [
 ];
 
 /**
- * All suites, the longest first, so that no core is idle at the end. Suites with containers mostly wait, so they get one worker more than
- * there are cores.
+ * All suites, the longest first, so that no core is idle at the end. Containers mostly wait, so they get one worker more than there are
+ * cores.
  */
 const STAGES: readonly Stage[] = [
   [build],
@@ -76,10 +73,6 @@ const SUITES = STAGES.flat();
 /** Suites whose tests start the built files, as users do. */
 const NEED_BUILD = ["process", "containers", "agents", "install"];
 
-/**
- * Returns the reason why the stack cannot run here: no engine, or a missing system program (sshd, and bindfs for a mount of another user's
- * files).
- */
 function stackMissing({ env }: RunOptions): string | undefined {
   const engine = engineMissing(env);
   if (engine !== undefined) return engine;
@@ -167,7 +160,6 @@ async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, option
   return total(results);
 }
 
-/** Keeps temporary files in memory, unless TMPDIR names a folder or there is too little memory. */
 async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
   if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
   const folder = mkdtempSync(join(MEMORY, "palace-test-"));

@@ -1,7 +1,4 @@
-/**
- * Brings up a palace from a bare clone and proves that it works: it builds, starts the stack (compose if Docker answers, otherwise the
- * native broker), writes one memory through one shim and finds it through another. A second run is quick and changes nothing.
- */
+/** Brings up a palace from a bare clone (compose if Docker answers, else the native broker) and proves that it works. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -135,8 +132,8 @@ function built(name: string): string[] {
 }
 
 /**
- * Runs one of our commands and returns undefined, or the end of a failed command's output. A terminal shows the command's own progress;
- * elsewhere a line from time to time says that it still runs.
+ * Returns undefined, or the end of a failed command's output. Without a terminal, a line from time to time says that the command still
+ * runs.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;

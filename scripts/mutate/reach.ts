@@ -22,7 +22,6 @@ export function importsOf(file: string): string[] {
     .map((match) => normalize(join(dirname(file), match[1]!)));
 }
 
-/** Returns the test files that reach each file, nearest first. */
 export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
   const imports = new Map<string, string[]>();
   const reached = new Map<string, [test: string, depth: number][]>();
@@ -39,10 +38,7 @@ export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
   );
 }
 
-/**
- * Runs each test once and returns the lines that its processes ran; a killed process reports none. Results are added to `file`, one line of
- * JSON each, and a test in that file does not run again.
- */
+/** Returns the lines that each test's processes ran. Results are added to `file`, and a test in that file does not run again. */
 export async function coverage(tests: readonly string[], file: string): Promise<Ran[]> {
   const kept = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   const known = new Map(kept.filter(Boolean).map((line) => [(JSON.parse(line) as Ran).test, JSON.parse(line) as Ran]));
@@ -67,7 +63,6 @@ export async function coverage(tests: readonly string[], file: string): Promise<
   return tests.flatMap((test) => known.get(test) ?? []);
 }
 
-/** Reads the output of `NODE_V8_COVERAGE` in a folder. */
 function linesIn(folder: string): Record<string, number[]> {
   const lines: Record<string, Set<number>> = {};
   for (const name of globSync(`${folder}/*.json`)) {

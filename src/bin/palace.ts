@@ -88,7 +88,6 @@ function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly 
   return wrongUsage(`there is no verb ${verb}`, call === undefined ? "run `palace help`" : didYouMean(call));
 }
 
-/** Adds a suggestion to the error for a mistyped subverb. Returns any other error unchanged. */
 function withNearSub(
   error: unknown,
   { call, parts, argv }: { call: string; parts: Verb; argv: readonly string[] },
@@ -105,7 +104,6 @@ function withNearSub(
   return wrongUsage(message, `${didYouMean(meant)}${other}`, error);
 }
 
-/** Lists the subverbs of a call: from the table, from its own loaders, and from its usage. */
 function subsOf(call: string, { usage, subs = {} }: Verb): string[] {
   const [verb = "", ...more] = call.split(" ").slice(1);
   const listed = more.length === 0 ? Object.keys(findCommand(verb)?.subs ?? {}) : [];
@@ -123,10 +121,7 @@ function nearestVerb(verb: string): string | undefined {
   return nearestCall(verb, [...WORDS, ...Object.keys(SYNONYMS)], (word) => findSynonym(word)?.means ?? newName(word));
 }
 
-/**
- * Finds the call that a mistyped word means, among `words`. A call that deletes is found only if one letter is wrong and no other call is
- * as near.
- */
+/** Finds the call that a mistyped word means. A call that deletes is found only if one letter is wrong and no other call is as near. */
 function nearestCall(typed: string, words: readonly string[], means: (word: string) => string): string | undefined {
   const harmless = words.filter((word) => harmOf(means(word)) === undefined);
   const harmful = words.filter((word) => word.length > 3 && !harmless.includes(word));

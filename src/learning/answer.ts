@@ -19,7 +19,7 @@ export function answering<A extends unknown[], D>(
   };
 }
 
-/** Wraps a read that answers later, as `answering` wraps a write: a refused value becomes an error answer. */
+/** Wraps a read as `answering` wraps a write: a refused value becomes an error answer. */
 export function answeringLater<A extends unknown[]>(
   answer: (...given: A) => Promise<string>,
 ): (...given: A) => Promise<OutcomeAnswer> {

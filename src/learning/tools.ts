@@ -16,7 +16,6 @@ import { scoreMemories, searchedFor } from "./scoring/score.ts";
 import type { OwnSearches } from "./search/recent-searches.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
-/** Context of a tool: an open palace, and the recent searches of the calling agent. */
 export type LearningContext = MemoryContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;

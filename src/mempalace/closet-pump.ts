@@ -1,7 +1,4 @@
-/**
- * Keeps closets up to date in the background. They are embedded when no drawer waits for a vector, and reach the public palace through
- * their own outbox.
- */
+/** Embeds closets when no drawer waits for a vector, and sends them to the public palace through their own outbox. */
 import { Backlog } from "../memory/index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../memory/ledger/read/reader.ts";
 import type { Log } from "../base/log.ts";
@@ -14,7 +11,6 @@ import { type Outbox, startOutbox } from "./outbox.ts";
 
 export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
-  /** Driver of the closets' collection; undefined without a public palace. */
   driver: PalaceDriver | undefined;
   /** Returns the reason why no closet may be sent at present. */
   lockedBy: () => PalaceError | undefined;

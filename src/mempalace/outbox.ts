@@ -1,7 +1,4 @@
-/**
- * Empties the outbox: reads the ledger's list, sends batches through the driver, and removes written entries from the list. After a kill it
- * may send a batch again. No call waits for it.
- */
+/** Sends the outbox's records to the palace. After a kill it may send a batch again. No call waits for it. */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
@@ -44,7 +41,6 @@ export type OutboxOptions = {
 };
 
 export type Outbox = {
-  /** Wakes the loop that sends. Call it after each commit; it needs little time. */
   wake(): void;
   /** Stops sending, and resolves after the running opening or batch. The returned function resumes sending. */
   hold(): Promise<() => void>;
@@ -85,8 +81,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Refused changes with the reason, by the record's id. These records are skipped but stay in the list. They are sent again when the
-   * drawer changes, after a removal, to another palace, and after a restart.
+   * Refused changes by the record's id. They are sent again when the drawer changes, after a removal, to another palace, and after a
+   * restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -99,7 +95,6 @@ class Pump {
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Number of callers that have stopped sending with `hold`. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -186,7 +181,7 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. Returns false if nothing is left to send. */
+  /** Sends one batch. Returns false after the last one. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
@@ -228,10 +223,7 @@ class Pump {
     return [...batch.values()];
   }
 
-  /**
-   * Sends a batch and returns the written entries. It halves a refused batch until the refused record is alone, so that one bad record
-   * costs few requests. Errors: the driver's, except those about one record.
-   */
+  /** Halves a refused batch until the refused record is alone, so that one bad record costs few requests. Errors: the driver's. */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
     const records = batch.flatMap(({ record }) => record ?? []);
@@ -261,7 +253,6 @@ class Pump {
     return "";
   }
 
-  /** Sets the state after everything that can be sent was sent. */
   #rest(): void {
     if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
     const { awaitingVector } = this.#deps.source.lag();

@@ -3,7 +3,6 @@
 export type Series = { name: string; values: readonly (number | undefined)[] };
 
 type Props = {
-  /** Name of the drawing and of its table. */
   label: string;
   /** Days, months or years, oldest first. Distances in the drawing are proportional to time. */
   times: readonly string[];

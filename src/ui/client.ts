@@ -41,8 +41,8 @@ export function hasLink(): boolean {
 }
 
 /**
- * Takes the link's token out of the address and turns it into a session, which is in this tab's own storage: a browser would send a cookie
- * of 127.0.0.1 to every port of this machine. Returns undefined if the user needs a new link.
+ * Turns the link's token into a session of this tab, not a cookie, which a browser would send to every port of 127.0.0.1. Undefined without
+ * a valid link or session.
  */
 export async function signIn(): Promise<Session | undefined> {
   const token = LINK.exec(location.hash)?.[1];
@@ -83,9 +83,7 @@ export function call<M extends MethodName>(method: M, params: Methods[M]["params
   return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
 }
 
-/**
- * Calls a tool as an agent does; a repeated write is done once. A list becomes the field `list`. Errors: CallError, also if the tool fails.
- */
+/** Calls a tool as an agent does. A list becomes the field `list`. Errors: CallError, also if the tool fails. */
 export async function callTool(name: string, given: Record<string, unknown>): Promise<Record<string, unknown>> {
   const params = { name: `mempalace_${name}`, arguments: given, _meta: newKey() };
   const { content } = await ask<{ content: { text: string }[] }>("tools/call", params);
@@ -134,8 +132,7 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads it for all, because a browser opens only six connections to a server and each reader uses one. When that
- * tab closes, another tab reads.
+ * Listens for news. One tab reads it for all, because a browser opens only six connections to a server. When it closes, another tab reads.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

@@ -1,7 +1,4 @@
-/**
- * Draws the entities of an entity's facts, and the entities of their facts, at most `NEAR_MAX` + `FAR_MAX`. The list beside the drawing has
- * the entity's facts for users of a keyboard or screen reader.
- */
+/** Draws the entities of an entity's facts, and their entities. A list beside it has the facts for keyboard and screen reader. */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads a value when an input or `changed` changes. After `changed` the last value stays until the answer. A late answer is shown unless a
- * newer one is: a slow broker's answers would otherwise never be shown while others write.
+ * After `changed`, the last value stays until the answer. A late answer is shown unless a newer one is, because a slow broker gives only
+ * late ones.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
@@ -115,10 +115,7 @@ type ListProps<T> = {
   inputs: readonly unknown[];
 };
 
-/**
- * A list of any length. It has only the visible rows, and loads only their pages, one at a time, so a quick scroll skips the pages that it
- * has passed.
- */
+/** A list of any length, which loads only the pages with visible rows, one at a time, so that a quick scroll skips pages. */
 export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T>) {
   const [pages, setPages] = useState(new Map<number, T[]>());
   const [total, setTotal] = useState<number>();

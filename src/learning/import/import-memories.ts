@@ -1,7 +1,4 @@
-/**
- * Imports memories from Roampal's folder and exports memories in pages (outcome-memory.md 2.1–2.3). A repeated import finds its memories
- * already stored.
- */
+/** Imports and exports Roampal's memories (outcome-memory.md 2.1–2.3). A repeated import finds its memories already stored. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
@@ -55,8 +52,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id, or with the id it had before Roampal moved it. If only the last eight digits of the ids are equal, the
- * texts must be equal too, because two memories may share these digits.
+ * Finds the memory with this id. For an id that Roampal changed by a move, the texts must be equal, because eight digits may be equal by
+ * chance.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -64,7 +61,6 @@ function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-/** Returns true for an id that another profile's memory has. */
 function isElsewhere(tx: MemoryTx, id: string): boolean {
   const filed = plainId(id);
   return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);
@@ -114,8 +110,7 @@ function meet(
 }
 
 /**
- * Returns a page of all memories in filing order. `after`: id of the last drawer of the page before; if a deletion has shifted the pages,
- * `isShifted` is true. Errors: PROTOCOL_BAD_PARAMS.
+ * Returns a page of memories in filing order, after the drawer `after`; `isShifted` if a deletion moved it. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
@@ -157,7 +152,6 @@ function readParams({ memories, isDry }: Record<string, unknown>): { memories: u
   return { memories, isDry };
 }
 
-/** Returns the reason why a value does not have the form of a memory; undefined if it has. */
 function oddityOf(value: unknown): string | undefined {
   const { id, collection, text, metadata } = isRecord(value) ? value : {};
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))

@@ -1,7 +1,4 @@
-/**
- * Stores Roampal's graphs only to export them again, in pages (outcome-memory.md 4.2, 8.1–8.7). A repeated import finds its entries already
- * stored.
- */
+/** Stores Roampal's graphs only to export them again (outcome-memory.md 4.2, 8.1–8.7). A repeated import adds nothing. */
 import { isCarriedEntry } from "../../protocol/import.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
@@ -15,10 +12,7 @@ import { toCarried } from "./roampal-memory.ts";
 /** Matches a memory's id in JSON if it is a whole string, or a part of a name between `::`. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/**
- * Checks the entries of a call. `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -44,10 +38,7 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/**
- * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. If this palace has moved a memory,
- * entries name the memory by the id that its export has.
- */
+/** Returns a page of entries after the id `after`. Memories that were moved in this palace appear under the ids of their export. */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
@@ -73,7 +64,6 @@ export function fileOfEntry(id: string): string {
   return placeOf(id)[0] ?? "";
 }
 
-/** Reads an entry's file, section and name from its id. */
 function placeOf(id: string): string[] {
   const at = parseJson(id);
   return Array.isArray(at) ? at.map(String) : [id];

@@ -1,7 +1,4 @@
-/**
- * Converts between Roampal's form of a memory and our drawer with its standing (outcome-memory.md 2.2, 2.3). A memory that was not changed
- * in this palace is exported exactly as it was imported. Pure.
- */
+/** Converts between Roampal's memories and our drawers. A memory that did not change here is exported exactly as it was imported. */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -23,8 +20,7 @@ const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
 /**
- * Data of an imported memory that its drawer does not show. `as`: digest of the imported memory. `texts`: names of fields that contained
- * the text. `id`: its id in Roampal, if it is filed under another id.
+ * Data of an imported memory that its drawer does not show. `texts`: fields that contained the text. `id`: its id, if filed under another.
  */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
@@ -58,7 +54,6 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   };
 }
 
-/** Returns undefined if the drawer is not a memory. */
 export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
@@ -81,7 +76,6 @@ export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedM
   };
 }
 
-/** Returns undefined for a memory that was not imported. */
 export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }

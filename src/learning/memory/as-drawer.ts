@@ -1,7 +1,4 @@
-/**
- * Stores memories as drawers: all in one wing, with the collection as the room (outcome-memory.md 2.1–2.3, 2.7). A move changes only the
- * room: the drawer keeps its id, but agents see an id with the new collection's name.
- */
+/** Stores memories as drawers: one wing, the collection as the room, the outcomes beside the drawer (outcome-memory.md 2.1–2.3, 2.7). */
 import { parseJson } from "../../base/parse-json.ts";
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -58,15 +55,12 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/**
- * Returns the standing before the first outcome. For a memory the score depends on the collection; any other drawer has the middle score.
- */
+/** Returns the standing before the first outcome: for a memory by its collection, for any other drawer the middle score. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
 }
 
-/** Returns true for the wing of any profile's memories. */
 export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
@@ -139,7 +133,7 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
   });
 }
 
-/** Reads a list that is stored as JSON, as Roampal does. Any other value counts as empty. */
+/** Reads a list that is stored as JSON. Any other value counts as empty. */
 export function records(json: unknown): unknown[] {
   const list = parseJson(String(json));
   return Array.isArray(list) ? list : [];

@@ -1,7 +1,4 @@
-/**
- * Files a document's chunks under one title as a book, and removes the book (outcome-memory.md 10). A search includes books only on
- * request.
- */
+/** Files a document's chunks as a book, or removes a book (outcome-memory.md 10). A search includes books only on request. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import { badParams } from "../../base/errors.ts";
@@ -19,7 +16,6 @@ const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
 const SOURCE = "roampal book: ";
 
-/** Returns the source under which the book's chunks are filed. */
 export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }

@@ -1,7 +1,4 @@
-/**
- * Adds, changes and archives an agent's facts and takeaways (outcome-memory.md 2.11, 5.3–5.5, 5.7). find-fact.ts finds the fact that a text
- * refers to before the write; the write checks that it still exists.
- */
+/** Adds, changes and archives an agent's facts and takeaways (outcome-memory.md 2.11, 5.3–5.5, 5.7). */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";

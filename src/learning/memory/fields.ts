@@ -10,10 +10,7 @@ import { wilson } from "../scoring/wilson.ts";
 const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
-/**
- * Returns a memory's fields, and at the end the fields of a search, if a search found it. `effectiveness`: success rate of the memory's
- * collection in conversations on this topic, if known.
- */
+/** Returns a memory's fields. `effectiveness`: success rate of the memory's collection in conversations on this topic. */
 export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;
   const { score, uses, successes, past } = standing;

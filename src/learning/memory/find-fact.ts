@@ -4,7 +4,7 @@ import { findMemories, type FindContext } from "../search/find-memories.ts";
 import { facts } from "./list-memories.ts";
 import { meantFact, NEAR_ENOUGH, NEAREST_ASKED } from "./fact-rules.ts";
 
-/** Resolves to the id of the fact's drawer; undefined if no fact is equal or near enough. */
+/** Resolves to undefined if no fact is equal or near enough. */
 export async function findFact(
   context: FindContext,
   given: unknown,

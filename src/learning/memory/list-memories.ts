@@ -7,7 +7,7 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** Maximum number of memories that a list reads from each collection: those filed last. */
+/** Maximum number of memories to list from each collection: those filed last. */
 const LISTED_MAX = 10_000;
 /** Number of drawers in one read. The broker answers other calls between two reads. */
 const PAGE = 500;

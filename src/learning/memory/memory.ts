@@ -63,7 +63,7 @@ export function plainId(id: string): string {
   return PLAIN_ID.test(id) ? id : `imported_${sha256Hex(id).slice(0, 24)}`;
 }
 
-/** Returns every id under which the memory may have been shown; empty for any other id, because only these memories move. */
+/** Returns every id under which a movable memory may have been shown; none for a chunk of a book. */
 export function idsOf(id: string): string[] {
   return MOVABLE_ID.test(id) ? COLLECTIONS.filter((name) => name !== "books").map((name) => idIn(name, id)) : [];
 }

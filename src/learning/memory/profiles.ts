@@ -1,7 +1,4 @@
-/**
- * Keeps Roampal's profiles apart: each has its own wing, conversations and lessons. The tools get a view of the ledger with only one
- * profile.
- */
+/** Keeps Roampal's profiles apart: each has its own wing, conversations and lessons. */
 import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryIndexes, MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -21,8 +18,7 @@ const HASH_DIGITS = 12;
 const MARK = "\u001f";
 
 /**
- * Returns the key of a profile's name; undefined for a name that Roampal also refuses. Names with the same slug share one folder in
- * Roampal, but are separate profiles here.
+ * Returns undefined for a name that Roampal also refuses. Names with equal slugs share a folder in Roampal, but are separate profiles here.
  */
 export function profileKey(name: string): string | undefined {
   const slug = name
@@ -64,7 +60,6 @@ export function ofProfile<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: 
 
 type Whole = MemoryIndexes & { reader: MemoryReader };
 
-/** Returns a context that reads and writes only one profile's memory. */
 export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, keyof Whole> & Whole {
   const { reader, lexical, vectors, ...others } = context;
   const { wing } = namesOf(profile);

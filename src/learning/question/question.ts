@@ -1,7 +1,4 @@
-/**
- * Reduces a question to its stored form: the conversation's topic, and a number for each concept, because only drawers may store words
- * (outcome-memory.md 8.2, 8.4, 8.8). Pure.
- */
+/** Reduces a question to its topic and numbers for its concepts, because only drawers may store words (outcome-memory.md 8.2, 8.4, 8.8). */
 import type { Question } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { concepts } from "./concepts.ts";

@@ -13,10 +13,7 @@ export type Exported = { dir: string; memories: number; entries: number; others:
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/**
- * Exports the memories into a new folder; an error leaves no folder. Errors: BROKER_BUSY if memories are deleted during every try, and
- * errors of the folder and of the broker.
- */
+/** After an error no folder is left. Errors: BROKER_BUSY if memories are deleted during every try; those of folder and broker. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
@@ -32,7 +29,7 @@ export async function exportRoampal(client: Client, dir: string, options: Export
   throw new PalaceError("BROKER_BUSY", "memories are deleted faster than they can be read", "repeat the command");
 }
 
-/** Writes all pages of the export; returns undefined if a deletion shifted the pages. */
+/** Returns undefined if a deletion shifted the pages. */
 async function writeAll(
   client: Client,
   draft: RoampalDraft,

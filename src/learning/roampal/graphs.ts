@@ -1,7 +1,4 @@
-/**
- * Reads the graphs in Roampal's data folder, entry by entry, and writes them back (outcome-memory.md 8.1, 8.6, 8.7). Numbers stay text,
- * because Python distinguishes 1.0 from 1 and has larger integers than JavaScript.
- */
+/** Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Numbers stay text, because Python distinguishes 1.0 from 1. */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "../../base/folders.ts";
@@ -55,7 +52,6 @@ export class GraphTexts {
     }
   }
 
-  /** Writes the graph files and syncs them to disk. */
   write(dir: string): void {
     for (const [file, sections] of this.#files) {
       const to = openSync(join(dir, file), "wx", 0o600);

@@ -11,7 +11,6 @@ const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB`;
 const TOO_DEEP = `it has more than ${CARRIED_LEVELS_MAX} levels`;
 const OTHER_PROFILE = "the palace keeps the graphs of `default` only";
 
-/** Result for the graphs. `refused`: entries that were not imported. `unread`: files that could not be read. */
 type GraphsImported = {
   entries: number;
   added: number;
@@ -33,7 +32,7 @@ export type Imported = Found & {
 
 type Importing = { isDry: boolean; profile: string | undefined; tell: Tell };
 
-/** Imports the folder. Parts that were written before an error stay. Errors: those of the folder and of the broker. */
+/** Parts that were written before an error stay. Errors: those of the folder and of the broker. */
 export async function importRoampal(
   client: Client,
   dir: string,

@@ -1,6 +1,6 @@
 /**
- * Reads the five collections of Roampal's data folder without Chroma (outcome-memory.md 2.1, 4.2). It reads a copy of the database, because
- * SQLite would create or repair files beside the original.
+ * Reads Roampal's data folder without Chroma, from a copy, because SQLite would create files beside the database (outcome-memory.md 2.1,
+ * 4.2).
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
@@ -21,9 +21,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/**
- * Our names of the collections and Chroma's names. The target of a move comes before its source, so that the moved copy of a memory counts.
- */
+/** Our and Chroma's names of the collections. A move's target comes before its source, so that the moved copy of a memory counts. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
@@ -56,7 +54,7 @@ export class RoampalFolder {
   readonly #ghosts: ReadonlySet<string>;
   readonly found: Found = { memories: 0, ghosts: 0, repeated: 0, unreadable: 0 };
 
-  /** Copies and opens the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
+  /** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
   constructor(dir: string) {
     this.#dir = dir;
     if (!existsSync(chromaFile(join(dir, CHROMA_FOLDER)))) throw noRoampal(dir);
@@ -82,7 +80,6 @@ export class RoampalFolder {
     return this.#named().reduce((sum, [, collection]) => sum + countRows(this.#database, collection), 0);
   }
 
-  /** Collections and files of the folder that are not imported. */
   get others(): { collections: { name: string; rows: number }[]; files: string[] } {
     const named = new Set(this.#named().map(([, collection]) => collection));
     const foreign = this.#collections.filter((one) => !named.has(one));

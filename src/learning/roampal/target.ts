@@ -1,6 +1,6 @@
 /**
- * Writes a data folder that Roampal can open, without Chroma (outcome-memory.md 2.1, 3.1, 4.2). A draft beside the folder is renamed at the
- * end, so the folder exists whole or not at all.
+ * Writes a data folder for Roampal without Chroma (outcome-memory.md 2.1, 3.1, 4.2). A draft is renamed, so the folder exists whole or not
+ * at all.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -16,10 +16,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/**
- * Length of Roampal's vectors. Ours have another length, so each memory gets the zero vector, which Roampal gives a text without words.
- * Roampal ranks only by outcomes until it has embedded the memories again.
- */
+/** Length of Roampal's vectors. Ours do not fit, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them again. */
 const WIDTH = 768;
 
 export class RoampalDraft {
@@ -28,7 +25,7 @@ export class RoampalDraft {
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
   readonly #graphs = new GraphTexts();
 
-  /** Makes the draft. Errors: CONFIG_USAGE if the target folder is not empty or cannot be made. */
+  /** Errors: CONFIG_USAGE if the target folder is not empty or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
     this.#draft = `${dir}.export-${process.pid}`;

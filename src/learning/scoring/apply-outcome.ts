@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`, oldest first: `start` changed by these judgments alone, or `standing` changed by
- * the newest one if that moves the score further in the same direction. So a person who agrees never lowers a score.
+ * Returns the standing after a person's judgments `words`: `start` changed by these alone, or `standing` changed by the newest one if that
+ * moves the score further in the same direction. So a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

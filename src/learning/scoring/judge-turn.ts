@@ -1,7 +1,4 @@
-/**
- * Implements `turn.judge`: records the judge model's judgments about an exchange that its agent has not scored, and about the memories
- * shown for it (outcome-memory.md 7.5).
- */
+/** Records the judge model's judgments about an exchange that its agent has not scored, and about its memories (outcome-memory.md 7.5). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";

@@ -9,7 +9,6 @@ export type Fate = { kind: "stays" } | { kind: "moves"; to: Moving } | { kind: "
 
 type Judged = Pick<Standing, "score" | "uses" | "successes">;
 
-/** Returns the collection that a memory moves to; undefined if it stays. */
 export function destination(collection: Collection, { score, uses, successes }: Judged): Moving | undefined {
   if (collection === "working" && score >= SCORES.promotion && uses >= 2) return "history";
   if (collection === "history" && score >= SCORES.highValue && uses >= 3 && successes >= 5) return "patterns";

@@ -10,10 +10,7 @@ import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 /** Outcome to record. `question`: the question for which the memory was shown, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
-/**
- * Returns the score of a memory that the outcome deleted; undefined if it stays. An outcome does not change a book's chunk, which is shown
- * only on request; only the answered question is recorded.
- */
+/** Returns the score of a memory that the outcome deleted. A book's chunk keeps its standing, because it is shown only on request. */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);

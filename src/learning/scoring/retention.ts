@@ -19,9 +19,7 @@ type DueContext = ListContext & { seen?: ReadonlySet<string> };
 
 const [AGE, UNDO] = ["memory.age", "memory.undo"] as const;
 
-/**
- * Returns the next memories that are due. At a broker's start (`isStart`) these include memories with a score below the limit for deletion.
- */
+/** At a broker's start (`isStart`), memories with a score below the limit for deletion are due, too. */
 export async function dueMemories(context: DueContext, time: Time, isStart: boolean): Promise<string[]> {
   // Memories in `patterns` do not move or expire because of their age.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");

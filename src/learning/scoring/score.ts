@@ -1,7 +1,4 @@
-/**
- * Implements `score_memories`: records the outcome of each shown memory, and moves or deletes it accordingly (outcome-memory.md 2.6, 4.9,
- * 5.6). An outcome of any other drawer is only recorded.
- */
+/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Outcomes of drawers that are not memories are only recorded. */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -31,7 +28,6 @@ const NO_TALK = "default";
 /** Questions of the agent's searches, by the id of the drawer that the search found. The main thread collects them before the write. */
 export type Searched = Readonly<Record<string, Question>>;
 
-/** Records scores. Programs that know the conversation send `conversation`; agents do not. */
 export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
@@ -84,8 +80,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a function that finds the question for which a drawer was shown: for the scored answer and the drawers shown for it, the user's
- * message; for any other drawer, the agent's own search.
+ * Returns a function that finds a drawer's question: the user's message for the scored answer and its drawers, else the agent's own search.
  */
 function questions(
   tx: MemoryTx,
@@ -116,12 +111,12 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Finds the exchange that this turn must still score; undefined if it is scored or the turn has ended. */
+/** Returns undefined if the exchange is scored or the turn has ended. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Finds the exchange that this turn was asked to score, even if it is scored already. */
+/** Returns the exchange that this turn was asked to score, even if it is scored already. */
 function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer | undefined {
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -163,8 +158,7 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the agent's conversation in which most of the scored memories were shown, else the only one that owes a score. Returns undefined if
- * there are several.
+ * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several fit.
  */
 function owing(
   tx: MemoryTx,

@@ -3,10 +3,7 @@ import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port
 import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/**
- * Effect of a signal. `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: whether the signal is about this turn's
- * answer or the one before.
- */
+/** `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the one before. */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {
@@ -21,10 +18,7 @@ export function isSignal(source: OutcomeSource): source is Signal {
   return Object.hasOwn(SIGNALS, source);
 }
 
-/**
- * Changes only the score, and never lowers it below the limit for deletion. If a signal counted as a use, its partial success would lower
- * the success rate of a proven memory.
- */
+/** Changes only the score: if a signal counted as a use, its partial success would lower the success rate of a proven memory. */
 export function afterSignal(standing: Standing, signal: Signal, atMs: number): Standing {
   const { outcome, weight } = SIGNALS[signal];
   const { score } = afterOutcome(standing, { outcome, atMs, reason: null, weight });

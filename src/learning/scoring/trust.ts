@@ -1,6 +1,6 @@
 /**
- * Computes how far to trust a memory for one question, from its outcomes in order. Roampal has no such rule; the constants come from seeds
- * 11 to 13 of `npm run bench:learning`, which measures other seeds. Pure.
+ * Computes how far to trust a memory for one question. Roampal has no such rule; seeds 11 to 13 of `npm run bench:learning` gave the
+ * constants.
  */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
@@ -20,10 +20,7 @@ const CONTRADICTIONS_MOST = 0.49;
 /** Evidence of a `partial`, as a share of the evidence of a `worked`. */
 const PARTIAL = 0.25;
 
-/**
- * Estimates the share of wrong outcomes, 0.01…0.43, from how often an outcome contradicts the previous one of the same memory: two outcomes
- * differ if exactly one of them is wrong.
- */
+/** Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome of a memory contradicts the one before. */
 export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   let pairs: number = PRIOR.pairs;
   let contradictions: number = PRIOR.contradictions;
@@ -38,10 +35,7 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   return Math.max((1 - Math.sqrt(1 - 2 * share)) / 2, WRONG_LEAST);
 }
 
-/**
- * Returns the likelihood that the memory helps, divided by that of an untried memory: 0…1.67, and 1 without outcomes. A memory that helped
- * only with other questions gets at most 1.
- */
+/** Returns 0…1.67, and 1 without outcomes. A memory that helped only with other questions gets at most 1. */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);
   let likely = UNTRIED;

@@ -13,8 +13,8 @@ export function wilson(successes: number, uses: number): number {
 }
 
 /**
- * Returns the centre of Wilson's interval: the expected success rate of the next use, 0…1. By the lower bound, a memory that worked three
- * times (0.44) would rank below an untried one (0.5).
+ * Returns the expected success rate of the next use. By the lower bound, a memory that worked three times (0.44) would rank below an
+ * untried one.
  */
 export function expected(successes: number, uses: number): number {
   return (Math.min(successes, uses) + (Z * Z) / 2) / (uses + Z * Z);

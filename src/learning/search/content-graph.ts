@@ -1,6 +1,6 @@
 /**
- * Finds the entities that a question and a memory share, and computes the boost for them (outcome-memory.md 2.9, 8.6). The quality of an
- * entity comes from the facts that the search found. Pure.
+ * Computes the boost for entities that a question and a memory share, by the quality of the facts that name them (outcome-memory.md 2.9,
+ * 8.6).
  */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
@@ -51,7 +51,6 @@ function averageQuality({ mentions, quality }: { mentions: number; quality: numb
   return mentions === 0 ? 0 : quality / mentions;
 }
 
-/** Returns a boost of 1…1.1 for the qualities of the shared entities. */
 export function entityBoost(qualities: readonly number[]): number {
   return 1 + Math.min(BOOST_PART * qualities.reduce((sum, one) => sum + one, 0), BOOST_MAX);
 }

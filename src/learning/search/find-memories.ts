@@ -1,7 +1,4 @@
-/**
- * Finds memories: candidates by words and by meaning, in the order of ranking.ts (outcome-memory.md 3.2–3.5). Runs on the broker's main
- * thread.
- */
+/** Finds memories by words and by meaning, on the broker's main thread (outcome-memory.md 3.2–3.5). */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { within } from "../../base/time-limit.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
@@ -47,7 +44,6 @@ export type Found = Memory &
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** Factor from the memory's outcomes (scoring/trust.ts). */
     trusted: number;
     solved: Solved | undefined;
     /** Fit of the text to the question by a cross-encoder, 0…1. */
@@ -69,10 +65,7 @@ const FILTERED_CANDIDATES = 1_000;
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
-/**
- * Finds memories, best first. If the search by words or by meaning fails, only the other one counts. Collections that answered similar
- * questions are preferred, unless the request names collections.
- */
+/** Finds memories, best first. Collections that answered similar questions are preferred, unless the request names collections. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, limit, nowMs } = request;
   const asked = spelledOut(query);
@@ -109,7 +102,6 @@ function solution({ reader }: FindContext, id: string): Candidate | undefined {
   return { ...memory, row: drawer.row, words: 0 };
 }
 
-/** Adds each memory's likeness to the question and the reasons to prefer it. */
 async function judged(
   context: FindContext,
   { query, vector }: Question,
@@ -188,8 +180,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * Finds about `pool` candidates of each collection. One search covers all collections, since it costs as much as a search of one; a second
- * one follows for a collection with too few results. The few facts always get their own search.
+ * Finds about `pool` candidates of each collection. One search covers all, because it costs as much as a search of one; a second one
+ * follows where it found too few.
  */
 async function gathered(
   context: FindContext,

@@ -3,10 +3,7 @@ import type { Answered, Question } from "../../memory/port/outcome.ts";
 import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
-/**
- * Minimum share of equal concepts in two similar questions (measured with npm run bench:learning). Roampal compares only the first five in
- * alphabetical order, which are equal in all questions about something that "fails after an upgrade".
- */
+/** Minimum share of equal concepts in two similar questions (measured with npm run bench:learning). */
 const PART_SHARE = 0.5;
 /** Minimum share of equal concepts in two wordings of one question (measured with npm run bench:learning). */
 const TOPIC_SHARE = 0.35;

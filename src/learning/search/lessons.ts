@@ -1,4 +1,4 @@
-/** Looks up lessons: which collections and memories answered similar questions (outcome-memory.md 3.2, 3.6, 8.3–8.5). */
+/** Looks up which collections and memories answered similar questions (outcome-memory.md 3.2, 3.6, 8.3–8.5). */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { Answered, Question, Told } from "../../memory/port/outcome.ts";
 import { isSameTopic, solutionsOf, type Solved } from "./known-solutions.ts";
@@ -37,10 +37,7 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
 /** Minimum number of uses for a success rate of a collection. Fewer outcomes are chance. */
 const SURE_USES = 3;
 
-/**
- * Returns the success rate of a collection in conversations on this text's topic; undefined if too little is known (outcome-memory.md 3.8,
- * 8.5).
- */
+/** Returns undefined if too little is known (outcome-memory.md 3.8, 8.5). */
 export function effectivenessIn(
   reader: Pick<MemoryReader, "toldIn">,
   text: string,

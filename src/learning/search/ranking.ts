@@ -10,7 +10,6 @@ const QUALITY_SHARE = 0.8;
 export type Rankable = {
   collection: Collection;
   standing: Pick<Standing, "score" | "uses" | "successes">;
-  /** Weight of a fact; meaningless for other memories. */
   weight: Weight;
 };
 
@@ -20,7 +19,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** Returns how good a memory is by its outcomes so far, 0…1. */
+/** Returns 0…1: how good a memory is by its outcomes so far. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);
@@ -48,7 +47,6 @@ export function learnedShare({ collection, standing: { uses }, weight }: Rankabl
   return 0.2;
 }
 
-/** `distance`: squared Euclidean distance between unit vectors, 0…4, after the boosts. */
 export function rank(memory: Rankable, distance: number): Rank {
   const similarity = 1 / (1 + distance);
   const learned = learnedScore(memory);
@@ -57,8 +55,8 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * Exponent of a memory's likeness in `worth`. A sum, as in `rank`, would show a memory that helped with one question for every other
- * question (measured with npm run bench:learning).
+ * Exponent of a memory's likeness. With a sum, as in `rank`, a memory that helped once would be shown for every question (npm run
+ * bench:learning).
  */
 const NEARNESS_POWER = 8;
 
@@ -71,8 +69,8 @@ export function prospect(standing: Rankable["standing"]): number {
 const PROSPECT_SHARE = 0.2;
 
 /**
- * Returns the value that a search sorts by: a memory's likeness, times its trust (trust.ts) and, to a small part, its prospect. For a fact,
- * a factor of 0.5 to 1.5 from its weight replaces trust.
+ * Returns the value that a search sorts by: likeness, times trust for the question and a little prospect; for a fact, its weight replaces
+ * trust.
  */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
@@ -95,16 +93,12 @@ export type Boosts = {
 
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
-/**
- * Factors for the distance of a solution. Roampal halves it; with the eighth power, a wrong solution would then be shown for ever after one
- * wrong outcome (measured with npm run bench:learning).
- */
+/** Factors for the distance of a solution. With Roampal's factor 0.5 a wrong solution would be shown for ever (npm run bench:learning). */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
 /** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
-/** Returns the distance that ranks a memory. Each reason to prefer the memory shortens it. */
 export function boosted(
   memory: Rankable,
   distance: number,

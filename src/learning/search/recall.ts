@@ -51,7 +51,6 @@ export async function findOrList(context: RecallContext, request: FindRequest, s
   return sorted(found.map(sortable), sort);
 }
 
-/** Records a search's question, so that a later score counts for this question. */
 function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
   own.note(
     found.map(({ drawerId }) => drawerId),
@@ -105,7 +104,6 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
   ];
 }
 
-/** Answers with the memories that a turn would show for the query. */
 export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = searchedPart(asText(values["query"] ?? "").trim());
   if (query === "") throw new InvalidValue("'query' is required");
@@ -121,7 +119,6 @@ export async function contextInsights(context: RecallContext, values: Values, no
   ].join("\n");
 }
 
-/** Returns the permanent facts and the best four memories. */
 export async function insights(
   context: RecallContext,
   query: string,
@@ -143,7 +140,6 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Returns the permanent facts that fit into the available characters. A fact that does not fit is left out whole. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {

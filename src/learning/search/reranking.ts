@@ -1,7 +1,4 @@
-/**
- * Applies a cross-encoder's scores to the order (outcome-memory.md 3.5). The model reads question and text, but does not know a memory's
- * outcomes. Pure.
- */
+/** Applies a cross-encoder's scores to the order (outcome-memory.md 3.5). The model does not know a memory's outcomes. */
 import type { Standing } from "../../memory/port/outcome.ts";
 import type { Weight } from "../memory/memory.ts";
 import { quality } from "./ranking.ts";

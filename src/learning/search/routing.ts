@@ -1,7 +1,4 @@
-/**
- * Decides which collections to prefer for a question: those that answered earlier questions with the same concepts (outcome-memory.md 3.6,
- * 8.3). Pure.
- */
+/** Prefers collections that answered earlier questions with the same concepts (outcome-memory.md 3.6, 8.3). */
 import type { Answered, Question, Telling } from "../../memory/port/outcome.ts";
 import { COLLECTIONS, type Collection, isCollection } from "../memory/memory.ts";
 
@@ -17,7 +14,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns a route for each concept of the question that has outcomes. `answered`: outcomes for earlier questions. */
+/** Returns a route for each concept of the question that has outcomes. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);

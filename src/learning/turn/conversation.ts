@@ -1,6 +1,6 @@
 /**
- * Decides when an exchange may be scored: the user must have replied to a completed answer in the same conversation (outcome-memory.md 4.4,
- * 6.7). Pure.
+ * Decides when an exchange may be scored: after the user's reply to a completed answer of the same conversation (outcome-memory.md 4.4,
+ * 6.7).
  */
 import type { Conversation } from "../../memory/port/outcome.ts";
 
@@ -33,10 +33,7 @@ export function onPrompt(before: Conversation, hasExchange: boolean, atMs: numbe
   return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, scored: [], atMs };
 }
 
-/**
- * Returns the state after the agent's answer. `exchange`: id of the stored exchange, if any. The next user message judges only this
- * exchange.
- */
+/** Returns the state after the agent's answer. The next user message judges the exchange `exchange`, never an older one. */
 export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
   return { ...before, isCompleted: true, isAsked: false, exchange: exchange ?? null, isScored: false, atMs };
 }

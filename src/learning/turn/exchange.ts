@@ -16,8 +16,7 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 }
 
 /**
- * Splits a drawer's text into question and answer by the stored length, because either may contain the separating words. A text that was
- * changed later counts as the answer.
+ * Splits by the stored length, because either part may contain the separating words. A text that was changed later counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);

@@ -1,16 +1,13 @@
 /**
- * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. outcome-memory.md 3.8, 6.9
- * prescribes the shapes of the lines; the sentences are ours. Pure.
+ * Builds the text that an agent is shown before it answers. outcome-memory.md 3.8, 6.9 prescribes the lines' shapes; the sentences are
+ * ours.
  */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/**
- * Maximum number of characters of the text. A host hides most of a hook's text beyond about ten thousand, and a request for scores may
- * follow.
- */
+/** Maximum number of characters. A host hides most of a hook's text beyond about ten thousand, and a request for scores may follow. */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory, because an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
@@ -30,14 +27,10 @@ export type Shown = {
   age: string;
   /** Lower bound of the success rate. */
   proven: number;
-  /** Success rate of the memory's collection in conversations on this topic. */
   effective: number | undefined;
 };
 
-/**
- * Builds the text for the agent; empty if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left
- * out whole.
- */
+/** Empty if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
 export function injectionText(
   name: string | undefined,
   memories: readonly Shown[],
@@ -74,10 +67,7 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/**
- * Quotes stored text for a prompt: it indents further lines, so that they do not look like ours, and rewrites imitations of our marks and
- * ids. Every value in a prompt's template goes through this function or `plainId`.
- */
+/** Quotes stored text so that no line of it looks like our lines, marks or ids. Every value in a prompt goes through this or `plainId`. */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }

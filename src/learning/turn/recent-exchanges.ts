@@ -1,6 +1,5 @@
 /**
- * Lists the last exchanges of a conversation whose context was compacted, because the agent no longer sees them (outcome-memory.md 6.8,
- * 7.6). They are not scored, so showing them is not recorded.
+ * Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). They are not scored.
  */
 import { quoted } from "./injection.ts";
 import { type ListContext, newest } from "../memory/list-memories.ts";
@@ -10,10 +9,9 @@ import { head } from "./scoring-prompt.ts";
 
 const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
-/** Collections that an exchange may be in. */
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean` masks secrets; it needs the whole text. */
+/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean` needs the whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

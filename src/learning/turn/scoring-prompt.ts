@@ -1,6 +1,5 @@
 /**
- * Asks an agent for the outcome of its last answer and of the memories shown for it. outcome-memory.md 6.4 prescribes tags, order and call;
- * the sentences are ours. Pure.
+ * Asks an agent for outcomes of its last answer and its memories. outcome-memory.md 6.4 prescribes tags and order; the sentences are ours.
  */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";

@@ -1,7 +1,4 @@
-/**
- * Selects the memories of a turn before the write that records them, and builds the agent's text after it (outcome-memory.md 3.8, 4.4, 6.4,
- * 6.5).
- */
+/** Selects the memories of a turn, and builds the agent's text from them (outcome-memory.md 3.8, 4.4, 6.4, 6.5). */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
@@ -46,15 +43,15 @@ export type Asked = {
 export type Told = {
   /** Lines with the memories; a description of the user precedes them when a conversation begins. May be empty. */
   context: string;
-  /** Request for scores of the previous exchange; empty if there is nothing to score. */
+  /** Empty if there is nothing to score. */
   scoring: string;
-  /** The same request for models that ignore tags. */
+  /** Request for scores in the form for models that ignore tags. */
   plainScoring: string;
 };
 /** Masks the secrets of a whole text. Call it before you cut the text, because no pattern matches half a secret. */
 export type Clean = (text: string) => string;
 
-/** Selection for a turn. `bank`: all facts at its beginning. `recent`: lines of the conversation so far. */
+/** `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
 /** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then at most four memories. */
@@ -86,7 +83,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
+/** `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,
@@ -110,7 +107,6 @@ export function told(
   };
 }
 
-/** Returns the same data as `told`, as fields. */
 export function toldFields(
   context: TextContext,
   { shown, asks }: Begun,

@@ -1,7 +1,4 @@
-/**
- * Records a turn of a conversation: after the user's message the shown memories, after the agent's answer the exchange (outcome-memory.md
- * 4.4, 4.5). Results contain no text, because the journal stores them.
- */
+/** Records a turn, inside a write (outcome-memory.md 4.4, 4.5). Results contain no text, because the journal stores them. */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -35,10 +32,7 @@ export type Begun = {
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/**
- * Findings for a turn that begins. `drawers`: to be shown. `mark`: digest of the user's question. `isFresh`: the agent's context no longer
- * contains the memories that were shown before.
- */
+/** Findings for a turn. `mark`: digest of the question. `isFresh`: the agent's context no longer has the memories shown before. */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
@@ -106,10 +100,7 @@ function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): bool
   return last === undefined || keptExchange(last).user !== half(user);
 }
 
-/**
- * Extends the last exchange if the answer begins like it and is longer: the agent continued without a user's message, for example after a
- * subagent's report. Returns the exchange's id.
- */
+/** Extends the last exchange if the agent continued without a user's message, as after a subagent's report. Returns the exchange's id. */
 function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
   const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
   if (drawer === undefined || !`${text}\n`.startsWith(`${drawer.text}\n`)) return undefined;
@@ -119,7 +110,6 @@ function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: str
 
 type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
 
-/** Applies a signal to the exchange that it concerns, and to the memories shown for that exchange. */
 function heed(
   tx: MemoryTx,
   { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,

@@ -1,7 +1,4 @@
-/**
- * Renders a drawer's text as a line of AAAK (palace.md 8.2): names, topics, the key sentence, feelings, flags. The output is exactly
- * upstream's. Pure.
- */
+/** Renders a drawer's text as a line of AAAK, exactly as upstream does (palace.md 8.2). Pure. */
 import type { CompressedDrawer } from "../../protocol/compress.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../../memory/text/text.ts";

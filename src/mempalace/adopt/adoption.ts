@@ -1,6 +1,5 @@
 /**
- * Adopts rows and deletions of other writers from the public palace, without changing the palace. A thread reads the palace, and the
- * ledger's writer files one batch in each transaction; after a kill, the next run reads the palace again.
+ * Adopts foreign rows and deletions from the public palace, which it does not change. After a kill, the next run reads the palace again.
  */
 import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";

@@ -1,6 +1,4 @@
-/**
- * Makes a ledger from a private copy of MemPalace's files, for `palace import`. It files what an adoption would file, except the vectors.
- */
+/** Makes a ledger from a private copy of MemPalace's files. It files what an adoption would file, except the vectors. */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { LedgerWriter } from "../../memory/ledger/write/group-commit.ts";
@@ -14,10 +12,7 @@ import { ForeignRows } from "./foreign-rows.ts";
 /** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
-/**
- * Makes a ledger from a MemPalace palace. `folder` has chroma.sqlite3 and perhaps the graph's files. `ledgerFile` must not exist. Errors:
- * CONFIG_USAGE if the folder has no drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
- */
+/** `ledgerFile` must not exist. Errors: CONFIG_USAGE if the folder has no drawers, STORE_CORRUPT, STORE_UNAVAILABLE. */
 export function makeLedgerOf(folder: string, ledgerFile: string, collection = DRAWERS): void {
   const writer = new LedgerWriter(ledgerFile, () => undefined);
   try {

@@ -1,7 +1,4 @@
-/**
- * Finds rows in the palace that the ledger lacks, our rows that other programs changed, and drawers that they deleted. It only reads, page
- * by page, on a thread.
- */
+/** Finds rows that the ledger lacks, and rows of ours that other programs changed or deleted. It only reads, page by page, on a thread. */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { CLOSETS, DRAWERS, type OutboxKind, removedKey } from "../../memory/ledger/outbox-kinds.ts";
@@ -24,9 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
 import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
- * Limits of an adoption, as Chroma's sequence numbers. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions
- * above `untilSeq` happened while the broker ran and are undone instead. `isLeft`: the palace is the one that the last broker left, not a
- * restored older copy.
+ * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed; deletions above `untilSeq` are undone
+ * instead. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
@@ -35,8 +31,8 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: the drawer is unchanged since its adoption.
- * `unmarked`: the drawer has neither vector nor digest, so it counts as adopted only if palace and ledger have equal rows.
+ * `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`: without vector and digest, so it
+ * counts as adopted only if both sides have equal rows.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 /** SQL for the ids of removals that this palace has not received, even if another palace, used meanwhile, has. */
@@ -184,8 +180,8 @@ export class ForeignRows {
   }
 
   /**
-   * Returns true if Chroma has purged the deletions from its queue, as it does when its index grows. In a palace that the last broker left,
-   * every absent row was then deleted by another writer.
+   * Returns true if Chroma has purged the deletions, as it does when its index grows. Every row absent since the last broker was then
+   * deleted.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;

@@ -1,6 +1,5 @@
 /**
- * Finds the model that made a palace's vectors: the installed model embeds some texts, and the results are compared with the stored
- * vectors. Without this comparison, the model's name in the palace decides (palace.md 4.2).
+ * Finds the model that made a palace's vectors by embedding some texts again. Else the model's name in the palace decides (palace.md 4.2).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,14 +20,10 @@ export type ModelOfOptions = {
   collection?: string;
   /** Model of the ledger's vectors; undefined if the ledger has no vectors yet. */
   recorded: string | undefined;
-  /** Model of this machine; undefined if none is installed. */
   embedder: Embedder | undefined;
 };
 
-/**
- * Model that made a palace's vectors, and their width. Both are undefined if our model did not make them or this is unknown; `why` then has
- * the reason.
- */
+/** `model` and `width` are undefined if our model did not make the vectors, or if this is unknown; `why` has the reason. */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
 /** Decides by majority, because another program may have changed a text without its vector. */

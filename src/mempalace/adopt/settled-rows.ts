@@ -1,7 +1,4 @@
-/**
- * Compares settled rows with the palace, for drawers and closets, on a thread. A row is settled if it has its vector and does not wait to
- * be sent; the palace must have exactly these rows.
- */
+/** Finds settled rows that the palace lacks. A row is settled if it has its vector and does not wait to be sent. */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
 import { presentIds } from "../format/palace-file.ts";

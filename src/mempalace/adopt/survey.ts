@@ -28,7 +28,6 @@ export type Survey = {
   width: number | null;
   /** Reason why the index cannot be read; null if it can. */
   torn: string | null;
-  /** Recipe that made the ids. */
   recipe: IdRecipe | null;
   /** Other collections, which adoption ignores. */
   others: { name: string; rows: number }[];
@@ -80,8 +79,8 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 }
 
 /**
- * Refuses a folder without a usable palace before anything is created in it. Errors: CONFIG_USAGE if there never was a palace,
- * STORE_CORRUPT if its file is damaged or has lost tables, CONFIG_BAD_VALUE for an older Chroma's palace, STORE_UNAVAILABLE.
+ * Refuses a folder without a usable palace before anything is created in it. Errors: CONFIG_USAGE, STORE_CORRUPT, CONFIG_BAD_VALUE,
+ * STORE_UNAVAILABLE.
  */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);

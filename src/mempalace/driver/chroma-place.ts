@@ -1,7 +1,4 @@
-/**
- * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends plain requests, because the
- * npm client warns on stderr that upstream's embedding function is missing, which we do not need.
- */
+/** Finds or creates the collection with plain requests: the npm client warns on stderr that upstream's embedding function is missing. */
 import type { ChromaConfig } from "../../config/config.ts";
 import { badValue, type PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
@@ -15,7 +12,6 @@ const CREATION = {
 };
 
 export type ChromaPlace = Readonly<{
-  /** Scheme, host and port of the server. */
   origin: string;
   host: string;
   port: number;

@@ -1,7 +1,4 @@
-/**
- * The driver for the Chroma server at the configured URL: a compose service, a remote server, or Chroma Cloud. Every request has a
- * time-out, and at most one write runs.
- */
+/** The driver for a Chroma server. Every request has a time-out, and at most one write runs. */
 import type { Collection } from "chromadb";
 import type { ChromaConfig } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
@@ -33,7 +30,6 @@ const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 /** The client's type for metadata has one type for each kind of list, unlike ours. */
 type ClientMetadata = import("chromadb").Metadata;
 
-/** Options of the driver. `collection` is by default the drawers' collection. */
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
 
 /** Creates the driver; `open` loads the client and connects. Errors: CONFIG_BAD_VALUE for an unusable URL. */
@@ -204,10 +200,7 @@ class ChromaDriver implements PalaceDriver {
   }
 }
 
-/**
- * Returns the collection through a client for one request, because Chroma's client accepts an abort signal only when it is created. It gets
- * the server's limits, so that it does not request them.
- */
+/** Returns the collection through a client for one request, because Chroma's client accepts an abort signal only when it is created. */
 async function collectionOf(
   place: ChromaPlace,
   id: string,

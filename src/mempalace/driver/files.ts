@@ -1,7 +1,4 @@
-/**
- * The driver for the palace's own files, without a Chroma process: upstream MemPalace can open them whenever the broker is stopped. It
- * reads and writes on its own thread, in short transactions.
- */
+/** The driver for the palace's own files, without a Chroma process. It reads and writes on its own thread, in short transactions. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";

@@ -1,14 +1,8 @@
-/**
- * Limits of a Chroma server for one request, and our time-outs. Quotas of Chroma Cloud are checked before sending, so that one record does
- * not fail its whole batch.
- */
+/** Limits of a Chroma server for one request. Quotas are checked before sending, so that one record does not fail its whole batch. */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/**
- * Maximum number of records in one write to a local server. A search waits for the running write, and 1,000 records take too long
- * (engine.md 2).
- */
+/** Maximum number of records in one write. A search waits for the running write, and 1,000 records take too long (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
 /** Quotas of Chroma Cloud (docs.trychroma.com/cloud/quotas-limits, 2026-11). Most can be raised. */

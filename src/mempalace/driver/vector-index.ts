@@ -1,7 +1,4 @@
-/**
- * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): several machines then share the vector search of one Chroma
- * server. Rows and cosines of single drawers come from the ledger.
- */
+/** Searches vectors through the palace driver (MEMPALACE_VECTORS=chroma), so that several machines share one Chroma server. */
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { unavailable } from "../../base/errors.ts";
 import { within } from "../../base/time-limit.ts";
@@ -18,9 +15,7 @@ export type DriverVectorIndexOptions = {
   clock?: Clock;
 };
 
-/**
- * Time that a search waits for the palace, ms. It is below the search's own limit, so that the answer can name the palace as the reason.
- */
+/** Time that a search waits for the palace, ms. Below the search's own limit, so that the answer can name the palace as the reason. */
 const ANSWER_MAX_MS = 1_800;
 /** Pause after a late answer, in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
 const PAUSE_MS = 10_000;

@@ -1,9 +1,7 @@
 /**
- * Erases forgotten texts from every file that the broker keeps. The transaction that deletes a text also lists it, and the entry stays until
- * no file has the text any more, so after a kill the next broker repeats the work.
- *
- * The steps, with a fault point after each: send the removals to the palace; erase them from its queue, index, full text and pages; erase
- * the graph's file; erase the ledger's full text, pages and log; remove the entry from the list.
+ * Erases forgotten texts from every file that the broker keeps. The ledger lists a text until no file has it any more, so the next broker
+ * repeats the work after a kill. The steps, with a fault point after each: send the removals to the palace; erase them from its queue,
+ * index, full text and pages; erase the graph's file; erase the ledger's full text, pages and log; remove the entry from the list.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -43,7 +41,6 @@ export type ErasureOptions = {
 };
 
 export type Erasure = {
-  /** Starts erasing, unless it runs. Call it after something was forgotten. */
   wake(): void;
   /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;

@@ -1,7 +1,4 @@
-/**
- * Erases the bytes of deleted rows from a palace's files on this machine: from the queue, the full text, the pages and the index. It runs
- * on the erase thread while none of our writers is active, and can be repeated.
- */
+/** Erases the bytes of deleted rows from a palace's files on this machine, while none of our writers is active. It can be repeated. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -77,10 +74,7 @@ export function eraseGraph(file: string): void {
   }
 }
 
-/**
- * Erases texts from the queue. For a deleted row only the record of its deletion stays, which Chroma needs if its index still has the row.
- * For an existing row the old texts are erased.
- */
+/** Erases texts from the queue. For a deleted row the record of its deletion stays, which Chroma needs if its index still has the row. */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
   const living = "id IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)";
@@ -139,10 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/**
- * Erases the unused capacity of an index, because hnswlib allocates it without clearing it: it may contain whole texts from the memory of
- * the process that wrote it (found with 1.5.9).
- */
+/** Erases the unused capacity of an index. hnswlib does not clear it, so it may contain whole texts from its process's memory (1.5.9). */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;

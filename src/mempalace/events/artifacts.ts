@@ -28,7 +28,6 @@ export function getArtifact(reader: LogstreamReader, values: Values): unknown {
   return { artifact };
 }
 
-/** Stores the patch and the event that announces it in one transaction. */
 export function submitPatch(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const { content, room = "patches", ...event } = params;
   const patch = { kind: "patch", content, created_by: event["from_agent"], metadata: event["metadata"] };

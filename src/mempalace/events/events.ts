@@ -1,6 +1,6 @@
 /**
- * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended event never changes;
- * a correction is a new event.
+ * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). An appended event never changes; a correction is a new
+ * event.
  */
 import type {
   EventFilter,
@@ -122,9 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/**
- * Returns a note if `from_agent` is given without `writer`: only `writer` filters, because many agents send their own name with every call.
- */
+/** Only `writer` filters, because many agents send their own name as `from_agent` with every call. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

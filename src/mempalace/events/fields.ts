@@ -52,7 +52,6 @@ function oneOf(value: unknown, field: string, allowed: readonly string[]): strin
   throw new InvalidValue(`${field}=${reprOf(value)} is not one of: ${allowed.join(", ")}`);
 }
 
-/** Checks an event's text and returns it verbatim. */
 export function body(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new InvalidValue("body must be a string");

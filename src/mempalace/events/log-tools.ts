@@ -64,7 +64,6 @@ function answered<T>(read: () => T, wrap: (refused: unknown) => T = (refused) =>
 const COMMIT = /^[0-9a-f]{7,64}$/;
 const SLUG_MAX = 40;
 
-/** Makes a task for another agent, as one event with everything that the agent needs. */
 function createTask(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const project = required(params["project"], "project");
   const from_agent = required(params["from_agent"], "requesting agent");

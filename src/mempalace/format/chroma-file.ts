@@ -1,6 +1,5 @@
 /**
- * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it (palace.md 4.2-4.5). Connections are read-only, and reads
- * have no transaction around them, because a long transaction would keep a writer from committing.
+ * Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Reads have no transaction, because a long one would block writers.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The migrations that create an empty chroma.sqlite3, byte by byte as in Chroma 1.5.9 (https://github.com/chroma-core/chroma, Apache
- * License 2.0). Chroma compares their MD5 hashes at each opening and refuses a file whose hashes differ.
+ * The migrations of Chroma 1.5.9, byte by byte (https://github.com/chroma-core/chroma, Apache License 2.0). Chroma refuses a file with
+ * other hashes.
  */
 
 /** SQL of each migration, by folder and file name. A file's version is the number in its name. */

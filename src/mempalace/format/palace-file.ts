@@ -1,7 +1,4 @@
-/**
- * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the index and the queue. It reads page by
- * page, so that a writer of the palace never waits long.
- */
+/** Reads an existing Chroma palace without Chroma, page by page, so that a writer of the palace never waits long. */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../memory/port/drawer.ts";
 import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
@@ -52,10 +49,7 @@ export function presentIds(
 /** Number of rows in one read. A writer of the palace then waits at most one or two milliseconds. */
 const COUNT_PAGE_ROWS = 500;
 
-/**
- * Counts rows with numbers that JavaScript changes: integers beyond 2^53, and whole floating-point numbers, because 1.0 becomes 1. Times of
- * files are not counted, because they are known to be fractions.
- */
+/** Counts rows with numbers that JavaScript changes: integers beyond 2^53, and whole floating-point numbers (1.0 becomes 1). */
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
   const found = tables.map(
@@ -211,7 +205,6 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** The vectors of a palace, from the queue if it has a newer one, else from the index. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;

@@ -1,9 +1,5 @@
-/**
- * Reads index_metadata.pickle (palace.md 4.5; opcodes as in Python's Lib/pickletools.py). A pickle is a program; this reader executes only
- * instructions that build data, never calls a function, and knows one class, PersistentData, which it reads as a plain object.
- */
+/** Reads index_metadata.pickle (palace.md 4.5) without running it: it executes only the instructions that build data. */
 
-/** A pickle's dictionary, with numbers or texts as keys. */
 export type PickleDict = Map<string | number, PickleValue>;
 export type PickleValue = null | boolean | number | string | PickleValue[] | PickleDict;
 

@@ -1,4 +1,4 @@
-/** Parses and applies a row of embeddings_queue, Chroma's write-ahead log, from any writer (palace.md 4.4). */
+/** Parses and applies rows of embeddings_queue, Chroma's write-ahead log (palace.md 4.4). */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { toFloats } from "../../memory/ledger/record.ts";
 import type { Metadata, MetadataValue } from "../../memory/port/drawer.ts";

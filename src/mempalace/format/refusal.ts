@@ -1,6 +1,4 @@
-/**
- * Explains, with the remedy, why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text.
- */
+/** Explains why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 

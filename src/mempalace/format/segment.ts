@@ -1,24 +1,20 @@
 /**
- * Reads the vectors of a persisted index (hnswlib's files, palace.md 4.5) without Chroma. Chroma's flush is not atomic, so a kill may leave
- * new files beside old ones; if they contradict each other, the index is reported as torn. Links, levels and lengths are checked, too,
- * because Chroma crashes on an invalid link.
+ * Reads the vectors of an index (hnswlib's files, palace.md 4.5) without Chroma. Chroma's flush is not atomic, so after a kill the files
+ * may contradict each other; the index is then torn. Links and lengths are checked, too, because Chroma crashes on an invalid link.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type PickleDict, PickleError, readPickle } from "./pickle.ts";
 
 export type Segment =
-  /** State of an index. `absent`: Chroma has never flushed, and every vector is in the queue. */
+  /** `absent`: Chroma has never flushed, and every vector is in the queue. */
   { state: "absent" } | { state: "torn"; why: string } | WholeSegment;
 
 export type WholeSegment = {
   state: "whole";
   dimensions: number;
   ids: ReadonlySet<string>;
-  /**
-   * Reason why Chroma cannot use a readable index: the flush was killed before it wrote the pickle, its last file. One vector without an id
-   * makes every query fail (measured with 1.5.9: "Error finding id").
-   */
+  /** Reason why Chroma cannot use a readable index: one vector without an id makes every query fail (1.5.9: "Error finding id"). */
   stale: string | undefined;
   /** Returns the vector as stored: normalised if the space is `cosine`. Undefined for an unknown id. */
   vector(id: string): Float32Array | undefined;
@@ -161,9 +157,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/**
- * Checks the links of upper levels. For each element, the file has the total size of its lists, then a list for each level. Errors: Torn.
- */
+/** For each element, the file has the total size of its lists, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
   // Checks the size first, because sparse files of hundreds of gigabytes have occurred.

@@ -1,6 +1,6 @@
 /**
- * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6), which any number of MemPalaces may use at the same time. Before it
- * writes, each transaction checks that no other program wrote since the last read.
+ * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction first checks that no other program wrote since the
+ * last read.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -198,10 +198,7 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
   }
 }
 
-/**
- * Compares one kind of rows, in upstream's order. A row in `graph_outbox` still waits to be sent; any other row was equal on both sides at
- * the last look, so a difference is a foreign change.
- */
+/** Compares one kind of rows. A row in `graph_outbox` still waits to be sent; for any other row a difference is a foreign change. */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];
   const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);

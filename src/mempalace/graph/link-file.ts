@@ -1,7 +1,4 @@
-/**
- * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each as a whole and under upstream's lock. Records
- * without an id stay unchanged, and so does a file that cannot be read.
- */
+/** Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8). Records without an id stay unchanged. */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -25,10 +22,7 @@ const HALLWAYS_VERSION = 1;
 /** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
-/**
- * Finds the database to which MemPalace 3.12 moves its hallways at its first write; undefined if there is none. A `hallways.json` beside
- * this database would harm MemPalace 3.12, so we then write neither.
- */
+/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither. */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
   return existsSync(file) ? file : undefined;
@@ -37,10 +31,7 @@ export function newerHallways(hallwaysFile: string): string | undefined {
 /** Key in the ledger's `meta` for the folder of link files that the ledger was last compared with. */
 export const LINKS_FOLDER = "links_folder";
 
-/**
- * Identifies the folder of the link files by its inode, which stays the same if the folder is renamed or mounted in a container. Undefined
- * for an absent folder.
- */
+/** Identifies the folder by its inode, which stays the same in a container or under another name. Undefined for an absent folder. */
 export function linksFolder(tunnelsFile: string): string | undefined {
   const folder = statSync(dirname(tunnelsFile), { throwIfNoEntry: false });
   return folder === undefined ? undefined : String(folder.ino);
@@ -72,8 +63,7 @@ export class LinkFile {
   }
 
   /**
-   * Returns false for a folder that the ledger was not compared with, because the palace was moved there: a link that this file lacks was
-   * not deleted.
+   * Returns false if the palace was moved to a folder that the ledger was not compared with: a link that the file lacks was not deleted.
    */
   #isOurs(ledger: LedgerDatabase): boolean {
     const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
@@ -85,8 +75,8 @@ export class LinkFile {
   }
 
   /**
-   * Writes the rows to the file. Returns false and writes nothing if another process wrote since the last look, or has the file's lock.
-   * Rows for a file that we do not write count as sent, because the ledger has them.
+   * Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a file that we never write
+   * count as sent.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
@@ -149,8 +139,7 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file; MemPalace 3.11 deletes the lock's file after use, so its inode is checked. Undefined if this user
-   * has no MemPalace, because we do not create a folder just for a lock.
+   * Takes upstream's lock, whose file MemPalace 3.11 deletes after use. Undefined without a MemPalace: we create no folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;

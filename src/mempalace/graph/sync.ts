@@ -1,7 +1,4 @@
-/**
- * Synchronises the ledger's graph and upstream's graph files: it first adopts foreign changes, then sends the ledger's new rows and removes
- * them from the ledger's list. After a kill at any step, the next broker compares or sends again.
- */
+/** Adopts foreign changes of the graph files, then sends the ledger's new rows. After a kill, the next broker compares or sends again. */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Finding, RowName } from "../../memory/ledger/graph-row.ts";
@@ -60,9 +57,7 @@ const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
 /** Number of rows adopted in one ledger transaction. Agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/**
- * Maximum number of rounds of adopting and sending in one run, because another process that writes all the time causes ever more rounds.
- */
+/** Maximum number of rounds of adopting and sending in one run, because another process may write all the time. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 

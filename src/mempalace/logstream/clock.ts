@@ -1,7 +1,4 @@
-/**
- * Upstream's hybrid logical clock (RFC 004). A stamp has milliseconds, a counter and the copy's name, as text that sorts by time; it is
- * later than every known stamp, even if the wall clock is set back.
- */
+/** Upstream's hybrid logical clock (RFC 004). Each stamp sorts after every known stamp, even if the wall clock is set back. */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
 /** Maximum lead of a foreign stamp over the wall clock. A stamp further ahead is ignored. */

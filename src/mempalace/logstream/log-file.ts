@@ -1,7 +1,4 @@
-/**
- * Opens logstream.sqlite3 at the first use, and again if another file replaces it. Any number of MemPalaces on this machine may use it at
- * the same time, because every write is one short SQLite transaction.
- */
+/** Opens logstream.sqlite3 at the first use. Several MemPalaces may use it at the same time: every write is one short transaction. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -13,9 +10,7 @@ import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";
 
 export type LogPaths = {
-  /** MemPalace's palace directory, which contains the file. */
   palaceDir: string;
-  /** The ledger's file. If it is deleted, the palace is gone. */
   ledgerFile: string;
 };
 
@@ -73,10 +68,7 @@ export class LogFile {
     return database;
   }
 
-  /**
-   * Runs `commit` on the open file and returns its result. If the write-ahead log was deleted during the commit, its content is saved
-   * before the result can be acknowledged.
-   */
+  /** If the write-ahead log was deleted during `commit`, its content is saved before the result can be acknowledged. */
   guard<T>(commit: () => T): T {
     this.assertPresent();
     const result = commit();

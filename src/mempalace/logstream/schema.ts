@@ -1,7 +1,4 @@
-/**
- * The tables of logstream.sqlite3 as in MemPalace 3.11, and one of ours, which MemPalace ignores: the idempotency keys of writes, with
- * their answers.
- */
+/** The tables of logstream.sqlite3 as in MemPalace 3.11, and one of ours: the idempotency keys of writes, with their answers. */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 
 const EVENT_COLUMNS = [

@@ -1,7 +1,4 @@
-/**
- * Writes a group of calls to the log in one transaction, together with their idempotency keys. A call that is repeated after a crash
- * therefore gets its first result.
- */
+/** Writes a group of calls in one transaction with their idempotency keys, so that a repeated call gets its first result. */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
 import { failed } from "../../memory/ledger/write/group-commit.ts";
@@ -33,7 +30,6 @@ export class LogWriter {
     apply: ApplyToLog;
     /** Returns the answer for an error of `apply` that is a refusal; undefined for other errors. */
     refusalOf: (error: unknown) => unknown;
-    /** Time for which keys are kept, ms. */
     keptMs: number;
   }) {
     const { database, file, tx, apply, refusalOf, keptMs } = options;

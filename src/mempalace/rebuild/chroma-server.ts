@@ -1,6 +1,6 @@
 /**
- * Runs a real Chroma server on one of our folders during an export: the npm package's server if its binding loads, else a `chroma` command.
- * The server listens on loopback only, on a port that the kernel chooses.
+ * Runs a real Chroma server on one of our folders: the npm package's if its binding loads, else a `chroma` command. It listens on loopback
+ * only.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,8 +20,8 @@ const STDERR_MAX = 400;
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
 /**
- * Starts `command`, or without it the first server that works. Calls `look` while it waits, and ends the server if `look` throws. Errors:
- * STORE_UNAVAILABLE, and those of `look`.
+ * Without `command`, starts the first server that works. Ends it if `look`, which runs meanwhile, throws. Errors: STORE_UNAVAILABLE;
+ * `look`'s.
  */
 export async function startChromaServer(
   folder: string,

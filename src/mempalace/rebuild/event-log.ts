@@ -1,7 +1,4 @@
-/**
- * Copies agents' events and artifacts for an export, as they are at one moment, while other processes continue to write. The exported
- * palace creates its own name at its first use.
- */
+/** Copies agents' events and artifacts for an export, as they are at one moment. The exported palace gets its own name at its first use. */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

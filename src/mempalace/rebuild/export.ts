@@ -1,6 +1,6 @@
 /**
- * Writes a new palace for MemPalace into a new folder: all drawers with metadata and vectors, the other collections, and the graph's files.
- * It verifies a draft by count and hash and then renames it, so the folder exists complete or not at all.
+ * Writes a new palace for MemPalace. It verifies a draft by count and hash and then renames it, so the folder exists complete or not at
+ * all.
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -54,7 +54,6 @@ export type ExportReport = {
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
-  /** Number of agents' events. */
   events: number;
   writer: "chroma" | "files";
   /** Reason why the files were written without Chroma, unless the caller had asked for that. */
@@ -135,7 +134,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Writes the drawers' collection and every other collection that has rows. Resolves after the server has ended. */
+/** Resolves after the server has ended. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma, () => steps.step("starting Chroma", 0, total));
@@ -186,8 +185,7 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. If the caller named none and none works (the npm package needs a newer C library than some systems have),
- * the files are written without a server. Errors: STORE_UNAVAILABLE if the named server does not work.
+ * If the caller named no server and none works, the files are written directly. Errors: STORE_UNAVAILABLE if the named one does not work.
  */
 async function chromaFor(
   draft: string,
@@ -229,7 +227,6 @@ function openDriver(draft: string, server: ChromaServer | undefined, collection:
   return createChromaDriver({ chroma, log: SILENT_LOG, collection });
 }
 
-/** Writes a collection and returns the hash of the sent rows. Closes the driver. */
 async function fill(
   driver: PalaceDriver,
   pages: Iterable<PalaceRecord[]>,

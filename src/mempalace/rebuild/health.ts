@@ -1,7 +1,4 @@
-/**
- * Reports the health of ledger and public palace: counts on both sides, rows of each index, torn indexes, and the differences. It only
- * reads, and does not use Chroma.
- */
+/** Reports the health of ledger and public palace. It only reads, and does not use Chroma. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -108,10 +105,7 @@ function lookAtCollection(
   };
 }
 
-/**
- * Returns the collection's kind of distance. Palaces from before 3.0 name none, which means Chroma's default, l2; MemPalace then wrongly
- * reads an l2 distance as a cosine.
- */
+/** Palaces from before 3.0 name no distance, which means Chroma's default, l2; MemPalace then wrongly reads it as a cosine. */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
   return selectValue<string | null>(palace, sql, collectionId) ?? "l2";

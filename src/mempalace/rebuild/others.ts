@@ -1,7 +1,4 @@
-/**
- * Reads, from a palace's files, the collections that are not made from the ledger (closets, leftovers of older versions), so that a rebuilt
- * palace does not lose them. Rows without a readable vector are counted and left out.
- */
+/** Reads the collections that are not made from the ledger (closets, leftovers), so that a rebuilt palace does not lose them. */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { PalaceVectors, readRows } from "../format/palace-file.ts";

@@ -21,7 +21,6 @@ function openRebuild() {
   return {
     exportPalace: (input: ExportInput) => exportPalace(input, steps),
     repairPalace: (input: RepairInput) => repairPalace(input, steps),
-    /** Returns the reason why the palace is not usable as it is; null if it is usable. */
     probePalace: (palaceDir: string) => probePalace(palaceDir) ?? null,
     lookThrough,
     progress: () => steps.progress,

@@ -1,7 +1,4 @@
-/**
- * Rebuilds the public palace beside the palace in use: drawers from a snapshot of the ledger, the other collections from the old files as
- * far as they are readable. It verifies the result by count and hash and then swaps it in.
- */
+/** Rebuilds the public palace beside the palace in use, from the ledger and the old files, verifies the result, and swaps it in. */
 import { mkdirSync } from "node:fs";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -34,7 +31,6 @@ export type RepairReport = {
   others: { name: string; rows: number; unreadable: number }[];
   /** Reason why the old palace's other collections could not be read; null if they could. */
   unread: string | null;
-  /** Folder of the old palace; null if there was none. */
   kept: string | null;
 };
 

@@ -1,7 +1,4 @@
-/**
- * The state of the ledger at one moment, while other threads continue to write. One read transaction ensures that a palace is built and
- * verified from the same state.
- */
+/** The state of the ledger at one moment. One read transaction ensures that a palace is built and verified from the same state. */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
 import { isMetadata, toFloats } from "../../memory/ledger/record.ts";
 import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
@@ -21,7 +18,6 @@ export class Snapshot {
   readonly drawers: number;
   /** Number of drawers with a vector. A palace cannot have other drawers. */
   readonly embedded: number;
-  /** Name of the model that made the vectors. */
   readonly model: string | undefined;
 
   /** Number of drawers up to `lastRow` without a vector. */

@@ -1,7 +1,4 @@
-/**
- * Replaces the palace in use by a rebuilt one with one rename, so that the path always has a complete palace. The old palace is kept in a
- * separate folder, which MemPalace opens like any palace. Only Chroma's files move.
- */
+/** Replaces the palace in use with one rename, so that the path always has a complete palace. A separate folder keeps the old one. */
 import {
   chmodSync,
   copyFileSync,
@@ -119,8 +116,8 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves the content of the old palace's log into its database file, because SQLite would read the old log as a log of the new file. If the
- * file cannot be opened, returns the suffixes of the files to move with it. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the old log into its database file, because SQLite would read it as a log of the new file. If this is impossible, returns the
+ * suffixes of files to move as well. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {

@@ -1,6 +1,5 @@
 /**
- * Verifies that a palace on disk has exactly the rows that it was made from: the same number, the same hash of ids, texts and metadata, and
- * each row's vector where Chroma reads it. It reads the files itself, so it does not rely on the writer.
+ * Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself, so it does not rely on the writer.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -69,10 +68,7 @@ export async function verifyCollection(
   }
 }
 
-/**
- * Replaces a fraction by the written one if they are nearly equal. Chroma's server parses fractions inexactly: 9 % of today's Unix times
- * become the next double (1.5.9, serde_json without `float_roundtrip`).
- */
+/** Replaces a fraction by the nearly equal written one, because Chroma's server changes 9 % of today's Unix times by one step (1.5.9). */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(found).map(([key, value]) => [key, isNearly(value, written[key]) ? written[key] : value]),

@@ -1,6 +1,6 @@
 /**
- * Delays calls while an existing palace, just configured for this memory, is adopted: an agent would find nothing and file everything
- * again. After a limited time, calls are answered from the rows adopted so far, with a notice about the rest.
+ * Delays calls while an existing palace is adopted, because an agent would find nothing and file everything again. After a limited time,
+ * answers have a notice about the missing rows.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

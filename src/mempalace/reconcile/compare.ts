@@ -1,8 +1,7 @@
 /**
- * Compares the public palace with the ledger, row by row, and finds foreign rows and our rows that are missing or differ. It compares
- * states and assumes no history, so its result is right after any crash. Both sides change meanwhile, so it asks the ledger about a row
- * before and after it reads the palace: a drawer must be in the palace from the moment its entry leaves the outbox until the outbox lists
- * its removal.
+ * Compares the public palace with the ledger, row by row. It assumes no history, so its result is right after any crash. Both sides change
+ * meanwhile, so it asks the ledger again after it has read the palace: a drawer must be in the palace from the moment its entry leaves the
+ * outbox until the outbox lists its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -25,7 +24,6 @@ export type CompareInput = {
   ours: string | undefined;
   /** The palace's sequence number when this broker first looked. Rows with a higher number are newer. */
   sinceSeq: number;
-  /** Id of the collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
   horizon?: Horizon;
 };
@@ -44,7 +42,6 @@ export type Comparison = {
   unindexed: number;
   /** True if the palace has rows or changes that the ledger should adopt. */
   isForeign: boolean;
-  /** Number of rows of the adopted collection. */
   rows: number;
   /** Number of the adopted collection's rows with a number that an export or a repair would change. */
   inexact: number;
@@ -204,9 +201,7 @@ function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean
 }
 
 type ClosetComparison = {
-  /** Undefined if the palace has no closets' collection. */
   collectionId: string | undefined;
-  /** True if the palace has closets or changes that the ledger should adopt. */
   isForeign: boolean;
   /** Ids of our closets that the palace lacks. */
   missing: string[];
@@ -214,10 +209,7 @@ type ClosetComparison = {
   unindexed: number;
 };
 
-/**
- * Compares the closets: foreign rows, and our rows that were lost. `isOurs`: the driver writes this palace, so all sent closets must be in
- * it.
- */
+/** `isOurs`: the driver writes this palace, so all sent closets must be in it. */
 function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

@@ -1,7 +1,4 @@
-/**
- * Wraps a palace driver and counts its records. Chroma numbers every record of a write, so without foreign writes the palace's sequence
- * number grows only by the records that we sent.
- */
+/** Wraps a palace driver and counts its records: without foreign writes, the palace's sequence number grows only by these. */
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Types for one look at the palace: the position of palace and driver (`Mark`), and what the ledger stores of a look for the next broker
- * (`Seen`). Also computes the pause between comparisons.
- */
+/** Types for one look at the palace: the position of palace and driver (`Mark`), and what the next broker needs of it (`Seen`). */
 import { statSync } from "node:fs";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
@@ -32,12 +29,10 @@ export type Mark = Readonly<{
   /** Number that identifies the folders of both collections' indexes. */
   segment: number;
   adopt: string | undefined;
-  /** Id of the collection that the driver has open. */
   own: string | undefined;
   closets: string | undefined;
   sent: SentCounts;
 }>;
-/** Position and findings that the ledger keeps from one broker to the next. */
 export type Seen = {
   ours: string;
   head: number;

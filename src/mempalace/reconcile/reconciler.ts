@@ -1,9 +1,7 @@
 /**
- * Finds foreign writers that do not use our lock, for example a MemPalace of another HOME. The palace numbers every write: while the number
- * grows only by what our driver sent, no other program wrote; else a thread compares palace and ledger.
- *
- * The ledger then adopts foreign rows and changes, and deletions from before this broker started. Our drawers that the palace still lacks
- * return to the outbox, also those that a foreign writer deleted while this broker ran.
+ * Finds foreign writers that do not use our lock. While the palace's sequence number grows only by what our driver sent, no other program
+ * wrote; else a thread compares palace and ledger. The ledger then adopts foreign changes, and deletions from before this broker started.
+ * Our drawers that the palace still lacks return to the outbox, also those that were deleted while this broker ran.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -23,7 +21,6 @@ export type WatchOptions = {
   palaceDir: string;
   collection?: string;
   ledgerFile: string;
-  /** Driver of the palace; undefined if this broker writes no public palace. */
   driver: CountedDriver | undefined;
   /** The position at which the last broker left the palace. An unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
@@ -298,8 +295,7 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // Nothing is sent while the adopter reads: drawers that the ledger deletes or changes meanwhile stay in the outbox, by which the
-    // adopter recognises them as ours.
+    // Sends nothing while the adopter reads: drawers that change meanwhile stay in the outbox, by which it recognises them as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {

@@ -1,6 +1,6 @@
 /**
- * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that another process has
- * only queued, because the new `max_seq_id` says that all earlier records are applied.
+ * Applies the records of one transaction. Records that others have queued come first, because `max_seq_id` says that all earlier ones are
+ * applied.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -30,9 +30,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /**
-   * New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies this record and all later ones.
-   */
+  /** New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies it and all later ones. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 

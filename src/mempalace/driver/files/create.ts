@@ -137,8 +137,8 @@ function schema({ space, model }: CollectionKind): unknown {
 }
 
 /**
- * Corrects upstream's harmful thresholds: with 50,000 each small write reads the whole queue again (engine.md 2), with 2 each write
- * rewrites the index. Returns undefined if nothing has to change.
+ * Corrects harmful thresholds of upstream: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if all
+ * are right.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

@@ -1,6 +1,6 @@
 /**
- * Writes a Chroma palace without Chroma (upstream-latest.md 3): rows, metadata and full text directly, and vectors into the queue, from
- * which Chroma moves them into its index at the next opening. Each list of records is one short transaction on a thread.
+ * Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue, from which Chroma moves them into its index
+ * later.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync } from "node:fs";
@@ -72,7 +72,6 @@ export class PalaceWriter {
     });
   }
 
-  /** Creates the collection even if no record follows. */
   create(): void {
     this.#write(() => {});
   }
@@ -84,10 +83,7 @@ export class PalaceWriter {
     });
   }
 
-  /**
-   * Moves a torn index (files that contradict each other) away, so that no process loads it, and corrects thresholds. The ledger sends the
-   * vectors again later. Returns the reason if an index was torn.
-   */
+  /** Moves a torn index away, so that no process loads it, and corrects thresholds. Returns the reason if an index was torn. */
   mend(): string | undefined {
     return this.#guarded(() => {
       const collection = this.collection();
@@ -189,10 +185,7 @@ export class PalaceWriter {
   }
 }
 
-/**
- * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades at opening;
- * STORE_CORRUPT if tables are missing, because the palace would look empty.
- */
+/** Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades at opening; STORE_CORRUPT if tables are missing. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
