@@ -129,7 +129,7 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
     if (!name.startsWith(basename(folder)) || pid === undefined || isAlive(Number(pid))) continue;
-    // The tar of a killed install may still be writing to the folder.
+    // The tar of a killed install may still be writing to the folder, so the removal is retried.
     rmSync(join(dirname(folder), name), { recursive: true, force: true, maxRetries: RETRIES_MAX });
   }
 }

@@ -40,9 +40,7 @@ const TRACING = "@opentelemetry/";
 /** Package that stays unbundled, because it looks for its binary beside its own file. */
 const NATIVE = ["better-sqlite3"];
 
-/**
- * Builds dist/ without a check of types, which would triple the time. Returns the compiler's exit code. A failed build keeps the old dist/.
- */
+/** Builds dist/ without type checks, which would triple the time. Returns the compiler's exit code. A failed build keeps the old dist/. */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
   const begunAtMs = Date.now() - CLOCK_STEP_MS;

@@ -67,7 +67,7 @@ fetch_node() {
   settings=$(npm config get globalconfig 2>/dev/null || true)
   if [ -f "$settings" ]; then cp "$settings" "$new/etc/npmrc"; fi
   rm -rf "$new/packages"
-  # Another process may have installed it first.
+  # Another process may have installed Node meanwhile.
   if ! is_new_enough "$1/bin/node"; then
     rm -rf "$1"
     mv "$new" "$1"

@@ -9,7 +9,7 @@ node= watched=
 is_as_noted() {
   [ -r "$noted" ] || return 1
   . "$noted"
-  # The record has the date of its Node. A replaced Node has another date.
+  # The record has the same date as the Node that it names, so a replaced Node is noticed.
   [ -x "$node" ] && ! [ "$node" -nt "$noted" ] && ! [ "$node" -ot "$noted" ] || return 1
   [ -f "$root/dist/bin/mp-shim.cjs" ] && [ -n "$watched" ] || return 1
   for one in $watched; do
@@ -18,7 +18,7 @@ is_as_noted() {
 }
 
 if is_as_noted; then
-  # An agent waits for its hooks as well.
+  # An agent also waits for its hooks, so they start from the built file, too.
   if [ "$1" = hook ]; then exec "$node" "$root/dist/bin/palace.js" "$@"; fi
   exec "$node" "$root/dist/bin/mp-shim.cjs"
 fi

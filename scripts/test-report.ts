@@ -25,7 +25,7 @@ type Report = {
   }[];
 };
 
-/** `exitCode` is vitest's own: it also reports an error outside of all tests, which counts as one failure. */
+/** Reads a report. `exitCode`: vitest's own, which also reports an error outside of all tests; that counts as one failure. */
 export function readReport(json: string, exitCode: number): Tally {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(json) as Report;
   const broken = testResults.filter(

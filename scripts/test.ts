@@ -50,7 +50,7 @@ const QUICK: Stage = [
 const STAGES: readonly Stage[] = [
   [build],
   [
-    // The processes of these tests mostly wait for each other.
+    // The processes of these tests mostly wait for each other, so they get more workers.
     { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
     {
       name: "check",
@@ -168,7 +168,7 @@ async function runInMemory(args: readonly string[], options: RunOptions): Promis
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {
-    // A process that outlives the tests may still write to the folder.
+    // A process that outlives the tests may still write to the folder, so the removal is retried.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }

@@ -93,7 +93,9 @@ type ServeOptions = {
   startAnew: boolean;
 };
 
-/** If another broker has the palace, a broker that is not permanent ends without an error. Errors: as runBroker. */
+/**
+ * Runs until the broker ends. If another broker has the palace, a broker that is not permanent ends without an error. Errors: as runBroker.
+ */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
   if (config.proxy !== undefined) useProxy(config.proxy);

@@ -152,7 +152,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // New entries may be in the list before `wake` is called.
+    // New entries may be in the list before `wake` is called, so `synced` may be outdated.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }

@@ -7,7 +7,7 @@ import { writeUserFile } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
 
-/** `home`: upstream's home folder. Unreadable JSON counts as empty, as in upstream. */
+/** Creates the store. `home`: upstream's home folder. Unreadable JSON counts as empty, as in upstream. */
 export function createSettingsStore(home: string) {
   const configFile = join(home, "config.json");
   const checkpointFile = join(home, "hook_state", "last_checkpoint");

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * After `changed`, the last value stays until the answer. A late answer is shown unless a newer one is, because a slow broker gives only
- * late ones.
+ * Loads a value when an input or `changed` changes; after `changed`, the last value stays until the answer. A late answer is shown unless a
+ * newer one is, because a slow broker gives only late answers.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});

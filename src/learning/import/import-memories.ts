@@ -52,8 +52,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id. For an id that Roampal changed by a move, the texts must be equal, because eight digits may be equal by
- * chance.
+ * Finds the memory with this id. For an id that Roampal changed by a move, the texts must be equal, because the eight digits that stay may
+ * be equal by chance.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);

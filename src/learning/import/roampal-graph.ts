@@ -9,10 +9,12 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** Matches a memory's id in JSON if it is a whole string, or a part of a name between `::`. */
+/** Matches a memory's id in JSON, either as a whole string or beside `::` in a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Checks the entries. `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors: PROTOCOL_BAD_PARAMS.
+ */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;

@@ -14,7 +14,7 @@ import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } fr
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
 /** Fields that may repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields that a drawer uses for its own place or slices. They are set aside until the export. */
+/** Fields that a drawer uses for its wing, room, source or slices. An imported memory's are set aside until the export. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;

@@ -19,7 +19,7 @@ type DueContext = ListContext & { seen?: ReadonlySet<string> };
 
 const [AGE, UNDO] = ["memory.age", "memory.undo"] as const;
 
-/** At a broker's start (`isStart`), memories with a score below the limit for deletion are due, too. */
+/** Returns the ids of due memories. At a broker's start (`isStart`), memories below the score for deletion are due, too. */
 export async function dueMemories(context: DueContext, time: Time, isStart: boolean): Promise<string[]> {
   // Memories in `patterns` do not move or expire because of their age.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");

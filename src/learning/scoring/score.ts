@@ -21,7 +21,7 @@ const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of a client's own name, which an MCP client sends if it does not know the conversation. */
+/** Prefix of the name that an MCP client sends if it does not know the conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 

@@ -14,7 +14,7 @@ const OFF_MAX_MS = 6 * 3_600_000;
 const SHIFT_MIN_MS = 60_000;
 const SHIFTS_MAX = 100;
 
-/** The first tick assumes that the machine's clock is right. */
+/** Advances the clock. The first tick assumes that the machine's clock is right. */
 export function tick(last: TrueTime | undefined, now: Moment, lastRow: number): TrueTime {
   if (last === undefined) return { ...now, trueMs: now.wallMs, lastRow, shifts: [NOT_SHIFTED] };
   const trueMs = last.trueMs + passedMs(last, now, OFF_MAX_MS);

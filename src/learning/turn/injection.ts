@@ -30,7 +30,7 @@ export type Shown = {
   effective: number | undefined;
 };
 
-/** Empty if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
+/** Returns an empty text if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
 export function injectionText(
   name: string | undefined,
   memories: readonly Shown[],

@@ -83,7 +83,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
+/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,

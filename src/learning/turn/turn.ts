@@ -124,7 +124,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // Has no question, because a signal changes only the score.
+    // `question` is undefined, because a signal changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }

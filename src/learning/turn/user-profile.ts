@@ -15,7 +15,7 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** `isKnown`: earlier memories exist. `clean` needs the whole text. */
+/** Builds the description. `isKnown`: earlier memories exist. `clean`: masks the secrets of a whole text. */
 export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(

@@ -63,7 +63,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** If the text has none of the names in `codes`, takes capitalised words after the first word. */
+/** Returns the codes of the text's names. Without a known name, takes capitalised words after the first word. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];

@@ -35,7 +35,7 @@ const SAMPLE_PAGE_ROWS = 50;
  * counts as adopted only if both sides have equal rows.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for the ids of removals that this palace has not received, even if another palace, used meanwhile, has. */
+/** SQL for the ids of removals that this palace has not received. Another palace, which was used meanwhile, may have received them. */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})

@@ -8,7 +8,7 @@ const WIDTHS = /dimension of (\d+), got (\d+)/;
 /** Matches errors of a server whose index files contradict each other (engine.md 2). Its rows may still be whole. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
-/** Never throws. An unknown error counts as unavailable, so that the outbox tries again. */
+/** Translates an error and never throws. An unknown error counts as unavailable, so that the outbox tries again. */
 export function chromaError(error: unknown, place: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { name, text } = describe(error);

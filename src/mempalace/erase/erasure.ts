@@ -161,7 +161,7 @@ class Eraser {
       return undefined;
     }
     const waiting = awaiting(ids);
-    // Without a model, a drawer waits for its vector for ever. So this waits only for drawers of which the palace has an older text.
+    // Without a model, a drawer waits for its vector for ever, so the erasure waits only for drawers whose older text the palace has.
     const older = waiting.length > 0 && isHere() ? await (await erase()).call("older", dir, waiting) : [];
     if (waiting.length > 0 && !isHere())
       this.#notes.push(

@@ -122,7 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Only `writer` filters, because many agents send their own name as `from_agent` with every call. */
+/** Returns a note for `from_agent` without `writer`: many agents send `from_agent` with every call, but only `writer` filters. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

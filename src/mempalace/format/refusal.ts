@@ -12,7 +12,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Never throws. */
+/** Explains an error and never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

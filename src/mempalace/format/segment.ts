@@ -85,7 +85,7 @@ type Header = {
   lowestLinks: number;
 };
 
-/** Exported for the fuzz test. After any error the index counts as torn. */
+/** Reads the header. Exported for the fuzz test. After any error the index counts as torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin does not have 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -157,7 +157,7 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/** For each element, the file has the total size of its lists, then a list for each level. Errors: Torn. */
+/** Checks the links of upper levels. For each element, the file has the size of its lists, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
   // Checks the size first, because sparse files of hundreds of gigabytes have occurred.

@@ -109,7 +109,7 @@ class Sync {
 
   /** Sends all commits without waiting for more. After a failure it does nothing; the next regular run tries again. */
   async sendNow(): Promise<void> {
-    // Lets the commit call `wake` first, so that the timer of that call is cleared, too.
+    // Lets the commit call `wake` first, so that the timer that `wake` starts is cleared, too.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -227,7 +227,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts the facts in the graph file of a MemPalace with `--palace`, if that file or our number of facts has changed. */
+  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if they or ours have changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {

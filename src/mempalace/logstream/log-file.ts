@@ -68,7 +68,7 @@ export class LogFile {
     return database;
   }
 
-  /** If the write-ahead log was deleted during `commit`, its content is saved before the result can be acknowledged. */
+  /** Runs `commit`. If the write-ahead log was deleted meanwhile, its content is saved before the result can be acknowledged. */
   guard<T>(commit: () => T): T {
     this.assertPresent();
     const result = commit();

@@ -1,3 +1,4 @@
+/** Reads and inserts rows on one connection to the log. */
 import { hash, randomBytes } from "node:crypto";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type {

@@ -19,10 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/**
- * Without `command`, starts the first server that works. Ends it if `look`, which runs meanwhile, throws. Errors: STORE_UNAVAILABLE;
- * `look`'s.
- */
+/** Starts `command`, or the first server that works; ends it if `look` throws. Errors: STORE_UNAVAILABLE, and those of `look`. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,

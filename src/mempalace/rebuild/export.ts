@@ -66,7 +66,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   const draft = `${dir}.export-${input.tag}`;
   try {
     assertUsable({ ...input, dir });
-    // Removes the draft of a killed export. Only one export runs at a time.
+    // Removes the draft of a killed export. This is safe because only one export runs at a time.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
   } catch (error) {
@@ -185,7 +185,8 @@ async function verifyAll({
 }
 
 /**
- * If the caller named no server and none works, the files are written directly. Errors: STORE_UNAVAILABLE if the named one does not work.
+ * Starts the server that writes. If the caller named none and none works, the files are written directly. Errors: STORE_UNAVAILABLE if the
+ * named server does not work.
  */
 async function chromaFor(
   draft: string,

@@ -105,7 +105,9 @@ function lookAtCollection(
   };
 }
 
-/** Palaces from before 3.0 name no distance, which means Chroma's default, l2; MemPalace then wrongly reads it as a cosine. */
+/**
+ * Returns the kind of distance. Palaces from before 3.0 name none and have Chroma's default, l2, which MemPalace wrongly reads as a cosine.
+ */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
   return selectValue<string | null>(palace, sql, collectionId) ?? "l2";

@@ -5,12 +5,12 @@ import { PalaceVectors, readRows } from "../format/palace-file.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Suffix of a collection that a crash of upstream's repair leaves behind. */
+/** Suffix of the names of collections that a crash of upstream's repair leaves behind. */
 const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** If the palace cannot be read, returns no collections, and `why` has the reason. */
+/** Returns no collections, and the reason in `why`, if the palace cannot be read. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

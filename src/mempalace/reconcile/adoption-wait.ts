@@ -21,7 +21,7 @@ export type AdoptionWait = {
 
 type Watched = { isSettled(): boolean; adoption(): AdoptionReport };
 
-/** `seen`: position at which the previous broker left the palace. */
+/** Starts the wait. `seen`: position at which the previous broker left the palace. */
 export function waitForAdoption(palaceDir: string, seen: string | undefined, watch: Watched): AdoptionWait {
   const isNew = parseSeen(seen)?.adoption?.state !== "verified" && existsSync(chromaFile(palaceDir));
   const until = performance.now() + WAIT_MAX_MS;

@@ -209,7 +209,7 @@ type ClosetComparison = {
   unindexed: number;
 };
 
-/** `isOurs`: the driver writes this palace, so all sent closets must be in it. */
+/** Compares the closets. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
 function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

@@ -26,7 +26,7 @@ export class CountedDriver implements PalaceDriver {
   /** Called after opening and after each write, when no write runs. Must be quick and must not throw. */
   onQuiet: () => void = () => {};
 
-  /** `beside`: the driver of the palace's first collection, if this driver serves another collection. */
+  /** Wraps `inner`. `beside`: the driver of the palace's first collection, if this driver serves another collection. */
   constructor(inner: PalaceDriver, beside?: CountedDriver) {
     this.#inner = inner;
     this.#first = beside ?? this;

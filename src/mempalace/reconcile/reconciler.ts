@@ -208,7 +208,7 @@ class Watcher {
     // A broker of an older version never adopted the palace, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // The last report of a verified adoption also says what happened to the palace's vectors.
+    // Restores the last report, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
     // Compares again if more rows lack vectors than after all rows were last sent: sending them to a restarted Chroma may help.

@@ -103,7 +103,7 @@ export class Batch {
     }
   }
 
-  /** Returns false if we cannot apply the record. SQLite reads the JSON, because it distinguishes 1 from 1.0. */
+  /** Returns false if we cannot apply the record. SQLite reads the JSON, because JavaScript does not distinguish 1 from 1.0. */
   #apply(row: QueueRow): boolean {
     const record = parseQueueRow(row);
     if (record === undefined) return false;

@@ -39,7 +39,7 @@ export class PalaceWriter {
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
 
-  /** `name` is by default the drawers' collection. `plannedId` and `kind` are for a collection that we create. */
+  /** Prepares a writer. `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that it creates. */
   constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
     this.#kind = kind;
     this.#palaceDir = palaceDir;
