@@ -144,7 +144,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/** Replaces imports of Node's own modules: an ES import reads all exports, and those of node:http load a whole HTTP client. */
+/** Replaces imports of Node's own modules: an ES import reads all exports, and the exports of node:http load a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {

@@ -51,7 +51,9 @@ function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unk
   return { ...manifest, dependencies: { ...record(manifest["dependencies"]), ...Object.fromEntries(contained) } };
 }
 
-/** Returns the lockfile without development packages. An optional peer dependency counts as one, because an install leaves it out. */
+/**
+ * Returns the lockfile without development packages, which include optional peer dependencies, because an install leaves these out, too.
+ */
 function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);
   const root = withoutDevelopment(record(packages[""]));

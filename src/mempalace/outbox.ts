@@ -223,7 +223,7 @@ class Pump {
     return [...batch.values()];
   }
 
-  /** Halves a refused batch until the refused record is alone, so that one bad record costs few requests. Errors: the driver's. */
+  /** Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone. Errors: the driver's. */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
     const records = batch.flatMap(({ record }) => record ?? []);

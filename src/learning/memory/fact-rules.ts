@@ -37,7 +37,7 @@ export function tagsOf({ tags }: Readonly<Record<string, unknown>>): string[] {
 export type Near = { id: string; text: string; cosine: number };
 
 /**
- * Returns the id of the nearest fact that contains the text or is part of it, else of the nearest one with a cosine of at least `enough`.
+ * Returns the id of the nearest fact that contains the text or is part of it, else of the nearest fact if its cosine is at least `enough`.
  */
 export function meantFact(wanted: string, near: readonly Near[], enough: number): string | undefined {
   const needle = wanted.trim().toLowerCase();

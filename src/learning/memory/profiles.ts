@@ -174,7 +174,7 @@ function conversationsOf({ conversations }: LedgerTx, names: Names): MemoryTx["c
     showAnew: (id, turn) => conversations.showAnew(names.talk(id), turn),
     shownAt: (id, turn) => conversations.shownAt(names.talk(id), turn),
     asked: (sinceMs) => conversations.asked(sinceMs).flatMap((one) => ownConversation(names, one) ?? []),
-    // Drops the old conversations of all profiles, because the limit is the same for all.
+    // Drops the old conversations of all profiles, because the time limit is the same for all.
     dropBefore: (atMs) => conversations.dropBefore(atMs),
   };
 }

@@ -13,7 +13,7 @@ export type Exported = { dir: string; memories: number; entries: number; others:
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Leaves no folder after an error. Errors: BROKER_BUSY if memories are deleted during every try; those of folder and broker. */
+/** Leaves no folder after an error. Errors: BROKER_BUSY if memories are deleted during every try; errors of the folder and broker. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);

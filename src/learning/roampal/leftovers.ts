@@ -1,4 +1,4 @@
-/** Removes folders that killed commands left behind. */
+/** Removes the temporary folders of killed commands. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // Ignores the error: in a shared folder, another user may own this one.
+      // Ignores the error: in a shared folder, another user may own this leftover.
     }
   }
 }

@@ -158,7 +158,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several fit.
+ * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several
+ * conversations fit.
  */
 function owing(
   tx: MemoryTx,

@@ -3,7 +3,9 @@ import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port
 import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/** `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the one before. */
+/**
+ * `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the previous answer.
+ */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {

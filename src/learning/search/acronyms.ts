@@ -35,7 +35,7 @@ eta=estimated time of arrival|fyi=for your information|tbd=to be determined|pov=
 /** Everyday words that count as acronyms only in capitals. */
 const EVERYDAY: ReadonlySet<string> = new Set(["us", "la", "rest", "pip", "git", "eta", "hr", "mit"]);
 
-/** Returns the question on one line, followed by the meanings of its acronyms that it does not contain yet. */
+/** Returns the question on one line, followed by the meanings of its acronyms that the question does not contain yet. */
 export function spelledOut(query: string): string {
   const text = query.replaceAll(/\s+/g, " ").trim();
   const lower = text.toLowerCase();

@@ -34,7 +34,7 @@ export function bestOf<F extends Showable>(found: readonly F[]): F[] {
   const shown = found.filter(({ cosine, text, solved }) => {
     const words = text.trim();
     const isNew = words !== "" && !texts.has(words);
-    // A memory without a vector has the cosine NaN, so this is false: its words were found, and it may be shown.
+    // The cosine is NaN without a vector, so this is false: the memory was found by its words and may be shown.
     const isUnlike = solved === undefined && cosine < COSINE_LEAST;
     if (isNew && !isUnlike) texts.add(words);
     return isNew && !isUnlike;

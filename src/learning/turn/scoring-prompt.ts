@@ -8,7 +8,7 @@ import { plainId } from "../memory/memory.ts";
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 export const MEMORY_CHARACTERS = 200;
-/** Maximum number of characters of all texts together up to which they are quoted in full. */
+/** Total number of characters up to which the texts are quoted in full. */
 const QUOTED_MAX = 2_000;
 
 export type ToScore = { id: string; text: string };

@@ -150,7 +150,7 @@ export function owedScore(
   };
 }
 
-/** Puts the permanent facts last, because there may be many. */
+/** Puts the permanent facts last, because there may be more of them than `SCORED_MAX`. */
 function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
   const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
   const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];

@@ -21,8 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
 import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
- * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed; deletions above `untilSeq` are undone
- * instead. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
+ * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq` are undone, not
+ * adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 

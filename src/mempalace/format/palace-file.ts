@@ -18,7 +18,7 @@ export type PalaceRow = { row: number; seq: number; id: string; text: string; me
 
 /** Number of the queue's rows in one read. Without their vectors they have about ten bytes each. */
 const QUEUE_PAGE = 5_000;
-/** Limit of a valid `max_seq_id`. A known fault of upstream makes larger, meaningless ones (palace.md 10.5). */
+/** Limit of a valid `max_seq_id`. A known fault of upstream writes larger, meaningless numbers (palace.md 10.5). */
 export const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
@@ -168,7 +168,7 @@ function listValues(database: ChromaDatabase, ids: string): Value[] {
   return selectRows<Value>(database, sql, ids);
 }
 
-/** Returns the value of the one column that has any. Drops an infinity, which JSON cannot express. */
+/** Returns the value, which is in one of four columns. Drops an infinity, which JSON cannot express. */
 function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
   const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;

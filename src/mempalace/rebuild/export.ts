@@ -36,7 +36,7 @@ export type ExportInput = {
   /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;
   dir: string;
-  /** A `chroma` executable. Undefined: the first one that works. Null: the files are written without Chroma. */
+  /** A `chroma` executable. Undefined: the first executable that works. Null: the files are written without Chroma. */
   chroma: string | undefined | null;
   /** Row of the newest drawer at the request. Later drawers without a vector may be left out. */
   lastRow: number;

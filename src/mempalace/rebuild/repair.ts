@@ -17,7 +17,7 @@ export type RepairInput = {
   palaceDir: string;
   collection: string;
   tag: string;
-  /** Id of the drawers' collection. The rebuilt one keeps it, so that the outbox does not fill the palace again. */
+  /** Id of the drawers' collection. The rebuilt collection keeps it, so that the outbox does not fill the palace again. */
   collectionId: string | undefined;
   /** Part of the name of the old palace's folder, `before-WHY-TIME`. */
   why: string;

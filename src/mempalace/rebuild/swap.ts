@@ -1,4 +1,4 @@
-/** Replaces the palace in use with one rename, so that the path always has a complete palace. A separate folder keeps the old one. */
+/** Replaces the palace in use with one rename, so that the path always has a complete palace. A separate folder keeps the old palace. */
 import {
   chmodSync,
   copyFileSync,
@@ -35,7 +35,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // A run that was killed before its rename left only hard links to the palace in use here.
+    // The run was killed before its rename, so this folder has only hard links to the palace in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }

@@ -68,7 +68,10 @@ export async function verifyCollection(
   }
 }
 
-/** Replaces a fraction by the nearly equal written one, because Chroma's server changes 9 % of today's Unix times by one step (1.5.9). */
+/**
+ * Replaces a fraction that nearly equals the written fraction by that: Chroma's server changes 9 % of today's Unix times by one step
+ * (1.5.9).
+ */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(found).map(([key, value]) => [key, isNearly(value, written[key]) ? written[key] : value]),

@@ -45,7 +45,7 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** Returns false while the palace may have rows that the ledger lacks. The driver must then not write to the palace. */
   isSettled(): boolean;
-  /** Returns true for a palace that cannot be compared at present but was fully adopted before. It may be rebuilt. */
+  /** Returns true for a palace that cannot be compared at present but was fully adopted before. Such a palace may be rebuilt. */
   wasVerified(): boolean;
   /** Runs all due checks. For tests, which do not wait for the clock. */
   look(): Promise<void>;

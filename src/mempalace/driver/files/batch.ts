@@ -1,5 +1,5 @@
 /**
- * Applies the records of one transaction. Records that others have queued come first, because `max_seq_id` says that all earlier ones are
+ * Applies the records of one transaction, after records that other processes have queued: `max_seq_id` says that all earlier records are
  * applied.
  */
 import type Database from "better-sqlite3";
@@ -30,7 +30,9 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies it and all later ones. */
+  /**
+   * New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies that record and all later ones.
+   */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
