@@ -132,7 +132,8 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads it for all, because a browser opens only six connections to a server. When it closes, another tab reads.
+ * Listens for news. One tab reads for all, because a browser opens only six connections to a server. When that tab closes, another one
+ * reads.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

@@ -33,7 +33,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
   const facts = readFacts(params["facts"]);
-  // Counts a memory once if it was shown under two ids, before and after a move.
+  // Counts a memory only once if it was shown under two ids, one before and one after a move.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   const scores = readScores(params, outcome);
   for (const [id, one] of scores) {

@@ -1,4 +1,4 @@
-/** Reads index_metadata.pickle (palace.md 4.5) without running it: it executes only the instructions that build data. */
+/** Reads index_metadata.pickle (palace.md 4.5). A pickle is a program, of which this reader executes only instructions that build data. */
 
 export type PickleDict = Map<string | number, PickleValue>;
 export type PickleValue = null | boolean | number | string | PickleValue[] | PickleDict;
