@@ -1,8 +1,4 @@
-/**
- * Installs the coding agents that scripts/agents.json pins: pi, opencode and Claude Code, each from packages that work without install
- * scripts. The image's build and tests on the host run it. It uses only Node, npm and tar, so that the image's layer depends only on this
- * file and scripts/agents.json.
- */
+/** Installs the agents that scripts/agents.json pins. Uses only Node, npm and tar: the image's layer depends on these two files alone. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -23,9 +19,7 @@ import type { RunOptions } from "./main.ts";
 export const AGENTS = ["pi", "opencode", "claude"] as const;
 export type Agent = (typeof AGENTS)[number];
 
-/**
- * Packages of one agent. `program`: path of its executable in the packages' folder. `packages`: digest of each archive, by `NAME@VERSION`.
- */
+/** `program`: path of the executable in the packages' folder. `packages`: digest of each archive, by `NAME@VERSION`. */
 type Build = Readonly<{ program: string; packages: Readonly<Record<string, string>> }>;
 type Pinned = Readonly<{ version: string; any?: Build; x64?: Build; arm64?: Build }>;
 
@@ -34,7 +28,6 @@ export type InstallOptions = Readonly<{
   env: RunOptions["env"];
   log: (line: string) => void;
   signal?: AbortSignal;
-  /** Agents to install; by default all. */
   agents?: readonly Agent[];
 }>;
 
@@ -45,12 +38,12 @@ const USAGE = `usage: node scripts/agents.ts [--without NAME ...] [--json] [FOLD
 
 const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
-/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the previous one: 5.5 s in all. */
+/** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the one before: 5.5 s in all. */
 const RETRIES_MAX = 10;
-/** File that records the pins which a folder was made from. */
+/** File that records the pins from which a folder was made. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine. Each set of pins has its own folder. */
+/** Returns the folder for tests on this machine. Each set of pins has its own. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -59,10 +52,7 @@ export function agentsFolder(env: RunOptions["env"]): string {
   );
 }
 
-/**
- * Installs all agents into `folder`, or leaves `folder` unchanged: it fills another folder and then renames that one. Two installs at the
- * same time do the work twice without harm. Returns false if `folder` already had these agents. Throws an error that names what failed.
- */
+/** Installs all agents into `folder`, or leaves it unchanged after an error. Returns false if `folder` already had these agents. */
 export async function installAgents(options: InstallOptions): Promise<boolean> {
   const { agents = AGENTS, log } = options;
   const folder = resolve(options.folder);
@@ -99,8 +89,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // npm runs without --prefix and outside of any project, so it reads no settings of a project. `npm pack` fetches an archive and runs none
-  // of its scripts.
+  // Without --prefix and outside of any project, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -122,7 +111,7 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** Replaces a folder. It moves the old folder away first, so for a moment `folder` does not exist, but it is never incomplete. */
+/** Replaces a folder. For a moment `folder` does not exist, but it is never incomplete. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {
@@ -136,12 +125,11 @@ function replace(folder: string, draft: string, wanted: string): void {
   }
 }
 
-/** Removes the drafts of killed installs beside the folder. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {
     const [, pid] = new RegExp(`^\\.new-(\\d+)(\\.old)?$`).exec(name.slice(basename(folder).length)) ?? [];
     if (!name.startsWith(basename(folder)) || pid === undefined || isAlive(Number(pid))) continue;
-    // The tar of a killed install may still be writing to the folder.
+    // The tar of a killed install may still be writing to the folder, so the removal is retried.
     rmSync(join(dirname(folder), name), { recursive: true, force: true, maxRetries: RETRIES_MAX });
   }
 }
@@ -158,7 +146,6 @@ function digest(algorithm: string, data: string | Buffer, encoding: "hex" | "bas
   return createHash(algorithm).update(data).digest(encoding);
 }
 
-/** Runs a command; resolves to its stdout. */
 async function execute(
   command: string,
   args: readonly string[],
@@ -177,7 +164,7 @@ async function execute(
 }
 
 export async function run({ argv, env, log, print, signal }: RunOptions): Promise<number> {
-  // Imports here and not above, because the image's build has no `src` folder and does not call `run`.
+  // Imported here, because the image's build has no `src` folder and does not call `run`.
   const { PalaceError } = await import("../src/base/errors.ts");
   try {
     const options = {

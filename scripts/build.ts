@@ -1,7 +1,4 @@
-/**
- * Emits dist/ from src/ with tsc, bundles the executables whose start time users notice, and makes all of them executable. `npm run build`,
- * prepack, up.ts, test.ts and the image run it. It uses only Node, the compiler and the bundler, so that it works in a new clone.
- */
+/** Compiles src/ into dist/ and bundles it. Uses only Node, the compiler and the bundler, so that it works in a new clone. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,9 +11,8 @@ import type { RunOptions } from "./main.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const SHEBANG = "#!/usr/bin/env node";
 /**
- * Executables that become one file each, which halves their start time. An agent waits for the shim. A user waits for a feeder, which often
- * finds nothing to do. The shim is CommonJS, because an ES import of node:fs evaluates all its getters, which takes a tenth of the start.
- * Node compiles the files at each start; minified files save a seventh of the time that the shim adds to Node's own start.
+ * Executables that become one minified file each, which halves their start time. The shim is CommonJS, because an ES import of node:fs
+ * evaluates all its getters, which takes a tenth of the start.
  */
 const BUNDLED = [
   { name: "mp-shim", format: "cjs", extension: "cjs" },
@@ -25,11 +21,7 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/**
- * Entries whose modules are merged into one file. A broker then starts in half the time, and a command in four fifths of the time: an entry
- * has up to 250 modules, and finding the modules takes longer than compiling them. Packages are not bundled, which would save nothing
- * measurable. The other entries are merged so that the package contains no unmerged modules.
- */
+/** Entries whose modules are merged: finding up to 250 modules takes longer than compiling them. Merging packages would save nothing. */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
   ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
@@ -39,24 +31,16 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Maximum time, ms, by which the clock that dates files is behind Node's clock. */
+/** Maximum time by which the clock that dates files is behind Node's clock, ms. */
 const CLOCK_STEP_MS = 20;
 
-/**
- * Packages of the tracer. Few users need them, so they are not dependencies: the build bundles them into a part that is loaded only if
- * tracing is on.
- */
+/** Packages of the tracer. Few users need them, so the build bundles them into a part that is loaded only if tracing is on. */
 const TRACING = "@opentelemetry/";
 
 /** Package that stays unbundled, because it looks for its binary beside its own file. */
 const NATIVE = ["better-sqlite3"];
 
-/**
- * Builds dist/ without checking types, which `npm run check` does. Checking here as well would take three times as long in every clone and
- * image, and change no byte of the output.
- *
- * Returns 0, or the compiler's exit code after its messages were logged. Only a successful build replaces dist/.
- */
+/** Builds dist/ without type checks, which would triple the time. Returns the compiler's exit code. A failed build keeps the old dist/. */
 export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promise<number> {
   const fresh = join(root, `dist.new-${process.pid}`);
   const begunAtMs = Date.now() - CLOCK_STEP_MS;
@@ -75,10 +59,10 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
     await bundlePage(join(fresh, "ui"));
     cpSync(join(root, "node_modules/@opentelemetry/api/LICENSE"), join(fresh, "base/open-telemetry.LICENSE"));
     cpSync(join(root, "src/agents/skills"), join(fresh, "agents/skills"), { recursive: true });
-    // npm packs no package-lock.json. An image built from the package needs the same dependencies (src/devbox/folder.ts).
+    // npm packs no package-lock.json, but an image built from the package needs the same dependencies.
     cpSync(join(root, "package-lock.json"), join(fresh, "package-lock.data.json"));
     makeExecutable(fresh);
-    // Dates dist/bin at the start of the build. A source edited during the build is then newer, so the next build includes it.
+    // Dates dist/bin at the start of the build, so that a source edited during the build counts as newer.
     utimesSync(join(fresh, "bin"), begunAtMs / 1000, begunAtMs / 1000);
     const dist = join(root, "dist");
     rmSync(dist, { recursive: true, force: true });
@@ -89,7 +73,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Bundles everything and returns the files of dist/ to keep: the bundles, and the declarations of the exports. */
+/** Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {
@@ -121,7 +105,7 @@ async function bundlePage(outDir: string): Promise<void> {
   });
 }
 
-/** Returns the declarations that other programs see: the exports' declarations and the declarations that these import. */
+/** Returns the declarations that other programs see: those of the exports, and those that these import. */
 function declarations(fresh: string): Set<string> {
   const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
   const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));
@@ -160,10 +144,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/**
- * Replaces imports of Node's own modules by `process.getBuiltinModule`. An ES import reads all exports of a module, and the exports of
- * node:http load a whole HTTP client.
- */
+/** Replaces imports of Node's own modules: an ES import reads all exports, and the exports of node:http load a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {
@@ -190,14 +171,13 @@ function keepPlaces(folder: string, dist: string): Plugin {
   };
 }
 
-/** Bundles an agent's extension, in place of the compiler's output. */
 async function bundleExtension(file: string): Promise<void> {
   const bundled = await rolldown({ input: file, platform: "node", logLevel: "warn" });
   await bundled.write({ file, format: "esm" });
   await bundled.close();
 }
 
-/** Makes the files of `bin` executable. npm does so only when it installs them; the clone and the image need it, too. */
+/** Makes the files of `bin` executable. npm does so only at an install; the clone and the image need it, too. */
 function makeExecutable(fresh: string): void {
   for (const name of new Set(Object.values(manifest().bin))) {
     const file = join(fresh, relative("dist", name));

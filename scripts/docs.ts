@@ -1,7 +1,5 @@
 /**
- * Writes the pages that are made from tables in the code: docs/reference/settings.md, docs/reference/errors.md, docs/reference/tools.md,
- * docs/reference/commands.md, docs/reference/palace.1 (the man page) and docs/lab/differences.md. Run `node scripts/docs.ts` after changing
- * a table; test/house checks that the pages are up to date. `pages` and `commandPages` return the content, so tests need no files.
+ * Writes the pages that are made from tables in the code. Run `node scripts/docs.ts` after changing a table; test/house checks the pages.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +43,7 @@ const VARIABLE_GROUPS = {
   traces: "OpenTelemetry",
 } as const satisfies Partial<Record<(typeof VARIABLES)[keyof typeof VARIABLES]["group"], string>>;
 
-/** Returns the generated pages of the documentation, without the command pages, by their paths in the repository. */
+/** Returns the generated pages, without the command pages, by path. */
 export function pages(): Record<string, string> {
   return {
     "docs/reference/settings.md": settingsPage(),
@@ -55,7 +53,7 @@ export function pages(): Record<string, string> {
   };
 }
 
-/** Returns the pages about commands by their paths in the repository. Loads the file of every verb. */
+/** Returns the pages about commands by path. Loads the file of every verb. */
 export async function commandPages(): Promise<Record<string, string>> {
   const commands = await describeCommands();
   return { "docs/reference/commands.md": commandsPage(commands), "docs/reference/palace.1": manPage(commands) };

@@ -4,7 +4,7 @@ import type { Env } from "../src/config/env.ts";
 
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Returns undefined if Docker with compose answers, otherwise the reason in words. */
+/** Returns undefined if Docker with compose answers, otherwise the reason. */
 export function engineMissing(env: Env): string | undefined {
   const answers = (...args: string[]): boolean =>
     spawnSync("docker", args, { env, stdio: "ignore", timeout: ANSWER_TIMEOUT_MS }).status === 0;

@@ -1,7 +1,4 @@
-/**
- * Options of all scripts, and how a script runs as a program. A script exports `run(options)` and calls `runAsMain(run)` only when it is
- * the program; tests call `run` themselves.
- */
+/** How a script runs as a program. A script exports `run(options)` for tests, and calls `runAsMain(run)` only when it is the program. */
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../src/base/errors.ts";
 import type { Env } from "../src/config/env.ts";
@@ -10,15 +7,15 @@ export type RunOptions = Readonly<{
   argv: readonly string[];
   env: Env;
   cwd: string;
-  /** Prints progress for people, to stderr. */
+  /** Prints progress to stderr. */
   log: (line: string) => void;
-  /** Prints the result, to stdout. */
+  /** Prints the result to stdout. */
   print: (line: string) => void;
-  /** Aborted by Ctrl-C and SIGTERM: the script then ends what it started and returns. */
+  /** Aborted by Ctrl-C and SIGTERM. The script then ends what it started and returns. */
   signal: AbortSignal;
 }>;
 
-/** A script. Its promise resolves to the exit code. `runAsMain` prints a PalaceError as its sentence and hint, and exits with its code. */
+/** Resolves to the exit code. `runAsMain` prints a PalaceError as its sentence and hint, and exits with its code. */
 export type Script = (options: RunOptions) => Promise<number>;
 
 /** Root folder of the clone, without a trailing slash. */

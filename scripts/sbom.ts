@@ -1,8 +1,4 @@
-/**
- * Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX): every package that an install may bring or that our files
- * contain, at the version and with the checksum of the lockfile. `npm pack` runs this script after the build, so each package contains its
- * own bill. The same lockfile gives the same file.
- */
+/** Writes dist/sbom.cdx.json, the package's bill of materials (CycloneDX). The same lockfile gives the same file. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +9,7 @@ import { ROOT, runAsMain, type RunOptions } from "./main.ts";
 
 export const SBOM_FILE = "dist/sbom.cdx.json";
 
-/** Names of development dependencies that the build copies into our files: the tracer and the page's framework. */
+/** Development dependencies that the build copies into our files: the tracer and the page's framework. */
 const CONTAINED = /^(?:@opentelemetry\/.*|preact)$/;
 
 export async function run({ env, print }: Pick<RunOptions, "env" | "print">): Promise<number> {
@@ -25,8 +21,8 @@ export async function run({ env, print }: Pick<RunOptions, "env" | "print">): Pr
 }
 
 /**
- * Returns the document of `npm sbom`. npm 11 with `--omit dev` also omits packages that a development dependency shares, so npm gets a
- * lockfile that has no development dependencies.
+ * Returns the document of `npm sbom` for a lockfile without development dependencies, because `--omit dev` of npm 11 also omits packages
+ * that a development dependency shares.
  */
 export function makeSbom(env: Env): Record<string, unknown> {
   const folder = mkdtempSync(join(tmpdir(), "palace-sbom-"));
@@ -38,7 +34,7 @@ export function makeSbom(env: Env): Record<string, unknown> {
     writeFileSync(join(named, "package.json"), JSON.stringify(manifest));
     writeFileSync(join(named, "package-lock.json"), JSON.stringify(lockWithoutDevelopment(read("package-lock.json"))));
     const args = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only", "--loglevel=error"];
-    // `npm pack` passes its own options on as environment variables, and this npm must not get them.
+    // `npm pack` passes its own options on as environment variables, which this npm must not get.
     const calm = Object.fromEntries(Object.entries(env).filter(([name]) => !/^npm_/i.test(name)));
     const said = execFileSync("npm", args, { cwd: named, env: calm, encoding: "utf8", maxBuffer: 2 ** 26 });
     const { serialNumber: _number, ...sbom } = record(parseJson(said));
@@ -49,15 +45,14 @@ export function makeSbom(env: Env): Record<string, unknown> {
   }
 }
 
-/** Returns the manifest without development dependencies. Those that our files contain become dependencies. */
+/** Returns the manifest without development dependencies, except those that our files contain. */
 function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unknown>): Record<string, unknown> {
   const contained = Object.entries(record(devDependencies)).filter(([name]) => CONTAINED.test(name));
   return { ...manifest, dependencies: { ...record(manifest["dependencies"]), ...Object.fromEntries(contained) } };
 }
 
 /**
- * Returns the lockfile without development packages. An optional peer dependency counts as a development package, because an install leaves
- * it out.
+ * Returns the lockfile without development packages, which include optional peer dependencies, because an install leaves these out, too.
  */
 function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);

@@ -1,7 +1,4 @@
-/**
- * Writes docs/page.png, the picture of `palace ui` in the README: the real page of a real broker, with a memory that the real commands fill.
- * Run `node scripts/screenshot.ts` after the page has changed. It needs Chromium.
- */
+/** Writes docs/page.png, the README's picture of `palace ui`. Run `node scripts/screenshot.ts` after the page has changed. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser, openPage } from "../test/helpers/browser.ts";
@@ -13,7 +10,6 @@ export const FILE = "docs/page.png";
 export const SIZE_MAX = 150_000;
 const VIEWPORT = { width: 1200, height: 820 };
 
-/** Notes of an invented user: client, wing, room and text. */
 const NOTES: readonly (readonly [client: string, wing: string, room: string, text: string])[] = [
   ["claude-code", "webshop", "decisions", "We keep prices in cents as integers. Floats lost a cent in invoice 4711."],
   [
@@ -43,7 +39,6 @@ export async function run({ print }: Pick<RunOptions, "print">): Promise<number>
   return 0;
 }
 
-/** Returns a PNG of the page's first view. */
 export async function takePicture(): Promise<Buffer> {
   await using palace = createTestPalace();
   await fill(palace);
@@ -58,7 +53,6 @@ export async function takePicture(): Promise<Buffer> {
   }
 }
 
-/** Fills the memory with a project's documents and with the notes of several agents. */
 async function fill(palace: TestPalace): Promise<void> {
   const project = join(palace.home, "webshop");
   mkdirSync(join(project, "docs"), { recursive: true });

@@ -1,7 +1,5 @@
 /**
- * Writes the first settings of a devbox's home, in addition to the settings that `palace install all` writes. An existing file
- * belongs to the user and stays unchanged. It runs at every start of the container, perhaps several times at once on one home volume.
- * Uses only Node.
+ * Writes the first settings of a devbox's home at every start of the container. An existing file belongs to the user and stays unchanged.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +13,6 @@ const SEEDS: readonly Seed[] = [
   { path: ".zshrc", content: "# Yours: this home folder is a volume. /etc/zsh/devbox.zsh was read before.\n" },
 ];
 
-/** Writes the files that are missing and returns them. Errors of the file system pass through. */
 export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }

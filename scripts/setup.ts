@@ -1,7 +1,6 @@
 /**
- * Sets up the bridge at the first start of a devbox: it makes the bridge of MEMPALACE_BROKER=ssh://user@host[:port] and retries until it
- * works. If a step needs a user of the host, it prints the command to type there once. Meanwhile the agents work, and their writes are
- * spooled. It can run again. The image runs it; it needs only zx and `palace`.
+ * Sets up the bridge at a devbox's first start, and retries until it works. If the host's user must act, it prints the command to type
+ * there.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ const USAGE = `usage: devbox-setup [ssh://user@host[:port]] [--host-key SHA256:â
   --host-key  the fingerprint of the host's key (default: DEVBOX_BRIDGE_HOST_KEY)
   --once      try once; the exit code says whether the bridge works`;
 
-/** Pause after a refused key. sshd penalises an address for refused keys; at this pace it does not lock us out. */
+/** Pause after a refused key. At this pace sshd, which penalises refused keys, does not lock us out. */
 const REFUSED_WAIT_MS = 15_000;
 const AWAY_WAIT_MS = 5_000;
 
@@ -67,7 +66,7 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** Splits the endpoint as every client does; `palace bridge setup` interprets its parts. */
+/** Splits the endpoint as every client does. */
 function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   const [, target, port] =
     /^ssh:\/\/((?:\w[\w.+-]*@)?(?:\[[\da-fA-F:]+\]|\w[\w.-]*))(?::(\d+))?\/?$/.exec(endpoint) ?? [];
@@ -111,7 +110,7 @@ async function explain(wanted: Wanted, { code, message, hint }: Failure, options
   }
   const { publicKey = "" } = (await palace(options, "bridge", "key")) as { publicKey?: string };
   log(`  type this on the host, as ${wanted.target}; it goes on here by itself:`);
-  // Prints the key without its comment, which is only this container's name.
+  // Omits the key's comment, which is only this container's name.
   log(`  palace gate authorize '${publicKey.split(" ").slice(0, 2).join(" ")}'`);
 }
 

@@ -1,7 +1,6 @@
-# Sourced by palace (POSIX sh): becomes the built shim at once if nothing has changed since note_shim of node.sh wrote its
-# note. Looking for Node and for newer sources takes as long as Node's own start, so this starts only the shim's process.
-# It notices an edit of the shim's own sources by their dates. It notices changes of other sources only by their folders'
-# dates: a pull, a checkout, an added or removed file.
+# Sourced by palace (POSIX sh): becomes the built shim at once if nothing has changed since note_shim of node.sh recorded how to start it.
+# Looking for Node and for newer sources would take as long as Node's own start. It notices an edit of the shim's own sources by their
+# dates, and changes of other sources only by their folders' dates: a pull, a checkout, an added or removed file.
 
 root=${0%/*}/..
 noted=$root/node_modules/.palace-shim
@@ -10,7 +9,7 @@ node= watched=
 is_as_noted() {
   [ -r "$noted" ] || return 1
   . "$noted"
-  # The note has the same date as the Node it names. A Node that was replaced has another date.
+  # The record has the same date as the Node that it names, so a replaced Node is noticed.
   [ -x "$node" ] && ! [ "$node" -nt "$noted" ] && ! [ "$node" -ot "$noted" ] || return 1
   [ -f "$root/dist/bin/mp-shim.cjs" ] && [ -n "$watched" ] || return 1
   for one in $watched; do
@@ -19,7 +18,7 @@ is_as_noted() {
 }
 
 if is_as_noted; then
-  # An agent waits for its hooks as well.
+  # An agent also waits for its hooks, so they start from the built file, too.
   if [ "$1" = hook ]; then exec "$node" "$root/dist/bin/palace.js" "$@"; fi
   exec "$node" "$root/dist/bin/mp-shim.cjs"
 fi

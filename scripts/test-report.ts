@@ -25,7 +25,7 @@ type Report = {
   }[];
 };
 
-/** Reads a report. `exitCode` is vitest's own: it also reports an error outside of all tests, which counts as one failure. */
+/** Reads a report. `exitCode`: vitest's own, which also reports an error outside of all tests; that counts as one failure. */
 export function readReport(json: string, exitCode: number): Tally {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(json) as Report;
   const broken = testResults.filter(
@@ -59,7 +59,6 @@ function fileOf(name: string): string {
   return name.slice(name.lastIndexOf("/test/") + 1);
 }
 
-/** Returns the skipped tests; a file that was skipped as a whole gets one line. */
 function skipped(files: Report["testResults"]): string[] {
   return files.flatMap(({ name, assertionResults }) => {
     const left = assertionResults.filter(({ status }) => ["skipped", "pending", "todo"].includes(status));

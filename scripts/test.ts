@@ -1,7 +1,4 @@
-/**
- * Runs every test that this machine can run, prints what it left out and why, and ends with `N passed, N failed`. With --all or CI=true
- * every skipped test is a failure. `./scripts/test` and .ci/run run it.
- */
+/** Runs every test that this machine can run, and prints what it left out. With --all or CI=true a skipped test is a failure. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,12 +18,12 @@ import {
 
 type Suite = Readonly<{
   name: string;
-  /** Commands to run, by their names. A suite without commands has arguments for vitest instead. */
+  /** Commands to run, by name. A suite has either commands or arguments for vitest. */
   commands?: Readonly<Record<string, string>>;
   vitest?: readonly string[];
-  /** True if the suite may keep its palaces in memory when there is room. Its tests never cut the power of the machine. */
+  /** True if the suite may keep its palaces in memory, because its tests never cut the machine's power. */
   inMemory?: boolean;
-  /** Returns why the suite cannot run here, or undefined. */
+  /** Returns the reason why the suite cannot run here. */
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
@@ -47,13 +44,13 @@ const QUICK: Stage = [
 ];
 
 /**
- * All suites, the longest first and the short ones last, so that no core is idle at the end. Suites with containers mostly wait, so they
- * get one worker more than there are cores.
+ * All suites, the longest first, so that no core is idle at the end. Containers mostly wait, so they get one worker more than there are
+ * cores.
  */
 const STAGES: readonly Stage[] = [
   [build],
   [
-    // The processes of these tests mostly wait for each other.
+    // The processes of these tests mostly wait for each other, so they get more workers.
     { name: "process", vitest: ["--project", "process", "--maxWorkers=3"], inMemory: true },
     {
       name: "check",
@@ -66,20 +63,16 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // Tests without Docker run everywhere. Each other test reports why it is skipped.
+    // Tests without Docker run everywhere. Every other test reports why it is skipped.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },
   ],
 ];
 const SUITES = STAGES.flat();
-/** Suites whose tests start the built files, as users do. The page of `palace ui` cannot run from its sources. */
+/** Suites whose tests start the built files, as users do. */
 const NEED_BUILD = ["process", "containers", "agents", "install"];
 
-/**
- * Returns why the stack cannot run here. It also names missing system programs: sshd, and bindfs for a mount of another user's files.
- * .ci/run installs them.
- */
 function stackMissing({ env }: RunOptions): string | undefined {
   const engine = engineMissing(env);
   if (engine !== undefined) return engine;
@@ -105,7 +98,7 @@ export async function run(options: RunOptions): Promise<number> {
   const results: Tally[] = [];
   let isBuilt = false;
   for (const stage of chosen(argv.filter((argument) => argument !== "--all"))) {
-    // The tests start the files that this run has built, as users do; without a build they run the sources.
+    // The tests start the files that this run has built, as users do. Without a build they run the sources.
     const env = { ...options.env, ...(isBuilt && { PALACE_TEST_BUILT: "1" }) };
     const left = [...stage];
     const lane = async (): Promise<void> => {
@@ -128,7 +121,7 @@ export async function run(options: RunOptions): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** Selects suites by name, or makes one vitest run for files and options; without arguments selects all suites. */
+/** Selects suites by name, or makes one vitest run for files and options. */
 function chosen(argv: readonly string[]): readonly Stage[] {
   if (argv.length === 0) return STAGES;
   const names = ["quick", ...SUITES.map(({ name }) => name)];
@@ -167,7 +160,6 @@ async function runSuite({ name, commands = {}, vitest, inMemory }: Suite, option
   return total(results);
 }
 
-/** Runs vitest with temporary files in memory, unless TMPDIR names a folder or there is too little memory. */
 async function runInMemory(args: readonly string[], options: RunOptions): Promise<Tally> {
   if (options.env["TMPDIR"] !== undefined || freeBytes(MEMORY) < MEMORY_MIN_BYTES) return runVitest(args, options);
   const folder = mkdtempSync(join(MEMORY, "palace-test-"));
@@ -176,7 +168,7 @@ async function runInMemory(args: readonly string[], options: RunOptions): Promis
   try {
     return await runVitest(args, { ...options, env: { ...options.env, TMPDIR: folder } });
   } finally {
-    // A process that outlives the tests may still write to the folder.
+    // A process that outlives the tests may still write to the folder, so the removal is retried.
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }
@@ -208,7 +200,7 @@ async function runVitest(args: readonly string[], options: RunOptions): Promise<
   }
 }
 
-/** Runs one of the locked tools with its output on stderr, because stdout is only for the result. */
+/** Runs one of the locked tools. Its output goes to stderr, because stdout is only for the result. */
 async function execute(command: readonly string[], { env, signal }: RunOptions): Promise<number> {
   const path = `${join(ROOT, "node_modules", ".bin")}:${env["PATH"] ?? ""}`;
   const done = await $({

@@ -1,8 +1,4 @@
-/**
- * Brings up a palace from a bare clone and proves that it works. It builds, starts the stack (compose if Docker answers, otherwise the
- * native broker), writes one memory through one shim and finds it through another. `./scripts/up` runs it; a second run is quick and
- * changes nothing.
- */
+/** Brings up a palace from a bare clone (compose if Docker answers, else the native broker) and proves that it works. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -80,7 +76,6 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** Returns true if any source of dist/ is newer than dist/. */
 function isStale(): boolean {
   try {
     const builtAtMs = statSync(join(ROOT, "dist", "bin")).mtimeMs;
@@ -115,7 +110,7 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the command that agents start. Its first run writes a file with which later runs start faster (`note_shim` in node.sh).
+  // Runs the command that agents start, because its first run writes a file with which later runs start faster (`note_shim` in node.sh).
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
@@ -137,8 +132,8 @@ function built(name: string): string[] {
 }
 
 /**
- * Runs one of our commands. On a terminal the command shows its own progress on stderr. Elsewhere a line from time to time says that it
- * still runs. Its stdout is for programs and is shown only after a failure. Returns undefined, or the end of a failed command's output.
+ * Returns undefined, or the end of a failed command's output. Without a terminal, a line from time to time says that the command still
+ * runs.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
@@ -160,7 +155,6 @@ async function execute(command: readonly string[], { env, log, signal }: RunOpti
   }
 }
 
-/** Returns the closing message of at most twelve lines. */
 function summary({ kind, services = [], host }: Stack, { ms }: Proof, search: SearchHere | undefined): string[] {
   const entry = AGENT_ENTRY.join(" ");
   const proved = [

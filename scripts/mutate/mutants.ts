@@ -1,7 +1,4 @@
-/**
- * Small changes of `src` that a test should notice. `typescript` 7 has no stable parser for programs, so rolldown's parser makes the syntax
- * tree.
- */
+/** Small changes of `src` that a test should notice. It uses rolldown's parser, because `typescript` 7 has no stable one for programs. */
 import { globSync, readFileSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
 
@@ -19,7 +16,6 @@ const PERMISSIONS = [
 ];
 const guards = PERMISSIONS.map((name) => `src/broker/${name}.ts`);
 const filesIn = (folder: string): string[] => globSync(`${folder}/**/*.ts`).toSorted();
-/** Files to mutate, in named groups. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   broker: filesIn("src/broker").filter((file) => !guards.includes(file)),
   ledger: filesIn("src/memory/ledger"),
@@ -49,7 +45,7 @@ const SWAPS: Readonly<Record<string, string>> = {
   },
 };
 
-/** Returns a function that gives numbers from 0 to 1, which depend only on `seed` (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that depend only on `seed` (mulberry32). */
 export function chance(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,13 +1,11 @@
-/**
- * Finds the tests that reach a line of `src`: unit tests by their imports, process tests by the lines that their brokers and commands run.
- */
+/** Finds the tests that reach a line of `src`: unit tests by their imports, process tests by the lines that their processes run. */
 import { appendFileSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { execa } from "execa";
 
-/** `ms`: time of the process test. `lines`: lines of each file of `src` that the test's processes ran. */
+/** `ms`: time of the process test. `lines`: lines that its processes ran, by file of `src`. */
 export type Ran = { test: string; ms: number; lines: Record<string, number[]> };
 type Range = { startOffset: number; endOffset: number; count: number };
 type Script = { url: string; functions: { ranges: Range[] }[] };
@@ -24,7 +22,6 @@ export function importsOf(file: string): string[] {
     .map((match) => normalize(join(dirname(file), match[1]!)));
 }
 
-/** Returns the test files that reach each file, nearest first. */
 export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
   const imports = new Map<string, string[]>();
   const reached = new Map<string, [test: string, depth: number][]>();
@@ -41,10 +38,7 @@ export function reachedFrom(tests: readonly string[]): Map<string, string[]> {
   );
 }
 
-/**
- * Runs each test once and returns the lines that its processes ran. `file` keeps the results, one line of JSON for each test; a test in
- * that file does not run again. A killed process reports nothing, so some lines may be missing.
- */
+/** Returns the lines that each test's processes ran. Results are added to `file`, and a test in that file does not run again. */
 export async function coverage(tests: readonly string[], file: string): Promise<Ran[]> {
   const kept = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   const known = new Map(kept.filter(Boolean).map((line) => [(JSON.parse(line) as Ran).test, JSON.parse(line) as Ran]));
@@ -69,7 +63,6 @@ export async function coverage(tests: readonly string[], file: string): Promise<
   return tests.flatMap((test) => known.get(test) ?? []);
 }
 
-/** Reads the output of `NODE_V8_COVERAGE` in a folder. */
 function linesIn(folder: string): Record<string, number[]> {
   const lines: Record<string, Set<number>> = {};
   for (const name of globSync(`${folder}/*.json`)) {
@@ -83,7 +76,7 @@ function linesIn(folder: string): Record<string, number[]> {
   return Object.fromEntries(Object.entries(lines).map(([path, found]) => [path, [...found].toSorted((a, b) => a - b)]));
 }
 
-/** Returns the lines whose first letter has run. Node replaces types by blanks, so all other letters keep their positions. */
+/** Returns the lines whose first letter has run. Node replaces types by blanks, so all positions stay the same. */
 function linesRun(source: string, functions: Script["functions"]): number[] {
   const ranges = functions.flatMap((one) => one.ranges);
   const hasRun = new Uint8Array(source.length);

@@ -5,11 +5,11 @@ import { loadConfig } from "../config/config.ts";
 export type { CallOptions, Client, ToolInfo } from "../wire/client/client.ts";
 export { type ErrorCode, PalaceError } from "../base/errors.ts";
 
-/** The palace that a program connects to, and the program's name. */
+/** Palace to connect to, and the connecting program's name. */
 export type ConnectOptions = {
   /** Name of this program in the journal, which `palace history` shows. */
   agent: string;
-  /** Folder of the palace. Default: the palace that the command `palace` uses, from the same environment variables. */
+  /** Folder of the palace. By default the palace that the command `palace` uses, from the same environment variables. */
   palace?: string;
   /** If no broker runs, `never` fails, and `auto` (the default) starts one. */
   start?: "auto" | "never";

@@ -93,13 +93,15 @@ type ServeOptions = {
   startAnew: boolean;
 };
 
-/** Runs until the broker ends. Errors: as runBroker. A broker that is not permanent ends without an error if another one has the palace. */
+/**
+ * Runs until the broker ends. If another broker has the palace, a broker that is not permanent ends without an error. Errors: as runBroker.
+ */
 async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startAnew }: ServeOptions): Promise<number> {
   armFault(config.fault);
   if (config.proxy !== undefined) useProxy(config.proxy);
-  // The reader of our log may be gone; that must not end the broker.
+  // The reader of our log may be gone, which must not end the broker.
   process.stderr.on("error", () => {});
-  // The embedding runtime would send usage reports. Its own threads read the real environment, so the variable is set in `process.env`.
+  // Stops the embedding runtime's usage reports. Its threads read the real environment, so the variable is set in `process.env`.
   Object.assign(process.env, { ORT_DISABLE_TELEMETRY: "1" });
   const foreign = foreignMount(config);
   const write = isOnDemand ? logFile(config.paths.logFile) : (line: string) => void process.stderr.write(line);
@@ -120,7 +122,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
-      // Gives up if the holder of the lock answers. If it does not, it is about to exit, and this broker then takes its place.
+      // Gives up if the lock's holder answers. If it does not, it is about to exit, and this broker then takes its place.
       else if (await isServed(config)) deadline = 0;
       if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
@@ -137,7 +139,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
   }
 }
 
-/** Returns the command of our own `palace mine` for this palace. It clears variables that name another broker or a fault for a test. */
+/** Returns the command of our own `palace mine` for this palace, without variables that name another broker or a test's fault. */
 function minerOf(palace: string | undefined): MinerCommand {
   const [command, file] = executable("palace");
   const args = [`--max-old-space-size=${MINER_HEAP_MAX_MIB}`, file];
@@ -145,14 +147,14 @@ function minerOf(palace: string | undefined): MinerCommand {
   return { command, args: palace === undefined ? args : [...args, "--palace", resolve(palace)], env };
 }
 
-/** Returns why a broker that was started on demand must not run here. */
+/** Returns the reason why a broker that was started on demand must not run here. */
 function whyNotHere(config: Config): string | undefined {
   if (isStopped(config.paths)) return "stopped by hand";
   if (isWanted(config.paths.wantedFile)) return "a permanent broker wants to take over the palace";
   return hasBridge(config) ? "clients here use the host's broker over a bridge" : undefined;
 }
 
-/** Returns true if a broker serves the palace. A broker that is ending does not count: its clients wait for the next one. */
+/** Returns true if a broker serves the palace. One that is ending does not count: its clients wait for the next one. */
 async function isServed(config: Config): Promise<boolean> {
   const live = await findBroker(config);
   return live !== undefined && live.health.status !== "draining";

@@ -1,8 +1,5 @@
 #!/usr/bin/env node
-/**
- * `mempalace VERB`: upstream's command line (palace.md 9) with the same verbs, flags, output and exit codes. It works through the broker
- * and never opens the palace. A verb that this version lacks names the command to use instead.
- */
+/** `mempalace VERB`: upstream's command line (palace.md 9) through the broker. A verb that it lacks names the command to use instead. */
 import { leave } from "../base/exit-process.ts";
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
@@ -10,7 +7,7 @@ import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { ABSENT } from "../cli/upstream/absent.ts";
 import { endIfUnwritable, reportError, type Verb } from "../cli/define-verb.ts";
 
-/** MemPalace's version for `--version`, because skills and scripts that were written for MemPalace may expect it. */
+/** MemPalace's version for `--version`, because skills and scripts for MemPalace may expect it. */
 const UPSTREAM = "3.11.0";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -54,7 +51,6 @@ try {
   await leave(exitCode(reportError("mempalace", error, process.argv)));
 }
 
-/** Returns one of upstream's exit codes: 0, wrong usage, interrupted, failed. */
 function exitCode(code: number): number {
   return [0, EXIT_USAGE, EXIT_INTERRUPTED].includes(code) ? code : EXIT_FAILED;
 }
@@ -68,7 +64,7 @@ function refusal(verb: string, args: readonly string[]): PalaceError {
   return new PalaceError("ENGINE_UNSUPPORTED", `${verb}: ${why}`, hint);
 }
 
-/** Removes `--backend NAME` at any position: Chroma's storage is the only one. Errors: ENGINE_UNSUPPORTED for another name. */
+/** Removes `--backend NAME` at any position, because Chroma's storage is the only one. Errors: ENGINE_UNSUPPORTED for another name. */
 function withoutBackend(given: readonly string[]): string[] {
   const left: string[] = [];
   for (let index = 0; index < given.length; index++) {

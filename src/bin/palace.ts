@@ -80,7 +80,7 @@ function tell(line: string, argv: readonly string[]): void {
   if (!hasFlag(argv, "--json")) process.stderr.write(`palace: ${line}\n`);
 }
 
-/** Returns the error for an unknown verb, with a suggested command. If that command takes words, the suggestion repeats the typed words. */
+/** Returns the error for an unknown verb, with a suggested command, which repeats the typed words if it takes any. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
   const meant = synonym?.means ?? nearestVerb(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
@@ -88,7 +88,6 @@ function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly 
   return wrongUsage(`there is no verb ${verb}`, call === undefined ? "run `palace help`" : didYouMean(call));
 }
 
-/** Adds a suggestion to the error for a mistyped subverb; returns any other error unchanged. */
 function withNearSub(
   error: unknown,
   { call, parts, argv }: { call: string; parts: Verb; argv: readonly string[] },
@@ -105,7 +104,6 @@ function withNearSub(
   return wrongUsage(message, `${didYouMean(meant)}${other}`, error);
 }
 
-/** Lists the subverbs of a call: from the table, from its own loaders, and from the lines of its usage. */
 function subsOf(call: string, { usage, subs = {} }: Verb): string[] {
   const [verb = "", ...more] = call.split(" ").slice(1);
   const listed = more.length === 0 ? Object.keys(findCommand(verb)?.subs ?? {}) : [];
@@ -119,15 +117,11 @@ function didYouMean(call: string): string {
   return `did you mean \`${call}\`${does === undefined ? "" : ` (${does})`}?`;
 }
 
-/** Finds the call for a mistyped verb. */
 function nearestVerb(verb: string): string | undefined {
   return nearestCall(verb, [...WORDS, ...Object.keys(SYNONYMS)], (word) => findSynonym(word)?.means ?? newName(word));
 }
 
-/**
- * Finds the call that a mistyped word means, among the given words. A call that deletes is found only if one letter is wrong and no other
- * call is as near.
- */
+/** Finds the call that a mistyped word means. A call that deletes is found only if one letter is wrong and no other call is as near. */
 function nearestCall(typed: string, words: readonly string[], means: (word: string) => string): string | undefined {
   const harmless = words.filter((word) => harmOf(means(word)) === undefined);
   const harmful = words.filter((word) => word.length > 3 && !harmless.includes(word));
@@ -135,7 +129,7 @@ function nearestCall(typed: string, words: readonly string[], means: (word: stri
   return near === undefined ? undefined : means(near);
 }
 
-/** Returns what a harmful call does, and undefined for any other call. */
+/** Returns the description of a call that deletes something; undefined for any other call. */
 function harmOf(call: string): string | undefined {
   const [, verb = "", ...words] = call.split(" ");
   const command = findCommand(verb);

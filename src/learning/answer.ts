@@ -19,7 +19,7 @@ export function answering<A extends unknown[], D>(
   };
 }
 
-/** Wraps a read that answers later, as `answering` wraps a write: a refused value becomes an error answer. */
+/** Wraps a read as `answering` wraps a write: a refused value becomes an error answer. */
 export function answeringLater<A extends unknown[]>(
   answer: (...given: A) => Promise<string>,
 ): (...given: A) => Promise<OutcomeAnswer> {
@@ -37,7 +37,7 @@ function refusal(error: unknown): OutcomeAnswer {
   throw error;
 }
 
-/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if no stored fact matched the given text. */
+/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if no stored fact fits the given text. */
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>
@@ -54,7 +54,7 @@ export const SAID = {
     ].join(". "),
 };
 
-/** Returns the sentence for an agent that contradicts its own earlier scores in a turn. */
+/** Returns the sentence for an agent that contradicts scores that it gave earlier in the same turn. */
 export function keptSaid(ids: readonly string[]): string {
   return `Unchanged, since an earlier call of this turn scored them differently: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

@@ -1,4 +1,4 @@
-/** The tools and methods of src/learning: the function for each name. The broker joins them with the tools of other folders. */
+/** The tools and methods of src/learning: the function for each name. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";
@@ -16,7 +16,6 @@ import { scoreMemories, searchedFor } from "./scoring/score.ts";
 import type { OwnSearches } from "./search/recent-searches.ts";
 import { beginTurn, endTurn } from "./turn/turn.ts";
 
-/** The parts of an open palace, and the recent searches of the calling agent. */
 export type LearningContext = MemoryContext & { own: OwnSearches };
 
 type Arguments = Record<string, unknown>;
@@ -54,7 +53,7 @@ export const LEARNING_METHODS = {
   "outcome.rewrite": ofProfile(rewriteMemory),
 } satisfies Record<string, Write>;
 
-/** Writes that only the broker itself makes; no peer can call them. */
+/** Writes that only the broker itself makes. No peer can call them. */
 export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } satisfies Record<string, Write>;
 
 /** Findings that the main thread makes for a write before the writer thread applies it. */

@@ -1,4 +1,4 @@
-/** Lists for `forget` the data about drawers and texts that src/learning stores. */
+/** Functions with which `forget` finds the data that src/learning stores about drawers and texts. */
 import type { Traces } from "../memory/port/ledger.ts";
 import { fileOfEntry } from "./import/roampal-graph.ts";
 import { concepts } from "./question/concepts.ts";

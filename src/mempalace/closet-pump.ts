@@ -1,7 +1,4 @@
-/**
- * Keeps closets up to date in the background. They get their vectors when no drawer waits for one, and reach the public palace through
- * their own outbox and collection. broker/palace/public-palace.ts starts it.
- */
+/** Embeds closets when no drawer waits for a vector, and sends them to the public palace through their own outbox. */
 import { Backlog } from "../memory/index/embedding/backlog.ts";
 import type { SqliteLedgerReader } from "../memory/ledger/read/reader.ts";
 import type { Log } from "../base/log.ts";
@@ -14,11 +11,10 @@ import { type Outbox, startOutbox } from "./outbox.ts";
 
 export type ClosetKeeperOptions = {
   reader: SqliteLedgerReader;
-  /** Driver of the closets' collection; undefined without a public palace. */
   driver: PalaceDriver | undefined;
-  /** Returns why no closet may be sent now; undefined if closets may be sent. */
+  /** Returns the reason why no closet may be sent at present. */
   lockedBy: () => PalaceError | undefined;
-  /** The next three functions call the ledger's writer (memory/ledger/write/closet-writer.ts). */
+  /** The next three functions call the ledger's writer. */
   file: (vectors: NewVector[], model: string) => Promise<number>;
   done: (entries: { id: string; seq: number }[]) => Promise<void>;
   retarget: (target: string) => Promise<void>;
@@ -39,18 +35,17 @@ export class ClosetKeeper {
     this.#send();
   }
 
-  /** Embeds and sends waiting closets. Call it after closets were written or drawers got their vectors. It returns at once. */
+  /** Embeds and sends waiting closets in the background. Call it after closets were written or drawers got their vectors. */
   wake(): void {
     this.#backlog?.wake();
     this.#send();
   }
 
-  /** Starts embedding once the model is loaded. */
   embedWith(embedder: Embedder): void {
     const { reader, file, log } = this.#options;
     this.#backlog = new Backlog({
       embedder,
-      // Embeds no closet while a drawer waits for its vector, because searches find drawers.
+      // Drawers have priority, because searches find drawers and not closets.
       pending: (afterRow, limit) =>
         reader.pendingTexts(0, 1).length > 0 ? [] : reader.closets.pendingTexts(afterRow, limit),
       file: async (vectors, model) => ({ ...NOTHING, closets: await file(vectors, model) }),
@@ -59,7 +54,7 @@ export class ClosetKeeper {
     });
   }
 
-  /** Stops sending closets, and resolves after the running batch. Sending continues when the caller calls the returned function. */
+  /** Stops sending closets, and resolves after the running batch. The returned function resumes sending. */
   async hold(): Promise<() => void> {
     this.#holders += 1;
     const release = await this.#outbox?.hold();
@@ -82,7 +77,7 @@ export class ClosetKeeper {
     if (this.#outbox === undefined) await this.#options.driver?.close();
   }
 
-  /** Starts the outbox if there are closets. Without closets the palace then needs no second thread or connection. */
+  /** Starts the outbox only if closets exist, because it needs a second thread and connection. */
   #send(): void {
     const { driver, lockedBy, done, retarget, log, reader } = this.#options;
     if (driver === undefined || this.#stopped || this.#holders > 0) return;

@@ -1,35 +1,29 @@
-/**
- * Empties the outbox, the ledger's durable list for the public palace: reads the list, sends batches through the driver, and removes
- * written entries from the list. After a kill it may send a batch again. It runs in the background of the broker, and no call waits for it.
- * broker/palace/public-palace.ts starts it.
- */
+/** Sends the outbox's records to the palace. After a kill it may send a batch again. No call waits for it. */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
 import { badValue, PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time that the first record after a pause waits for more records, because a batch costs little more than one record. */
+/** Time that the first record after a pause waits for more, because a batch costs little more than one record. */
 const GATHER_MS = 25;
-/** Interval at which the list is checked even if no wake-up arrives. */
+/** Interval at which the list is checked even without a wake-up. */
 const IDLE_MS = 5_000;
-/** Wait after a failure; it doubles each time, up to the maximum. Half of it is random. */
+/** Wait after a failure. It doubles each time, up to the maximum; half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Maximum number of records that the palace may refuse permanently. If it refuses more, the fault is in the palace. */
+/** Maximum number of records that the palace may refuse. If it refuses more, the fault is in the palace. */
 const REFUSED_MAX = 256;
-/** Time that `stop` waits for the running batch. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Interval at which an idle palace is probed, because somebody may have deleted or replaced it. */
+/** Interval at which an idle palace is probed, because another program may have deleted or replaced it. */
 const PROBE_MS = 30_000;
 
 export type OutboxStatus = StatusReport["driver"];
 
-/** Clock of the outbox. Tests use a fast clock. */
 export type OutboxClock = {
   now(): number;
-  /** Waits. Ends early, without an error, when the signal is aborted. */
+  /** Resolves early when the signal is aborted. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a number from 0 to 1. */
   random(): number;
@@ -40,23 +34,22 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
-  /** Returns why the palace must not be opened or written now. Call `wake` when this changes. */
+  /** Returns the reason why the palace must not be opened or written at present. Call `wake` when it changes. */
   lockedBy?: () => PalaceError | undefined;
   /** Called when the state or its detail changes. Must not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
 };
 
 export type Outbox = {
-  /** Wakes the loop that sends. Call it after each commit; it needs little time. */
   wake(): void;
-  /** Stops sending and resolves after the running opening or batch. Sending continues when the caller calls the returned function. */
+  /** Stops sending, and resolves after the running opening or batch. The returned function resumes sending. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the current batch and closes the driver, within `timeoutMs`. Idempotent. */
   stop(timeoutMs?: number): Promise<void>;
 };
 
-/** Starts the loop that sends. Errors do not reach the caller: they are in `status` and in the log, and the loop tries again. */
+/** Starts the loop that sends. Errors appear only in `status` and in the log, and the loop tries again. */
 export function startOutbox(options: OutboxOptions): Outbox {
   const pump = new Pump({ clock: WALL_CLOCK, lockedBy: () => undefined, ...options });
   const running = pump.run();
@@ -88,12 +81,11 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Changes that this palace refuses, with the reason, by the record's id. These records are skipped but stay in the list and in the lag.
-   * They are sent again when the drawer changes, when another palace takes this palace's place, after a removal, and after a restart.
+   * Refused changes by the record's id. They are sent again when the drawer changes, after a removal, to another palace, and after a
+   * restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
-  /** Signal that ends the current wait. */
   #alarm = new AbortController();
   #state: "synced" | "syncing" | "waiting" | "unreachable" = "syncing";
   #detail = "opening the palace";
@@ -103,7 +95,6 @@ class Pump {
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
-  /** Number of callers that have stopped the sending with `hold`. */
   #holders = 0;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -161,7 +152,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     const { entries, oldestAtMs, awaitingVector } = source.lag();
     const lagMs = oldestAtMs === null ? 0 : Math.max(0, clock.now() - oldestAtMs);
-    // New entries may be in the list before `wake` is called. The state is then not `synced` any more.
+    // New entries may be in the list before `wake` is called, so `synced` may be outdated.
     const state = this.#state === "synced" && entries > 0 ? "syncing" : this.#state;
     return { kind: driver.kind, state, lag: entries + awaitingVector, lagMs, detail: this.#detail };
   }
@@ -182,7 +173,7 @@ class Pump {
     this.#refused.clear();
   }
 
-  /** Waits while another process writes the palace. The driver checks that process's changes when it opens the palace again. */
+  /** Waits while another process writes the palace. The driver checks that process's changes at the next opening. */
   async #leaveAlone(lock: PalaceError): Promise<void> {
     this.#openedAtMs = undefined;
     this.#enter("waiting", lock.message);
@@ -190,12 +181,12 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. Returns false if there is nothing left to send. */
+  /** Sends one batch. Returns false after the last one. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Opens the palace again next time, to check what other programs changed meanwhile.
+      // The next opening checks what other programs have changed meanwhile.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -214,7 +205,7 @@ class Pump {
     return true;
   }
 
-  /** Returns the next entries that form one call to the driver: all writes or all removals, each id once. */
+  /** Returns the next entries for one call to the driver: all writes or all removals, each id once. */
   #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
     for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
@@ -232,10 +223,7 @@ class Pump {
     return [...batch.values()];
   }
 
-  /**
-   * Sends a batch and returns the written entries. It halves a refused batch until the refused record is alone, so that one bad record
-   * costs only a few requests. Errors: the driver's, except errors about one record.
-   */
+  /** Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone. Errors: the driver's. */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
     const records = batch.flatMap(({ record }) => record ?? []);
@@ -265,7 +253,6 @@ class Pump {
     return "";
   }
 
-  /** Sets the state after everything that can be sent was sent. */
   #rest(): void {
     if (this.#stopped || this.#deps.lockedBy() !== undefined) return;
     const { awaitingVector } = this.#deps.source.lag();
@@ -292,7 +279,7 @@ class Pump {
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
       (code === "" ? log.error : log.warn)("outbox.failed", { code, message, failures: this.#failures, retryMs });
-    // Ignores wake-ups from before the failure, so that a busy broker does not retry a failing palace all the time.
+    // Ignores earlier wake-ups, so that a busy broker does not retry a failing palace all the time.
     this.#woken = false;
     await clock.sleep(RETRY_MIN_MS, this.#stopping.signal);
     await this.#sleep(retryMs - RETRY_MIN_MS);

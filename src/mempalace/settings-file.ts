@@ -7,7 +7,7 @@ import { writeUserFile } from "../base/atomic-file.ts";
 
 type Hooks = { silent_save: boolean; desktop_toast: boolean };
 
-/** Creates the store. `home` is upstream's home folder. Unreadable JSON counts as empty, as in upstream. */
+/** Creates the store. `home`: upstream's home folder. Unreadable JSON counts as empty, as in upstream. */
 export function createSettingsStore(home: string) {
   const configFile = join(home, "config.json");
   const checkpointFile = join(home, "hook_state", "last_checkpoint");
@@ -18,7 +18,7 @@ export function createSettingsStore(home: string) {
   };
   return {
     hooks,
-    /** Changes the hooks' settings. Errors: CONFIG_BAD_VALUE for an invalid config.json, which is then not changed. */
+    /** Errors: CONFIG_BAD_VALUE for an invalid config.json, which is then not changed. */
     setHooks(change: Partial<Hooks>): void {
       const config = existsSync(configFile) ? parseAs(readFileSync(configFile, "utf8"), isRecord) : {};
       if (config === undefined)

@@ -3,10 +3,10 @@ import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import { AAAK_TEXT } from "../protocol/teaching.ts";
 import { compressDrawers } from "./aaak/compress.ts";
 
-/** Settings and notices that are in upstream's JSON files, not in the ledger. */
+/** Settings and notices in upstream's JSON files. */
 export interface SettingsStore {
   hooks(): { silent_save: boolean; desktop_toast: boolean };
-  /** Rewrites config.json as a whole and keeps unknown keys. */
+  /** Keeps unknown keys of config.json. */
   setHooks(change: { silent_save?: boolean; desktop_toast?: boolean }): void;
   /** Reads and removes the notice of the last checkpoint. */
   takeCheckpoint():

@@ -89,7 +89,6 @@ function isVerification({ kind, state, result }: JobReport, file: string): boole
   return kind === "verify" && state === "done" && result?.["file"] === file;
 }
 
-/** Shows that the backup is complete, and what a restore would replace. */
 function Preview({ job: { result, endedAtMs } }: { job: JobReport }) {
   const then = numbersOf(result?.["counts"]);
   const now = numbersOf(result?.["before"]);

@@ -1,4 +1,4 @@
-/** Shows the broker itself: its health, long work with progress, a backup, doors and settings. */
+/** Shows the broker itself: its health, jobs with progress, backups, doors and settings. */
 import type { JobReport, Role, StatusReport } from "../protocol/spec.ts";
 import { useEffect } from "preact/hooks";
 import { Backups } from "./backups.tsx";
@@ -8,7 +8,7 @@ import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
-/** Interval at which the page asks for the progress of a running job, ms, and for jobs that other clients start. */
+/** Interval at which the page asks for a running job's progress, ms, and for jobs that other clients start. */
 const PROGRESS_MS = 700;
 const OTHERS_MS = 5_000;
 

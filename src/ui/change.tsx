@@ -1,4 +1,4 @@
-/** Dialogs that change or add a drawer. Each dialog first explains its effect, and afterwards how to undo it. */
+/** Dialogs that change or add a drawer. Each first explains its effect, and afterwards how to undo it. */
 import { useState } from "preact/hooks";
 import { call, CallError, callTool } from "./client.ts";
 import { announce, doneWith } from "./done.tsx";
@@ -12,7 +12,7 @@ export type Change = "edit" | "move" | "delete" | "forget";
 type Props = { drawer: Drawer; onClose: () => void };
 
 const MASK = "[redacted: ";
-/** Maximum length of a text that is searched in other drawers before one of them is erased. */
+/** Maximum length of a text to search for in other drawers before it is erased. */
 const MATCH_MAX = 100_000;
 const SHOWN_MAX = 8;
 
@@ -160,7 +160,7 @@ function what({ total, facts, links }: { total: number; facts: number; links: nu
   return numbers.flatMap(([number, word]) => (number === 0 ? [] : [plural(number, word)])).join(", ");
 }
 
-/** Finds the drawers that contain the text. No drawer contains a masked text. */
+/** Finds the drawers that contain the text. A masked text is not searched, because no drawer contains it. */
 async function holders({ content }: Drawer) {
   if (content.trim() === "" || content.length > MATCH_MAX || content.includes(MASK)) return [];
   return (await call("memory.forgetPreview", { match: content })).drawers;

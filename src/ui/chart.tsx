@@ -1,16 +1,15 @@
-/** A curve over time with its table, drawn as plain SVG. The table has every number. */
+/** A curve over time, drawn as SVG, and its table with every number. */
 
 export type Series = { name: string; values: readonly (number | undefined)[] };
 
 type Props = {
-  /** Name of the drawing and of its table. */
   label: string;
   /** Days, months or years, oldest first. Distances in the drawing are proportional to time. */
   times: readonly string[];
   series: readonly Series[];
   top: number;
   say: (value: number) => string;
-  /** True if the table is folded until the user opens it. */
+  /** True to fold the table until the user opens it. */
   isFolded?: boolean;
 };
 

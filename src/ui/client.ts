@@ -8,7 +8,7 @@ export type News = Pick<StatusReport, "state" | "drawers" | "wings" | "peers" | 
 
 export type Session = { bearer: string; role: Role };
 
-/** Error of a call. `code` is empty if no broker answered. */
+/** `code` is empty if no broker answered. */
 export class CallError extends Error {
   readonly code: string;
   readonly hint: string;
@@ -41,8 +41,8 @@ export function hasLink(): boolean {
 }
 
 /**
- * Takes the link's token out of the address and turns it into a session. The session is in this tab's own storage: a browser would send a
- * cookie of 127.0.0.1 to every port of this machine. Returns undefined if the user needs a new link.
+ * Turns the link's token into a session of this tab, not a cookie, which a browser would send to every port of 127.0.0.1. Undefined without
+ * a valid link or session.
  */
 export async function signIn(): Promise<Session | undefined> {
   const token = LINK.exec(location.hash)?.[1];
@@ -75,17 +75,15 @@ function isNews(value: unknown): value is News {
   return isRecord(value) && isRecord(value["queue"]) && isRecord(value["search"]) && isRecord(value["driver"]);
 }
 
-/** Calls `listener` when the session has ended. */
 export function onSignedOut(listener: () => void): void {
   addEventListener(SIGNED_OUT, listener);
 }
 
-/** Calls one of our own methods. Errors: CallError. */
 export function call<M extends MethodName>(method: M, params: Methods[M]["params"]): Promise<Methods[M]["result"]> {
   return ask(method, WRITES.includes(method) ? { ...params, _meta: newKey() } : params);
 }
 
-/** Calls a tool as an agent does; a write is done once. A list becomes the field `list`. Errors: CallError, also if the tool fails. */
+/** Calls a tool as an agent does. A list becomes the field `list`. Errors: CallError, also if the tool fails. */
 export async function callTool(name: string, given: Record<string, unknown>): Promise<Record<string, unknown>> {
   const params = { name: `mempalace_${name}`, arguments: given, _meta: newKey() };
   const { content } = await ask<{ content: { text: string }[] }>("tools/call", params);
@@ -134,8 +132,8 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads it for all tabs, because a browser opens only six connections to a server and each reader keeps one. When
- * that tab closes, another tab reads.
+ * Listens for news. One tab reads for all, because a browser opens only six connections to a server. When that tab closes, another one
+ * reads.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

@@ -1,20 +1,20 @@
-/** The line that reports the last action, with a button to undo it. Views announce actions; the page shows the newest one. */
+/** The line that reports the last action, with a button to undo it. */
 import { useEffect, useState } from "preact/hooks";
 import { call } from "./client.ts";
 import { Action } from "./parts.tsx";
 import { plural } from "./words.ts";
 
-/** `number`: number of the announcement. It is the key of the line, so that a new line does not show an older line's error. */
+/** `number`: key of the line, so that a new line does not show an older line's error. */
 type Done = { says: string; number?: number; undo?: { sinceMs: number; untilMs: number; seq: number } };
 
 /** Name of the page in the broker's journal. */
 export const OURS = "ui:page";
 const EVENT = "palace-done";
 
-/** Does a write and announces it. `canUndo`: true if the write can be undone and the role allows that. */
+/** Does a write and announces it. `canUndo`: the write can be undone, and the role allows that. */
 export async function doneWith<T>(says: string, canUndo: boolean, write: () => Promise<T>): Promise<T> {
   const result = await write();
-  // Takes the time of the newest write from the broker, because the broker's clock dates the writes and may differ from the browser's.
+  // Takes the time of the newest write from the broker, whose clock dates the writes and may differ from the browser's.
   const newest = canUndo ? await call("memory.audit", { agent: OURS, limit: 1 }).catch(() => undefined) : undefined;
   const { at_ms: at, seq } = newest?.entries[0] ?? {};
   announce({ says, ...(at !== undefined && seq !== undefined && { undo: { sinceMs: at, untilMs: at, seq } }) });

@@ -146,7 +146,6 @@ function Origin({ drawer }: { drawer: Drawer }) {
   );
 }
 
-/** Shows the writes that name this drawer, among the newest writes of the journal. */
 function Changes({ id, changed }: { id: string; changed: number }) {
   const audit = useLoaded(() => call("memory.audit", { limit: WRITES_LOOKED_AT }), [id], changed);
   const entries = audit.value?.entries.filter(({ arguments: asked }) => asked["drawer_id"] === id) ?? [];

@@ -34,7 +34,7 @@ export function authorOf({ metadata: { added_by: by, agent } }: Drawer): string 
 
 export type Tile = { name: string; drawers: number };
 
-/** Returns wings with their rooms, the largest first. */
+/** Returns the wings with their rooms, the room with most drawers first. */
 export async function listPlaces(): Promise<Map<string, Tile[]>> {
   const { places } = await call("drawer.places", {});
   const wings = new Map<string, Tile[]>();

@@ -1,7 +1,4 @@
-/**
- * Draws the neighbourhood of an entity: the entities of its facts, and the entities of their facts. The list beside the drawing has the
- * entity's facts for users of a keyboard or screen reader. At most `NEAR_MAX` + `FAR_MAX` entities are drawn, however many facts there are.
- */
+/** Draws the entities of an entity's facts, and their entities. A list beside it has the facts for keyboard and screen reader. */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
@@ -91,12 +88,12 @@ function Line({ edge: { from, to, facts }, isDoubtful, isNear }: LineProps) {
   );
 }
 
-/** Returns a key for the entity of a name. Names with the same letters are one entity. */
+/** Returns a key for the entity of a name. Names that differ only in case or blanks are one entity. */
 function keyOf(name: string): string {
   return name.normalize("NFC").toLowerCase().replaceAll(" ", "_");
 }
 
-/** Returns the entities that share a fact with `entity`, in the order of the facts; entities of valid facts come first. */
+/** Returns the entities that share a fact with `entity`, those of valid facts first. */
 function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   const centre = keyOf(entity);
   const names = new Map<string, string>();
@@ -108,7 +105,7 @@ function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   return [...names.values()];
 }
 
-/** Places the entity in the middle, its neighbours around it, and the neighbours' neighbours outside, each beside its own neighbour. */
+/** Places the entity in the middle, its neighbours around it, and their neighbours outside, each near its own neighbour. */
 function draw(entity: string, facts: readonly Fact[]): Drawing {
   const near = neighboursOf(entity, facts);
   const places = new Map<string, Place>([[keyOf(entity), { name: entity, x: WIDTH / 2, y: HEIGHT / 2 }]]);
@@ -135,7 +132,7 @@ function draw(entity: string, facts: readonly Fact[]): Drawing {
   return { places, edges: edgesOf(facts, places), neighbours: near.length };
 }
 
-/** Returns one line for each pair of drawn entities that share facts. A fact is counted once, even if it was loaded for both entities. */
+/** Returns one line for each pair of drawn entities that share facts. A fact counts once, even if it was loaded for both entities. */
 function edgesOf(facts: readonly Fact[], places: ReadonlyMap<string, Place>): Edge[] {
   const edges = new Map<string, Edge>();
   const seen = new Set<string>();

@@ -68,7 +68,6 @@ export function History({ agent, changed }: { agent: string | undefined; changed
   );
 }
 
-/** Describes a write by its method and its parameters. */
 export function inWords(method: string, asked: Record<string, unknown>): string {
   const { wing, room, content, ...others } = asked;
   const place = [wing, room].filter((one) => typeof one === "string").join(" / ");

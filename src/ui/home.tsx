@@ -114,7 +114,6 @@ export function DrawerLine({ drawer, withPlace = true }: { drawer: Drawer; withP
   );
 }
 
-/** Shows today's writes by client, from the journal. */
 function Today({ changed: now }: { changed: number }) {
   const changed = useSlowly(now, TODAY_MS);
   const today = useLoaded(
@@ -149,7 +148,6 @@ function Today({ changed: now }: { changed: number }) {
   );
 }
 
-/** Shows the number of the memory's drawers over time. */
 function Growth({ changed: now }: { changed: number }) {
   const changed = useSlowly(now, TODAY_MS);
   const stats = useLoaded(() => call("palace.stats", {}), [], changed);

@@ -60,7 +60,7 @@ function Opened({ wing, changed }: { wing: string; changed: number }) {
   );
 }
 
-/** Returns a field's text. Fields may have any type, because somebody may have edited a link by hand. */
+/** Returns a field's text; empty for any other type, because a link may have been edited by hand. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? plain(value) : "";
 }

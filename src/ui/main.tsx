@@ -63,7 +63,7 @@ function View({ view, params, news, session }: ViewProps) {
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
-  // A new key makes a new view: the dialogs of the previous drawer close, and the hits of the previous question disappear.
+  // A new key makes a new view, so that the dialogs of the last drawer close and the hits of the last question disappear.
   const key = params.toString();
   if (view === "drawer") return <DrawerView key={key} id={param("id") ?? ""} role={session.role} changed={changed} />;
   if (view === "search") return <Search key={key} query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;
@@ -121,7 +121,7 @@ function SignedOut() {
   );
 }
 
-// A new link in the address of an open page changes only the part after #, and the browser does not load the page again.
+// A new link in the address of an open page changes only the part after #, so the browser does not load the page again.
 addEventListener("hashchange", () => {
   if (hasLink()) location.reload();
 });

@@ -36,13 +36,10 @@ export function PlaceMap({ tiles, to, label }: Props) {
   );
 }
 
-/**
- * Lays out rectangles in percent of the map, the first size first, each as nearly square as possible (a squarified treemap). Fills the map
- * strip by strip. The next rectangle joins a strip unless the strip's longest and thinnest rectangle would become thinner.
- */
+/** Lays out rectangles in percent of the map, each as nearly square as possible (a squarified treemap), strip by strip. */
 export function squarified(sizes: readonly number[]): Box[] {
   const free = { x: 0, y: 0, width: 100 * ASPECT, height: 100 };
-  // A tile's area grows more slowly than its number of drawers: a mined project may have a thousand drawers for each note of a person.
+  // Areas grow more slowly than numbers of drawers, because a mined project may have a thousand drawers for each note of a person.
   const floors = sizes.map((size) => Math.max(size, 1) ** SLOWER);
   const all = floors.reduce((sum, size) => sum + size, 0);
   const areas = floors.map((size) => (size / all) * free.width * free.height);

@@ -60,7 +60,6 @@ export function Outcomes({ id, isOwner, changed }: Props) {
   );
 }
 
-/** Buttons with which the owner scores a memory. */
 export function OwnWord({ id, onDone }: { id: string; onDone: () => void }) {
   const score = async (outcome: string) => {
     const given = { outcome: "unknown", memory_scores: { [id]: outcome } };

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads a value when an input or `changed` changes. After `changed` the last value stays until the answer. A late answer is shown if no
- * newer answer is shown yet; otherwise a slow broker's answers would never be shown while others write.
+ * Loads a value when an input or `changed` changes; after `changed`, the last value stays until the answer. A late answer is shown unless a
+ * newer one is, because a slow broker gives only late answers.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
@@ -67,7 +67,7 @@ export function Heading({ children, aside }: { children: ComponentChildren; asid
 
 type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
 
-/** A dialog over the page. The browser keeps the focus in the dialog, and Escape closes it. */
+/** The browser keeps the focus in the dialog, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);
@@ -115,10 +115,7 @@ type ListProps<T> = {
   inputs: readonly unknown[];
 };
 
-/**
- * A list of any length. It has only the visible rows, and loads only the pages with these rows. It asks for one page at a time, so a quick
- * scroll skips the pages that it has already passed.
- */
+/** A list of any length, which loads only the pages with visible rows, one at a time, so that a quick scroll skips pages. */
 export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T>) {
   const [pages, setPages] = useState(new Map<number, T[]>());
   const [total, setTotal] = useState<number>();
@@ -152,7 +149,7 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
       isAsking.current = false;
       setAnswers((count) => count + 1);
     };
-    // A page that failed is asked for again after a pause.
+    // Asks again after a pause.
     const failed = async (why: Error): Promise<void> => {
       setError(why);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

@@ -161,7 +161,6 @@ function HitView({ hit, query }: { hit: Hit; query: string }) {
   );
 }
 
-/** Shows in one bar the parts of a hit's score. */
 function Why({ explain, score }: { explain: Explanation; score: number }) {
   const [isOpen, setOpen] = useState(false);
   const { weights, cosine, static_cosine: near, bm25, promoted, demoted } = explain;

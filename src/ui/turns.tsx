@@ -9,7 +9,6 @@ import { plain, plural, time, title } from "./words.ts";
 
 type Turn = TurnPage["turns"][number];
 
-/** Number of turns to load at once. */
 const PAGE = 20;
 const ROW_HEIGHT = 64;
 /** Interval at which the page loads turns again while others write, ms. */
@@ -42,7 +41,6 @@ export function Turns({ conversation, isOwner, changed: now }: Props) {
   );
 }
 
-/** Shows the share of shown memories that helped, by week and by agent. */
 function Helped({ changed }: { changed: number }) {
   const stats = useLoaded(() => call("outcome.stats", {}), [], changed);
   const weeks = stats.value?.helped ?? [];
@@ -96,7 +94,6 @@ function TurnLine({ turn: { conversation, turn, agent, at, memories } }: { turn:
   );
 }
 
-/** Returns the outcomes of a turn's memories in words. A signal is shown by its name. */
 function inShort(memories: readonly ShownMemory[]): string {
   const outcomes = memories.map(({ drawer, outcomes: told }) =>
     drawer === null ? "removed" : (told.at(-1)?.outcome ?? "no outcome"),

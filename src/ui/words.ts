@@ -62,7 +62,7 @@ export function title(text: string): string {
 
 export type Piece = { text: string; isMatch: boolean };
 
-/** Cuts a text into pieces. A piece with the same beginning as a word of the question is a match. */
+/** Cuts a text into pieces. A word with the same beginning as a word of the question is a match. */
 export function marked(text: string, question: string): Piece[] {
   const stems = [...question.toLowerCase().matchAll(WORD)]
     .map(([word]) => (word.length > STEM_MIN + 2 ? word.slice(0, -2) : word))

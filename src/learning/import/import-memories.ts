@@ -1,8 +1,4 @@
-/**
- * Imports memories from Roampal's folder, a hundred in each write, and exports memories in pages. A memory that was changed in this palace
- * since its import keeps its state. Writes run inside the transaction; a repeated write finds its memories already stored. Source:
- * outcome-memory.md 2.1–2.3.
- */
+/** Imports and exports Roampal's memories (outcome-memory.md 2.1–2.3). A repeated import finds its memories already stored. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
@@ -20,10 +16,9 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Name of the method that undoes writes. A memory that an undo removed may be imported again. */
+/** Name of the method that undoes writes. A memory that an undo deleted may be imported again. */
 const UNDO = "memory.undo";
 
-/** Imports the memories of one call. Errors: PROTOCOL_BAD_PARAMS. */
 export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   const { memories, isDry } = readParams(call.params);
   const report: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
@@ -46,7 +41,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the ids of `absent` memories that this agent imported before. Leaves out memories that an undo changed last. */
+/** Returns the ids of `absent` memories that this agent imported before, except ids that an undo changed last. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -57,8 +52,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id, or with the id it had before Roampal moved it. Two memories may have ids that end in the same eight
- * digits, so if the whole ids differ, the texts must be equal.
+ * Finds the memory with this id. For an id that Roampal changed by a move, the texts must be equal, because the eight digits that stay may
+ * be equal by chance.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -66,7 +61,6 @@ function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined
   return shown === undefined || isItself || shown.text === text ? shown : undefined;
 }
 
-/** Returns true for an id that another profile's memory has. */
 function isElsewhere(tx: MemoryTx, id: string): boolean {
   const filed = plainId(id);
   return [filed, ...idsOf(filed)].some((one) => tx.isTaken(one) && tx.findDrawer(one) === undefined);
@@ -82,7 +76,7 @@ function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
   tx.standings.put(drawer.id, standing);
 }
 
-/** Updates a stored memory from Roampal's folder, unless the memory was changed in this palace since its import. */
+/** Updates a memory that was imported before, unless this palace has changed it since. */
 function meet(
   tx: MemoryTx,
   call: WriteCall,
@@ -115,7 +109,9 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/** Returns a page of all memories in filing order. `after`: last drawer of the page before. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Returns a page of memories in filing order, after the drawer `after`; `isShifted` if a deletion moved it. Errors: PROTOCOL_BAD_PARAMS.
+ */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw badParams("from must be a number of drawers");
@@ -137,7 +133,7 @@ export function carriedPage(reader: MemoryReader, { from, after }: Record<string
   return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
-/** Returns why a memory cannot be imported. `seen`: ids of earlier memories in the same call. */
+/** Returns the reason why a memory cannot be imported; undefined if it can. `seen`: ids of earlier memories in the same call. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
   const filed = plainId(id);
   if (seen.has(filed)) return "its id occurs twice";
@@ -156,7 +152,6 @@ function readParams({ memories, isDry }: Record<string, unknown>): { memories: u
   return { memories, isDry };
 }
 
-/** Returns why a value is not a memory in the expected form; undefined if the value is valid. */
 function oddityOf(value: unknown): string | undefined {
   const { id, collection, text, metadata } = isRecord(value) ? value : {};
   if (![id, collection, text].every((one) => typeof one === "string") || !isRecord(metadata))

@@ -1,7 +1,4 @@
-/**
- * Stores Roampal's graphs only to export them again. It imports a thousand entries in each write and exports them in pages. A write
- * runs inside the transaction; a repeated write finds its entries already stored. Source: outcome-memory.md 4.2, 8.1–8.7.
- */
+/** Stores Roampal's graphs only to export them again (outcome-memory.md 4.2, 8.1–8.7). A repeated import adds nothing. */
 import { isCarriedEntry } from "../../protocol/import.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
@@ -12,10 +9,12 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** Matches a memory's id if it is a whole string in JSON, or a part of a name. */
+/** Matches a memory's id in JSON, either as a whole string or beside `::` in a name. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** Checks the entries of a call. `journalled`: the parameters for the journal, without the entries' words. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Checks the entries. `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors: PROTOCOL_BAD_PARAMS.
+ */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -28,7 +27,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries. A newer import replaces an entry; no other code changes the entries. */
+/** Stores imported entries. A newer import replaces an entry; nothing else changes entries. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
@@ -41,10 +40,7 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/**
- * Returns a page of entries. `after`: id of the last entry of the page before, "" for the first page. If a memory was moved in this palace,
- * the entry uses the id under which the memory is exported.
- */
+/** Returns a page of entries after the id `after`. Memories that were moved in this palace appear under the ids of their export. */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
@@ -59,19 +55,17 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // If another entry already has the new name, this entry keeps its old name, so that neither entry is lost.
+    // If another entry has the new name already, this entry keeps its old name, so that no entry is lost.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });
   return { entries, next: rows.at(-1)?.id ?? null };
 }
 
-/** Returns the file that the entry with this id belongs to. */
 export function fileOfEntry(id: string): string {
   return placeOf(id)[0] ?? "";
 }
 
-/** Reads an entry's file, section and name from its id. */
 function placeOf(id: string): string[] {
   const at = parseJson(id);
   return Array.isArray(at) ? at.map(String) : [id];

@@ -1,8 +1,4 @@
-/**
- * Converts between a memory in Roampal's form and our drawer with its standing. Fields that outcomes change become the standing. Fields
- * with a name that a drawer uses are set aside. All other fields stay metadata. A memory that was not changed in this palace is exported
- * exactly as it was imported. Pure. Source: outcome-memory.md 2.2, 2.3.
- */
+/** Converts between Roampal's memories and our drawers. A memory that did not change here is exported exactly as it was imported. */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -14,24 +10,22 @@ import { timeOf } from "../memory/described.ts";
 import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "../memory/memory.ts";
 import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "../memory/as-drawer.ts";
 
-/** Fields that outcomes change. In our ledger they are the standing. */
+/** Fields that outcomes change. They become the standing. */
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
-/** Fields that repeat the text. */
+/** Fields that may repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields that a drawer uses to file a memory and to join slices. */
+/** Fields that a drawer uses for its wing, room, source or slices. An imported memory's are set aside until the export. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
 /**
- * Parts of an imported memory that its drawer does not show. `as`: digest of the imported memory. `texts`: names of fields that contained
- * the text. `id`: its id in Roampal, if it is filed under another id.
+ * Data of an imported memory that its drawer does not show. `texts`: fields that contained the text. `id`: its id, if filed under another.
  */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];
 
-/** Converts Roampal's form of a memory to a drawer and its standing. */
 export function fromCarried(memory: CarriedMemory, agent: string): { drawer: NewDrawer; standing: Standing } {
   const { id, collection, text, metadata } = memory;
   const isBook = collection === "books";
@@ -60,7 +54,6 @@ export function fromCarried(memory: CarriedMemory, agent: string): { drawer: New
   };
 }
 
-/** Converts a drawer to Roampal's form of a memory; returns undefined if the drawer is not a memory. */
 export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedMemory | undefined {
   const { id, wing, room, text, metadata } = drawer;
   const collection = room === ARCHIVE_ROOM ? "memory_bank" : room;
@@ -83,12 +76,11 @@ export function toCarried(drawer: Drawer, known: Standing | undefined): CarriedM
   };
 }
 
-/** Returns the digest of a memory at its import; undefined for a memory that was not imported. */
 export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }
 
-/** Returns a digest of the memory without its id, because a move changes the id. The order of fields does not matter. */
+/** Returns a digest of the memory without its id, because a move changes the id. The order of the fields does not matter. */
 export function digestOf({ collection, text, metadata }: CarriedMemory): string {
   const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sha256Hex(JSON.stringify([collection, text, fields]));
@@ -135,7 +127,7 @@ function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Converts the fields of a memory that was made in this palace to Roampal's form, in which times have no zone. */
+/** Converts the fields of a memory that was made in this palace: removes the time zone from times, as in Roampal. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [
@@ -155,7 +147,6 @@ function isCame(came: unknown): came is Came {
   return Array.isArray(came["texts"]) && isRecord(came["scored"]) && isRecord(came["aside"]);
 }
 
-/** Splits the fields into those for which `isMeant` returns true, and the others. */
 function parted(
   fields: Fields,
   isMeant: (key: string, value: unknown) => boolean,

@@ -1,8 +1,4 @@
-/**
- * Stores memories as drawers: all in one wing, with the collection as the room, and the outcomes beside the drawer. So memories have every
- * feature of drawers: search, journal, undo, forgetting, backup, the public palace. A move changes only the room. The drawer keeps its id,
- * but agents see the memory under an id of the new collection. Source: outcome-memory.md 2.1–2.3, 2.7.
- */
+/** Stores memories as drawers: one wing, the collection as the room, the outcomes beside the drawer (outcome-memory.md 2.1–2.3, 2.7). */
 import { parseJson } from "../../base/parse-json.ts";
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -25,12 +21,12 @@ import {
 import type { Fate } from "../scoring/promotion.ts";
 
 export const MEMORY_WING = "roampal";
-/** Prefix of the wing of a named profile (profiles.ts). */
+/** Beginning of the wing's name of a named profile (profiles.ts). */
 export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
-/** Room of facts that were archived from the memory bank; no search reads it. */
+/** Room of archived facts, which no search reads. */
 export const ARCHIVE_ROOM = "archive";
-/** Metadata field of a memory imported from Roampal (import/roampal-memory.ts). No tool writes it. */
+/** Metadata field that marks a memory as imported from Roampal. No tool writes it. */
 export const CAME = "roampal_import";
 
 export type Memory = {
@@ -48,7 +44,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Reads a memory from its drawer; undefined if the drawer is archived or is not a memory. `standing`: undefined if it has no outcomes. */
+/** Returns undefined if the drawer is archived or is not a memory. `standing`: undefined if the drawer has no outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -59,13 +55,12 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome. A memory's score depends on its collection; any other drawer has the middle score. */
+/** Returns the standing before the first outcome: for a memory by its collection, for any other drawer the middle score. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
 }
 
-/** Returns true for the wing of any profile. */
 export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
@@ -75,7 +70,7 @@ export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata"
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Stores a memory and returns its id, which is derived from the write's key, so that a repeated write makes the same id. */
+/** Stores a memory and returns its id. The id is derived from the write's key, so a repeated write makes the same id. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -92,7 +87,7 @@ export function storeMemory(
   return id;
 }
 
-/** Returns the id that a memory with this key gets, unless another memory has it already. */
+/** Returns the id that a memory with this seed gets if the id is free. */
 export function firstId(collection: Collection, seed: string): string {
   return nthId(collection, seed, 0);
 }
@@ -101,7 +96,7 @@ function nthId(collection: Collection, seed: string, nth: number): string {
   return `${collection}_${sha256Hex(`${seed} ${nth}`).slice(0, 8)}`;
 }
 
-/** Returns an unused id. The first candidate may be taken: an id has only eight digits, and no two memories may share them. */
+/** Returns an unused id. Ids have only eight digits, so the first candidate may be taken by another memory. */
 function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   for (let nth = 0; ; nth++) {
     const id = nthId(collection, seed, nth);
@@ -121,7 +116,6 @@ export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer 
   return undefined;
 }
 
-/** Applies a decision about a memory: deletes, moves or keeps it. */
 export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number): void {
   const { drawerId, collection, metadata, standing } = memory;
   if (decided.kind === "goes") tx.deleteDrawer(drawerId);
@@ -139,7 +133,7 @@ export function follow(tx: MemoryTx, memory: Memory, decided: Fate, atMs: number
   });
 }
 
-/** Reads a list that is stored as JSON, as in Roampal. Any other value counts as empty. */
+/** Reads a list that is stored as JSON. Any other value counts as empty. */
 export function records(json: unknown): unknown[] {
   const list = parseJson(String(json));
   return Array.isArray(list) ? list : [];

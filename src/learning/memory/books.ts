@@ -1,7 +1,4 @@
-/**
- * Files a document's chunks under one title as a book, and removes them together. A search includes books only on request.
- * Writes run inside the transaction. Source: outcome-memory.md 10.
- */
+/** Files a document's chunks as a book, or removes a book (outcome-memory.md 10). A search includes books only on request. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import { badParams } from "../../base/errors.ts";
@@ -19,12 +16,11 @@ const TITLE_MAX = 500;
 const CHUNK_MIN = 100;
 const SOURCE = "roampal book: ";
 
-/** Returns the name of the source for a title. No file can have such a name. */
 export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }
 
-/** Files a book. An existing title keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
+/** Files a book. A title that exists already keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
 export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"]["result"] {
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
@@ -51,13 +47,11 @@ export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"
   return { title, chunks: drawers.length, isNew: true, id: book };
 }
 
-/** Removes a book. Errors: PROTOCOL_BAD_PARAMS. */
 export function removeBook(tx: MemoryTx, { params }: WriteCall): { title: string; removed: number } {
   const title = titleOf(params);
   return { title, removed: tx.deleteSource(sourceOfBook(title)) };
 }
 
-/** Lists all books, each with its number of chunks. */
 export async function listBooks(reader: MemoryReader): Promise<{ books: Book[] }> {
   const books = new Map<string, Book>();
   for await (const { metadata } of memoriesIn({ reader }, "books")) {
@@ -77,7 +71,7 @@ function freeBook(tx: MemoryTx, seed: string): string {
   }
 }
 
-/** Reads the chunk sizes. Refuses an overlap of more than half of `size`: the chunks would become too long. */
+/** Reads the chunk sizes. Refuses an overlap of more than half of `size`, because the chunks would become too long. */
 function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
   const size = givenSize ?? USUAL_CUT.size;
   if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))

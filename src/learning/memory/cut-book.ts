@@ -4,7 +4,7 @@ import { DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 
-/** Cuts a text into chunks; lengths are in UTF-16 characters. Cuts a sentence only if no drawer could hold it. */
+/** Cuts a text into chunks of about `size` UTF-16 units, and a sentence only if it is the whole text or exceeds `DRAWER_SIZE_MAX`. */
 export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   if (text.length <= cut.size) return [text];
   const sentences = text.split(/(?<=[.!?])\s+/u).filter((sentence) => sentence !== "");
@@ -12,7 +12,7 @@ export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences.flatMap(fitting), cut);
 }
 
-/** Cuts a text without sentences into windows. The rest at the end is a chunk, too. A character of two UTF-16 units is not cut. */
+/** Cuts a text into overlapping windows, but never inside a character of two UTF-16 units. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
   const whole = (at: number): number => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
@@ -21,7 +21,6 @@ function windows(text: string, { size, overlap }: Cut): string[] {
   return parts;
 }
 
-/** Joins whole sentences into chunks. */
 function ofSentences(sentences: readonly string[], { size, overlap }: Cut): string[] {
   const parts: string[] = [];
   let held: string[] = [];
@@ -39,7 +38,7 @@ function ofSentences(sentences: readonly string[], { size, overlap }: Cut): stri
   return parts;
 }
 
-/** Returns the last sentences, which the next chunk repeats at its beginning. */
+/** Returns the last sentences with at most `overlap` characters, with which the next chunk begins. */
 function lastOnes(sentences: readonly string[], overlap: number): string[] {
   let start = sentences.length;
   let length = 0;
@@ -50,7 +49,6 @@ function lastOnes(sentences: readonly string[], overlap: number): string[] {
   return sentences.slice(start);
 }
 
-/** Returns the total length, with a space after each sentence. */
 function lengthOf(sentences: readonly string[]): number {
   return sentences.reduce((sum, sentence) => sum + sentence.length + 1, 0);
 }

@@ -11,7 +11,7 @@ const DAY_LENGTH = 10;
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const SIGNS = { worked: "Y", failed: "N", partial: "~" } as const;
 
-/** Formats an age: `2d`, `5mo`; `now` within a minute, and for a time in the future. */
+/** Formats an age, for example `2d` or `5mo`; `now` within a minute and for a time in the future. */
 export function age(atMs: number, nowMs: number): string {
   const ms = Math.max(nowMs - atMs, 0);
   const days = Math.floor(ms / DAY_MS);
@@ -22,14 +22,14 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** Formats the age of a memory that is less than a day old, in words. */
+/** Formats an age in words, with hours as the largest unit: `just now`, `5 minutes ago`, `30 hours ago`. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";
   return minutes < 60 ? `${minutes} minutes ago` : `${Math.floor(minutes / 60)} hours ago`;
 }
 
-/** Formats the last three outcomes, oldest first: `[YN~]`; empty if there are none. */
+/** Formats the last three outcomes, oldest first, for example `[YN~]`; empty without outcomes. */
 export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string {
   const signs = past.slice(-SHOWN).map(({ outcome }) => SIGNS[outcome]);
   return signs.length === 0 ? "" : `[${signs.join("")}]`;

@@ -1,7 +1,4 @@
-/**
- * Keeps, changes and archives an agent's facts and takeaways. The main thread, which has the vectors, finds the fact that a text refers to
- * (find-fact.ts); the write checks that the fact still exists. Source: outcome-memory.md 2.11, 5.3–5.5, 5.7.
- */
+/** Adds, changes and archives an agent's facts and takeaways (outcome-memory.md 2.11, 5.3–5.5, 5.7). */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
@@ -31,7 +28,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-/** Updates a fact. Returns its `id`, or null if the text refers to no fact. */
+/** Returns the fact's `id`; null if the text refers to no fact. */
 export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
@@ -41,7 +38,7 @@ export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null }
   return { id: fact.id };
 }
 
-/** Archives a fact: the tools of the profile `outcome` no longer find it, and `undo` restores it. */
+/** Archives a fact: the tools of the profile `outcome` no longer find it; `undo` restores it. */
 export function archiveFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };

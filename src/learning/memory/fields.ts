@@ -10,10 +10,7 @@ import { wilson } from "../scoring/wilson.ts";
 const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
-/**
- * Returns a memory's fields, with the fields of a search at the end. `effectiveness`: success rate of the memory's collection in
- * conversations on this topic, if known.
- */
+/** Returns a memory's fields. `effectiveness`: success rate of the memory's collection in conversations on this topic. */
 export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;
   const { score, uses, successes, past } = standing;
@@ -36,7 +33,7 @@ function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: 
   return { recency: recency(madeMs, nowMs), minutes_ago: minutes };
 }
 
-/** Returns the fields of a search. `similarity` is 0…1, computed from the squared distance between unit vectors. */
+/** Returns the fields of a search. `similarity` is 0…1; `distance` is the squared distance between unit vectors. */
 function found({ rank: { similarity, learned, final }, solved, fit }: Found): Record<string, number | true> {
   return {
     ...{ distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned },

@@ -1,4 +1,4 @@
-/** Lists stored memories without a query. Runs on the broker's main thread. Source: outcome-memory.md 3.7. */
+/** Lists stored memories without a query, on the broker's main thread (outcome-memory.md 3.7). */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { type Filters, matches } from "../search/filters.ts";
@@ -7,11 +7,11 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** Maximum number of memories that a list reads from each collection, newest first. */
+/** Maximum number of memories to list from each collection: those filed last. */
 const LISTED_MAX = 10_000;
-/** Number of drawers in one read. The broker serves other calls between two reads. */
+/** Number of drawers in one read. The broker answers other calls between two reads. */
 const PAGE = 500;
-/** Maximum number of facts in one read: twice our limit of facts, because an import from Roampal may bring more. */
+/** Maximum number of facts in one read: twice our limit, because an import from Roampal may exceed the limit. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(
@@ -40,7 +40,6 @@ export function facts(context: ListContext): Memory[] {
   return page(context, "memory_bank", FACTS_MAX, 0).memories;
 }
 
-/** Returns the memories that were filed last in a collection. */
 export function newest(context: ListContext, room: Collection): Memory[] {
   return page(context, room, PAGE, Math.max(0, count(context, room) - PAGE)).memories;
 }

@@ -1,7 +1,4 @@
-/**
- * Keeps Roampal's profiles apart. Each profile has its own wing, conversations and lessons. The other files of this folder use the ledger
- * through a view that reads and writes only one profile.
- */
+/** Keeps Roampal's profiles apart: each has its own wing, conversations and lessons. */
 import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryIndexes, MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -17,12 +14,11 @@ export type Profile = string | undefined;
 const KEY = /^[a-z0-9_]{1,30}(?:-[0-9a-f]{12})?$/;
 const SLUG_MAX = 30;
 const HASH_DIGITS = 12;
-/** Separates a profile's key from a conversation's id. */
+/** Separator between a profile's key and a conversation's id. */
 const MARK = "\u001f";
 
 /**
- * Returns the key of a profile's name; undefined for a name that Roampal also refuses. In Roampal, names with the same slug share one
- * folder; here they are separate profiles.
+ * Returns undefined for a name that Roampal also refuses. Names with equal slugs share a folder in Roampal, but are separate profiles here.
  */
 export function profileKey(name: string): string | undefined {
   const slug = name
@@ -40,7 +36,6 @@ export function profileIn({ profile }: Record<string, unknown>): Profile {
   throw badParams("profile must be the key of a profile");
 }
 
-/** Returns the profiles that have drawers. */
 export function profilesIn(places: readonly { wing: string }[]): Set<Profile> {
   const profiles = new Set<Profile>();
   for (const { wing } of places) {
@@ -55,19 +50,16 @@ function keyOfWing(wing: string): string | undefined {
   return KEY.test(key) ? key : undefined;
 }
 
-/** Wraps a write so that it changes the profile `default`. */
 export function ofDefault<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: LedgerTx, call: WriteCall) => R {
   return (tx, call) => write(writerOf(tx, undefined), call);
 }
 
-/** Wraps a write so that it changes the profile that the call names. */
 export function ofProfile<R>(write: (tx: MemoryTx, call: WriteCall) => R): (tx: LedgerTx, call: WriteCall) => R {
   return (tx, call) => write(writerOf(tx, profileIn(call.params)), call);
 }
 
 type Whole = MemoryIndexes & { reader: MemoryReader };
 
-/** Returns a context in which only the memory of one profile can be read and written. */
 export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, keyof Whole> & Whole {
   const { reader, lexical, vectors, ...others } = context;
   const { wing } = namesOf(profile);
@@ -83,7 +75,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Converts between a profile's names (of wing, conversations, lessons) and the ledger's names; undefined for names of other profiles. */
+/** Conversions between a profile's names and the ledger's names. A name of another profile becomes undefined. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;
@@ -101,14 +93,14 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** Names of the profile `default`, which may score any drawer by its id, except a memory of another profile. */
+/** Names of the profile `default`. It may score any drawer by its id, except a memory of another profile. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),
   filed: (metadata) => metadata,
   source: (name) => name,
   talks: "",
-  // Adds a mark to an id that looks like a conversation of a named profile, because a client may send any id.
+  // Marks an id that looks like a named profile's conversation, because a client may send any id.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
     if (key.startsWith(MARK)) return key.slice(MARK.length);
@@ -182,7 +174,7 @@ function conversationsOf({ conversations }: LedgerTx, names: Names): MemoryTx["c
     showAnew: (id, turn) => conversations.showAnew(names.talk(id), turn),
     shownAt: (id, turn) => conversations.shownAt(names.talk(id), turn),
     asked: (sinceMs) => conversations.asked(sinceMs).flatMap((one) => ownConversation(names, one) ?? []),
-    // Drops old conversations of all profiles, because they are all kept for the same time.
+    // Drops the old conversations of all profiles, because the time limit is the same for all.
     dropBefore: (atMs) => conversations.dropBefore(atMs),
   };
 }

@@ -1,10 +1,10 @@
-/** Replaces a memory's text and keeps its standing, inside a write. Source: outcome-memory.md 4.13. */
+/** Replaces a memory's text and keeps its standing (outcome-memory.md 4.13). */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { asText, validContent } from "../../memory/text/validate.ts";
 import { findShown, isoTime, toMemory } from "./as-drawer.ts";
 
-/** Replaces the text. Returns `id: null` if the collection has no such memory. Errors: InvalidValue. */
+/** Returns `id: null` if the collection has no such memory. */
 export function rewriteMemory(tx: MemoryTx, { params, atMs }: WriteCall): { id: string | null; length: number } {
   const text = validContent(params["new_content"], "new_content");
   const drawer = findShown(tx, asText(params["id"] ?? ""));

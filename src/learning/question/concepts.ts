@@ -1,4 +1,4 @@
-/** Finds a text's concepts: words and runs of up to three words. search/lessons.ts compares them. Pure. Source: outcome-memory.md 8.2. */
+/** Finds a text's concepts: words, and runs of two or three words (outcome-memory.md 8.2). Pure. */
 import { compareText } from "../../memory/text/text.ts";
 
 const NO_WORD = /[^\p{L}\p{N}_\s-]/gu;
@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Words from the names of tools, which do not show a topic: whole names, and their parts between underscores. */
+/** Names of tools and collections. A concept that contains one of them is dropped, because it does not show a topic. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",
@@ -27,7 +27,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
    timestamp document`.split(/\s+/),
 );
 
-/** Returns the concepts of a text, each once, in sorted order, so that every run gives the same result. */
+/** Returns the concepts of a text, each once and sorted, so that every run gives the same result. */
 export function concepts(text: string): string[] {
   const words = wordsOf(text);
   const found = new Set<string>();
@@ -39,7 +39,7 @@ export function concepts(text: string): string[] {
   return [...found].sort(compareText);
 }
 
-/** Returns the words in the text's order, without words that do not show a topic. */
+/** Returns the words in the text's order, without stop words and words of less than three letters. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

@@ -11,7 +11,7 @@ export type ContextType = keyof typeof KEYWORDS | "general";
 
 const LISTS = Object.entries(KEYWORDS).map(([name, words]) => [name as ContextType, words.split(" ")] as const);
 
-/** Returns the topic with the most keywords in the text, also inside longer words. If two topics have equally many, returns the first. */
+/** Returns the topic with the most keywords in the text; of two equal topics, the first. A keyword also counts inside a longer word. */
 export function contextType(text: string): ContextType {
   const lower = text.toLowerCase();
   let [best, most]: [ContextType, number] = ["general", 0];

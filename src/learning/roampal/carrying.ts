@@ -1,10 +1,10 @@
-/** Code that the commands for import and export of memories share. Each call to the broker carries one part of the memories. */
+/** Code that the commands for import and export of memories share. */
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** Starts a progress report. `what`: the name of the counted things, in the plural. */
+/** Function that starts a progress report. `what`: the counted things, in the plural. */
 export type Tell = (doing: string, what: string, total: number) => { step: (done: number) => void; end: () => void };
 
-/** Yields the items in parts, one for each call. Passes an item that is too large for any call to `refuse`. */
+/** Yields the items in parts, one for each call to the broker. Passes an item that is too large for any call to `refuse`. */
 export function* parts<Item>(
   items: Iterable<Item>,
   most: number,

@@ -1,4 +1,4 @@
-/** Writes every memory of a broker into a data folder that Roampal can open. `palace outcome export` uses this file. */
+/** Writes every memory of a broker into a data folder that Roampal can open. */
 import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
@@ -13,7 +13,7 @@ export type Exported = { dir: string; memories: number; entries: number; others:
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Exports the memories into a new folder, and deletes it after an error. Errors: errors of the folder and of the broker. */
+/** Leaves no folder after an error. Errors: BROKER_BUSY if memories are deleted during every try; errors of the folder and broker. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
@@ -29,7 +29,7 @@ export async function exportRoampal(client: Client, dir: string, options: Export
   throw new PalaceError("BROKER_BUSY", "memories are deleted faster than they can be read", "repeat the command");
 }
 
-/** Writes all pages of the export; returns undefined if the memory changed between two pages. */
+/** Returns undefined if a deletion shifted the pages. */
 async function writeAll(
   client: Client,
   draft: RoampalDraft,

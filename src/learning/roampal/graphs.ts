@@ -1,7 +1,4 @@
-/**
- * Reads the graphs in Roampal's data folder, entry by entry, and writes them back. It keeps numbers as text, because Python distinguishes
- * 1.0 from 1 and has larger integers than JavaScript. `palace outcome import` and `export` use it. Source: outcome-memory.md 8.1, 8.6, 8.7.
- */
+/** Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Numbers stay text, because Python distinguishes 1.0 from 1. */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "../../base/folders.ts";
@@ -9,12 +6,12 @@ import { hasLevels, isRecord } from "../../base/parse-json.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Maximum size of one file. The file is read whole, and each number as text needs many times its bytes. */
+/** Maximum size of one file. The whole file is in memory, and its parsed numbers need many times their bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
-/** Number of levels in a file: sections, and names in a section. */
+/** Number of levels at which a file is split into entries: sections, and names in a section. */
 const LEVELS = 2;
 
-/** A graph file. `deep`: entries that are nested too deeply to import. `why`: why the file cannot be read. */
+/** Graph file. `deep`: entries that are nested too deeply to import. `why`: reason why the file cannot be read. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
 export function* readGraphs(dir: string): Generator<GraphFile, void> {
@@ -34,20 +31,20 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
   }
 }
 
-/** Builds the texts of the graph files from entries. If two entries have the same name, the later one counts. */
+/** Builds the texts of the graph files from entries. Of two entries with the same name, the later one counts. */
 export class GraphTexts {
   readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
 
   add(entries: readonly CarriedEntry[]): void {
     for (const { at, value } of entries) {
       const [file = "", section, name] = at;
-      // Accepts only known names: a name becomes a path here, and the broker may be on another machine.
+      // Accepts only known files: the name becomes a path here, and the broker may be on another machine.
       if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
       const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
       this.#files.set(file, sections);
       if (section === undefined) continue;
       const known = sections.get(section);
-      // Keeps the names that another page has added to this section.
+      // Keeps the names that an earlier page added to this section.
       if (name === undefined) {
         if (!(known instanceof Map)) sections.set(section, value);
       } else if (known instanceof Map) known.set(name, value);
@@ -55,7 +52,6 @@ export class GraphTexts {
     }
   }
 
-  /** Writes the graph files. All of them are on disk when the function returns. */
   write(dir: string): void {
     for (const [file, sections] of this.#files) {
       const to = openSync(join(dir, file), "wx", 0o600);
@@ -95,7 +91,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** The global JSON with functions that TypeScript's types lack: `parse` with the source text of numbers, and `rawJSON`. */
+/** The global JSON with functions that TypeScript's types lack. `parse` passes the source text of numbers to its callback. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

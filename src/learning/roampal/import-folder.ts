@@ -1,7 +1,4 @@
-/**
- * Imports the memories of Roampal's data folder through a broker, and then its graphs. After an interruption, the next import finds what is
- * already stored. `palace outcome import` uses this file.
- */
+/** Imports the memories of Roampal's data folder through a broker, and then its graphs. A repeated import finds what is already stored. */
 import { cut } from "../../base/shorten.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
@@ -14,7 +11,6 @@ const TOO_LARGE = `it has more than ${CARRIED_MAX_BYTES / 1024 ** 2} MiB`;
 const TOO_DEEP = `it has more than ${CARRIED_LEVELS_MAX} levels`;
 const OTHER_PROFILE = "the palace keeps the graphs of `default` only";
 
-/** Result for the graphs. `refused`: entries that were not imported. `unread`: files that were not imported. */
 type GraphsImported = {
   entries: number;
   added: number;
@@ -36,7 +32,7 @@ export type Imported = Found & {
 
 type Importing = { isDry: boolean; profile: string | undefined; tell: Tell };
 
-/** Imports the folder. After an error, the parts that were written stay. Errors: errors of the folder and of the broker. */
+/** Parts that were written before an error stay. Errors: those of the folder and of the broker. */
 export async function importRoampal(
   client: Client,
   dir: string,
@@ -45,7 +41,7 @@ export async function importRoampal(
   const named = profile === undefined ? {} : { profile };
   const folder = new RoampalFolder(dir);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
-  // Some of Roampal's fields repeat the memory's text. The call must contain these fields, so it may be too large for a shorter text.
+  // The call also has the fields that repeat a memory's text, so a text well below the limit may be too large.
   const why = `${TOO_LARGE}, its text counted once more for each field that repeats it`;
   const told = tell("importing", "memories", folder.total);
   try {

@@ -1,9 +1,9 @@
-/** Removes folders that killed commands left behind. The name of such a folder contains the id of its command's process. */
+/** Removes the temporary folders of killed commands. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
 
-/** Removes leftover folders, except folders of other users. `start`: the part of the folders' names before the process id. */
+/** Removes folders whose process has ended. `start`: beginning of their names, before the process id. */
 export function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(start) ? /^\d+/.exec(name.slice(start.length))?.[0] : undefined;
@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // Ignores the error: in a shared folder, the leftover may belong to another user.
+      // Ignores the error: in a shared folder, another user may own this leftover.
     }
   }
 }

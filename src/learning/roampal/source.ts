@@ -1,7 +1,6 @@
 /**
- * Reads the five collections of Roampal's data folder without Chroma. It does not change the folder: it first copies the database into our
- * own folder, because SQLite would create or repair files beside the database. `palace outcome import` uses it before it calls a broker.
- * Source: outcome-memory.md 2.1, 4.2.
+ * Reads Roampal's data folder without Chroma, from a copy, because SQLite would create files beside the database (outcome-memory.md 2.1,
+ * 4.2).
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
@@ -22,11 +21,11 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Maps our names of the collections to the names in Chroma. Collections that memories move to later come first. */
+/** Our and Chroma's names of the collections. A move's target comes before its source, so that the moved copy of a memory counts. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
-/** Roampal's folder within its data folder. */
+/** Folder of Chroma's database in Roampal's data folder. */
 export const CHROMA_FOLDER = "chromadb";
 const GHOSTS_FILE = "ghost_ids.json";
 const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIED_GRAPHS]);
@@ -39,9 +38,9 @@ const PARTS = ["", "-wal", "-journal"];
 
 export type Found = {
   memories: number;
-  /** Number of chunks that Roampal has removed from its books; they are skipped. */
+  /** Number of chunks that Roampal removed from its books. They are skipped. */
   ghosts: number;
-  /** Number of memories found in two collections, which an interrupted move leaves behind. */
+  /** Number of memories found a second time, because an interrupted move left both copies. */
   repeated: number;
   /** Number of unreadable records in Chroma's queue. */
   unreadable: number;
@@ -55,7 +54,7 @@ export class RoampalFolder {
   readonly #ghosts: ReadonlySet<string>;
   readonly found: Found = { memories: 0, ghosts: 0, repeated: 0, unreadable: 0 };
 
-  /** Copies and opens the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
+  /** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE, STORE_CORRUPT. */
   constructor(dir: string) {
     this.#dir = dir;
     if (!existsSync(chromaFile(join(dir, CHROMA_FOLDER)))) throw noRoampal(dir);
@@ -81,7 +80,6 @@ export class RoampalFolder {
     return this.#named().reduce((sum, [, collection]) => sum + countRows(this.#database, collection), 0);
   }
 
-  /** Collections and files of the folder that are not imported. */
   get others(): { collections: { name: string; rows: number }[]; files: string[] } {
     const named = new Set(this.#named().map(([, collection]) => collection));
     const foreign = this.#collections.filter((one) => !named.has(one));
@@ -93,7 +91,7 @@ export class RoampalFolder {
     };
   }
 
-  /** Yields each memory once, and counts skipped ones in `found`. */
+  /** Yields each memory once. Counts the skipped ones in `found`. */
   *memories(): Generator<CarriedMemory, void> {
     const seen = new Set<string>();
     for (const [collection, chroma] of this.#named())
@@ -127,7 +125,7 @@ export class RoampalFolder {
     });
   }
 
-  /** Yields the rows as they will be once Chroma has replayed its queue. */
+  /** Yields the rows as they will be after Chroma has applied its queue. */
   *#rows(collection: ChromaCollection): Generator<PalaceRow, void> {
     const { rows: tail, unreadable: bad } = readTail(this.#database, collection);
     this.found.unreadable += bad;
@@ -149,14 +147,13 @@ export class RoampalFolder {
   }
 }
 
-/** Converts a row; takes the text from the metadata if Chroma has no document. */
+/** Takes the text from the metadata if the row has no document. */
 function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemory, "collection"> {
   const texts = [document, metadata["content"], metadata["text"]];
   const text = texts.find((one) => typeof one === "string" && one.trim() !== "");
   return { id, text: typeof text === "string" ? text : "", metadata };
 }
 
-/** Makes the folder for the copy. Errors: FEEDER_SOURCE_UNREADABLE. */
 function makeCopyFolder(dir: string): string {
   try {
     removeLeftovers(tmpdir(), COPIES);
@@ -166,7 +163,7 @@ function makeCopyFolder(dir: string): string {
   }
 }
 
-/** Copies the database. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE for a changing database. */
+/** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, and STORE_UNAVAILABLE if the database changes during every try. */
 function copyDatabase(dir: string, to: string): void {
   const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>
@@ -196,7 +193,7 @@ function copyDatabase(dir: string, to: string): void {
   );
 }
 
-/** Reads the ids of removed chunks; an unreadable file counts as empty, as in Roampal. */
+/** Reads the ids of removed chunks. An unreadable file counts as empty, as in Roampal. */
 function readGhosts(dir: string): Set<string> {
   const file = join(dir, GHOSTS_FILE);
   try {

@@ -1,8 +1,6 @@
 /**
- * Writes a data folder that Roampal can open, without Chroma. It writes a draft beside the folder and renames it: the folder exists whole
- * or not at all. Roampal's vectors have another length than ours, so each memory gets the vector that Roampal gives a text without words.
- * Roampal's search then ranks only by outcomes, until it has embedded the memories again. `palace outcome export` uses it. Source:
- * outcome-memory.md 2.1, 3.1, 4.2.
+ * Writes a data folder for Roampal without Chroma (outcome-memory.md 2.1, 3.1, 4.2). A draft is renamed, so the folder exists whole or not
+ * at all.
  */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -18,7 +16,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/** Length of the vectors of paraphrase-multilingual-mpnet-base-v2. */
+/** Length of Roampal's vectors. Ours do not fit, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them again. */
 const WIDTH = 768;
 
 export class RoampalDraft {
@@ -27,7 +25,7 @@ export class RoampalDraft {
   readonly #writers: ReadonlyMap<string, PalaceWriter>;
   readonly #graphs = new GraphTexts();
 
-  /** Makes the draft of a data folder. Errors: CONFIG_USAGE if the target folder is not empty, or cannot be made. */
+  /** Errors: CONFIG_USAGE if the target folder is not empty or cannot be made. */
   constructor(dir: string) {
     this.#dir = dir;
     this.#draft = `${dir}.export-${process.pid}`;
@@ -48,7 +46,7 @@ export class RoampalDraft {
     for (const writer of this.#writers.values()) writer.create();
   }
 
-  /** Writes memories; a later one with the same id replaces the earlier one. */
+  /** Writes memories. A later one replaces an earlier one with the same id. */
   write(memories: readonly CarriedMemory[]): void {
     for (const [name, writer] of this.#writers)
       writer.upsert(
@@ -60,12 +58,11 @@ export class RoampalDraft {
       );
   }
 
-  /** Adds entries of the graphs; `finish` writes their files. */
   writeGraphs(entries: readonly CarriedEntry[]): void {
     this.#graphs.add(entries);
   }
 
-  /** Renames the draft into place. Errors: CONFIG_USAGE if the folder is not empty any more. */
+  /** Writes the graphs and renames the draft to the target. Errors: CONFIG_USAGE if the target has got files meanwhile. */
   finish(): void {
     this.#close();
     this.#graphs.write(this.#draft);
@@ -81,7 +78,7 @@ export class RoampalDraft {
     syncPath(dirname(this.#dir));
   }
 
-  /** Deletes the draft of an export that did not finish. */
+  /** Deletes the draft, unless `finish` has renamed it. */
   drop(): void {
     this.#close();
     rmSync(this.#draft, { recursive: true, force: true });

@@ -4,10 +4,10 @@ import { isMoving, type Collection } from "../memory/memory.ts";
 import { destination, type Fate, SCORES } from "./promotion.ts";
 
 const HOUR_MS = 3_600_000;
-/** Lifetime of a memory by collection, ms, counted from its creation, not from its last move. */
+/** Lifetime of a memory, ms, counted from its creation, not from its last move. */
 const LIFETIMES_MS = { working: 24 * HOUR_MS, history: 720 * HOUR_MS } as const;
 
-/** Returns the fate of a memory at this age. A memory that has earned its promotion is promoted, not deleted. */
+/** Returns the fate of a memory at this age. A memory that has earned its promotion is moved, not deleted. */
 export function aged(collection: Collection, standing: Standing, ageMs: number): Fate {
   if (collection !== "working" && collection !== "history") return { kind: "stays" };
   if (ageMs <= LIFETIMES_MS[collection]) return { kind: "stays" };
@@ -15,7 +15,7 @@ export function aged(collection: Collection, standing: Standing, ageMs: number):
   return to === undefined ? { kind: "goes" } : { kind: "moves", to };
 }
 
-/** Returns true if the score is so low that a starting broker deletes the memory, whatever its age. */
+/** Returns true for a score so low that a starting broker deletes the memory, whatever its age. */
 export function isGarbage(collection: Collection, { score }: Pick<Standing, "score">): boolean {
   return isMoving(collection) && score < SCORES.deletion;
 }

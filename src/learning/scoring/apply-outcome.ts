@@ -10,7 +10,7 @@ const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = 
 };
 const PAST_KEPT = 10;
 
-/** One judgment. `weight`: trust in its source, 0…1, by which the changes in DELTAS are multiplied. */
+/** One judgment. `weight`: trust in its source, 0…1. It multiplies the changes in `DELTAS`. */
 export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
 
 export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's newest judgment, the last of `words`: `start` changed by the person's judgments alone. If all
- * judgments together move the score further in the same direction, they count instead. So a person who agrees never lowers a score.
+ * Returns the standing after a person's judgments `words`: `start` changed by these alone, or `standing` changed by the newest one if that
+ * moves the score further in the same direction. So a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

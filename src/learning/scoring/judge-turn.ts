@@ -1,7 +1,4 @@
-/**
- * Implements `turn.judge`: records the judge model's judgments about an exchange that its agent has not scored, and about the memories
- * shown for it. The call contains the ids of both, because the conversation may have continued meanwhile. Source: outcome-memory.md 7.5.
- */
+/** Records the judge model's judgments about an exchange that its agent has not scored, and about its memories (outcome-memory.md 7.5). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
@@ -13,10 +10,7 @@ import { questionIn, readOutcome, readScores } from "./score.ts";
 import { findShown } from "../memory/as-drawer.ts";
 import { idOf } from "../turn/turn.ts";
 
-/**
- * Records the judge model's judgments. Keeps outcomes that were recorded since the judged turn began, in any conversation. Errors:
- * InvalidValue, PROTOCOL_BAD_PARAMS.
- */
+/** Skips a memory that got an outcome since the judged turn began, in any conversation. Errors: InvalidValue, PROTOCOL_BAD_PARAMS. */
 export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));
   const answer = findShown(tx, idOf(params, "exchange"));

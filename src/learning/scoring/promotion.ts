@@ -9,7 +9,6 @@ export type Fate = { kind: "stays" } | { kind: "moves"; to: Moving } | { kind: "
 
 type Judged = Pick<Standing, "score" | "uses" | "successes">;
 
-/** Returns the collection that a memory moves to by its standing; undefined if it stays. */
 export function destination(collection: Collection, { score, uses, successes }: Judged): Moving | undefined {
   if (collection === "working" && score >= SCORES.promotion && uses >= 2) return "history";
   if (collection === "history" && score >= SCORES.highValue && uses >= 3 && successes >= 5) return "patterns";
@@ -17,7 +16,7 @@ export function destination(collection: Collection, { score, uses, successes }: 
   return undefined;
 }
 
-/** Returns the fate of a memory after an outcome: one of stay, move and delete. `ageMs`: time since its creation. */
+/** Returns the fate of a memory after an outcome. `ageMs`: time since its creation. */
 export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
   const to = destination(collection, standing);
   if (to !== undefined) return { kind: "moves", to };

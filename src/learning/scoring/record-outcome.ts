@@ -1,4 +1,4 @@
-/** Records one outcome of one drawer, from any source, and applies the consequences. Source: outcome-memory.md 2.6. */
+/** Records one outcome of one drawer, from any source, and moves or deletes the drawer accordingly (outcome-memory.md 2.6). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import type { Question, Scored } from "../../memory/port/outcome.ts";
@@ -10,10 +10,7 @@ import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 /** Outcome to record. `question`: the question for which the memory was shown, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
-/**
- * Records the outcome. Returns the score at which the memory was deleted, or undefined if it stays. An outcome never changes a book's
- * chunk, because books are shown only on request; it only records the questions that the chunk answered.
- */
+/** Returns the score of a memory that the outcome deleted. A book's chunk keeps its standing, because it is shown only on request. */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);

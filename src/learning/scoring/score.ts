@@ -1,7 +1,4 @@
-/**
- * Implements `score_memories`: records the outcome of each memory that was shown, and moves or deletes it accordingly. Other drawers may be
- * scored, too: the outcome is recorded, and the drawer is never moved or deleted. Source: outcome-memory.md 2.6, 4.9, 5.6.
- */
+/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Outcomes of drawers that are not memories are only recorded. */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -18,26 +15,25 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories in one call; a turn shows four. */
+/** Maximum number of memories in one call. A turn shows four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of the names of MCP clients. A client that knows no conversation sends its own name instead. */
+/** Prefix of the name that an MCP client sends if it does not know the conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
-/** Questions with which the agent had found drawers, by the drawer's id. The main thread finds them before the write. */
+/** Questions of the agent's searches, by the id of the drawer that the search found. The main thread collects them before the write. */
 export type Searched = Readonly<Record<string, Question>>;
 
-/** Records scores. Programs that know the conversation send `conversation`; agents do not know it. */
 export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   const { params } = call;
   const outcome = readOutcome(params["outcome"] ?? params["exchange_outcome"] ?? "unknown", "outcome");
   const summary = readSummary(params["exchange_summary"]);
   const facts = readFacts(params["facts"]);
-  // Counts a memory only once if it was shown under two ids, one from before and one from after a move.
+  // Counts a memory only once if it was shown under two ids, one before and one after a move.
   const judged = new Map<string, { drawer: Drawer; outcome: Outcome }>();
   const scores = readScores(params, outcome);
   for (const [id, one] of scores) {
@@ -84,8 +80,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a function that finds the question for which a drawer was shown. For the scored answer and the drawers shown for that answer,
- * this is the user's message. For any other drawer, it is the agent's own search, which the broker has noted.
+ * Returns a function that finds a drawer's question: the user's message for the scored answer and its drawers, else the agent's own search.
  */
 function questions(
   tx: MemoryTx,
@@ -107,10 +102,7 @@ export function questionIn(exchange: Drawer): Question | undefined {
   return questionOf(keptExchange(exchange).user);
 }
 
-/**
- * Finds the conversation that the client names. Undefined if the client sent its own name; `owing` then finds the conversation by the
- * scored memories. Source: outcome-memory.md 4.9.
- */
+/** Finds the conversation that the client names; undefined if the client sent only its own name (outcome-memory.md 4.9). */
 function named(tx: MemoryTx, { params }: WriteCall): Conversation | undefined {
   return isTalk(params) ? tx.conversations.find(String(params["conversation"])) : undefined;
 }
@@ -119,17 +111,17 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Finds the exchange that this turn must score. Undefined after the end of the turn. */
+/** Returns undefined if the exchange is scored or the turn has ended. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Finds the exchange that this turn must score, even if it is already scored. */
+/** Returns the exchange that this turn was asked to score, even if it is scored already. */
 function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer | undefined {
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome. The first outcome then stays. */
+/** Returns true if an earlier call of this turn gave the memory another outcome, which then stays. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -141,7 +133,7 @@ function contradicts(
   return last === undefined || last.atMs < atMs || last.outcome !== outcome;
 }
 
-/** Replaces the exchange's text by the agent's summary. If the exchange is unknown, stores the summary as a memory. */
+/** Replaces the exchange's text by the agent's summary. If the exchange is unknown, the summary becomes a memory. */
 function summarise(
   tx: MemoryTx,
   call: WriteCall,
@@ -157,7 +149,7 @@ function summarise(
   else tx.updateDrawer(drawer.id, { text, metadata: { ...drawer.metadata, ...fields } });
 }
 
-/** Stores a text and returns its id, which is derived from the text, so that a repeated call stores the text only once. */
+/** Stores a text and returns its id. The id is derived from the text, so a repeated call stores nothing new. */
 export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: Metadata): string {
   const key = tx.seed(`${String(fields["memory_type"])} ${text}`);
   const known = findShown(tx, firstId("working", key));
@@ -166,8 +158,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the conversation of the scores among this agent's conversations: the one in which most of the scored memories were shown, else the
- * only one that owes a score. Returns undefined if that is ambiguous.
+ * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several
+ * conversations fit.
  */
 function owing(
   tx: MemoryTx,
@@ -184,10 +176,10 @@ function owing(
   const most = Math.max(0, ...shown.map(({ count }) => count));
   const meant = most === 0 ? [] : shown.filter(({ count }) => count === most).map(({ one }) => one);
   if (meant.length > 0) return only(meant);
-  // If all scored memories are deleted, no conversation is found.
+  // If all scored memories have been deleted, the conversation cannot be found.
   if (hasIds && judged.length === 0) return undefined;
   const owing = own.filter(({ isScored }) => !isScored);
-  // If no score is owed, a call without ids may repeat the last call, so conversations that are already scored are considered, too.
+  // A call without ids may repeat the last call. So if no score is owed, scored conversations are considered too.
   return only(owing.length > 0 || hasIds || isTalk(params) ? owing : own);
 }
 
@@ -195,7 +187,7 @@ function only<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
 }
 
-/** Returns the searches with which the agent found the scored memories. Runs on the main thread. Errors: InvalidValue. */
+/** Returns the questions of the searches with which the agent found the scored memories. Runs on the main thread. Errors: InvalidValue. */
 export function searchedFor(
   { reader, own }: { reader: Pick<MemoryReader, "findDrawer">; own: OwnSearches },
   params: WriteCall["params"],
@@ -208,7 +200,7 @@ export function searchedFor(
   return Object.fromEntries(searched);
 }
 
-/** Reads the outcomes by memory. Older clients send `related`, a list of ids with the exchange's outcome. */
+/** Reads the outcome of each memory. Older clients send `related`, a list of ids that all get the exchange's outcome. */
 export function readScores(params: WriteCall["params"], common: Outcome): [id: string, outcome: Outcome][] {
   const given = params["memory_scores"] ?? {};
   if (!isRecord(given)) throw new InvalidValue("memory_scores must be an object of memory ids and their outcomes");
@@ -224,7 +216,7 @@ function readSummary(given: unknown): string | undefined {
   return isNone ? undefined : validContent(given, "exchange_summary");
 }
 
-/** Reads the facts and drops facts that are too short to mean anything. Source: outcome-memory.md 4.9. */
+/** Reads the facts and drops those that are too short to mean anything (outcome-memory.md 4.9). */
 function readFacts(given: unknown): string[] {
   if (given === undefined || given === null) return [];
   if (!Array.isArray(given) || given.length > FACTS_MAX)

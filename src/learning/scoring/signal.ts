@@ -1,12 +1,11 @@
-/**
- * Applies signals: outcomes that a host observes, without a person or agent to report them. Decides which memories of a turn a signal
- * concerns, and how the signal changes a standing. Pure.
- */
+/** Applies signals: outcomes that a host observes, without a report by a person or agent. Pure. */
 import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port/outcome.ts";
 import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/** Effect of a signal. `weight`: trust in the signal (an agent's or user's outcome has 1). `of`: this turn's answer or the one before. */
+/**
+ * `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the previous answer.
+ */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {
@@ -21,10 +20,7 @@ export function isSignal(source: OutcomeSource): source is Signal {
   return Object.hasOwn(SIGNALS, source);
 }
 
-/**
- * Applies a signal, which changes only the score. Uses and successes count real judgments: a signal's partial success would add a whole use
- * and so lower the rate of a proven memory. So a signal neither promotes nor deletes a memory.
- */
+/** Changes only the score: if a signal counted as a use, its partial success would lower the success rate of a proven memory. */
 export function afterSignal(standing: Standing, signal: Signal, atMs: number): Standing {
   const { outcome, weight } = SIGNALS[signal];
   const { score } = afterOutcome(standing, { outcome, atMs, reason: null, weight });

@@ -1,17 +1,14 @@
-/**
- * The clock for the age of memories. It advances by the time that has really passed. After a jump of the machine's clock, times of later
- * memories are corrected by the jump. Pure.
- */
+/** The clock for the age of memories. If the machine's clock jumps, the times of later memories are corrected by the jump. Pure. */
 import { isMoment, type Moment, passedMs } from "../../base/uptime.ts";
 import { isRecord } from "../../base/parse-json.ts";
 
-/** Lead of the machine's clock over true time. It is certain for rows after `afterRow`, and possible for rows from `fromRow` on. */
+/** Lead of the machine's clock over true time. It surely applies to rows after `afterRow`, and possibly to rows from `fromRow` on. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
-/** `trueMs`: true time of the last tick. `lastRow`: row of the newest memory at that tick. `shifts`: in row order. */
+/** `trueMs`: true time at the last tick. `lastRow`: row of the newest memory at that tick. `shifts`: in row order. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };
-/** Maximum time that a stop of the machine adds to the age of memories. The rest of a longer stop does not make memories older. */
+/** Maximum time that a stop of the machine adds to the age of memories; the rest of a longer stop does not count. */
 const OFF_MAX_MS = 6 * 3_600_000;
 /** Minimum difference that counts as a jump. Smaller differences are the clock's own corrections. */
 const SHIFT_MIN_MS = 60_000;
@@ -27,7 +24,7 @@ export function tick(last: TrueTime | undefined, now: Moment, lastRow: number): 
   return { ...now, trueMs, lastRow, shifts: shifts.length > SHIFTS_MAX ? withoutOldest(shifts) : shifts };
 }
 
-/** Makes the time of a clock that has never jumped. */
+/** Returns the time of a clock that has never jumped. */
 export function plainTime(trueMs: number): Pick<TrueTime, "trueMs" | "shifts"> {
   return { trueMs, shifts: [NOT_SHIFTED] };
 }

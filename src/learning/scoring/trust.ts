@@ -1,29 +1,26 @@
 /**
- * Computes how far to trust a memory for one question, from its outcomes in order. Roampal has no such rule. The constants were chosen on
- * seeds 11 to 13 of `npm run bench:learning`, which measures other seeds. Pure.
+ * Computes how far to trust a memory for one question. Roampal has no such rule; seeds 11 to 13 of `npm run bench:learning` gave the
+ * constants.
  */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
-/** Outcome of a memory. `isHere`: true if the outcome was recorded for a question like this one. */
+/** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
 export type Heard = { outcome: Telling; isHere: boolean };
 
-/** Likelihood that an untried memory helps. It is above 0.5, so that the memory ranks before a memory that failed once. */
+/** Likelihood that an untried memory helps. Above 0.5, so that it ranks before a memory that failed once. */
 const UNTRIED = 0.6;
-/** Likelihood that a memory changed between helpful and misleading since its last outcome. So the newest outcomes count most. */
+/** Likelihood that a memory has become helpful or misleading since its last outcome. It makes the newest outcomes count most. */
 const CHANGE = 0.05;
-/** Number of pairs of successive outcomes to assume before any are known, and how many of these pairs contradict each other. */
+/** Assumed number of pairs of successive outcomes before any are known, and how many of these contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
 /** Lower limit of the estimated share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
-/** Upper limit of the share of contradicting pairs. At one half, outcomes would be as good as chance. */
+/** Upper limit of the share of contradicting pairs. At one half, outcomes would be mere chance. */
 const CONTRADICTIONS_MOST = 0.49;
 /** Evidence of a `partial`, as a share of the evidence of a `worked`. */
 const PARTIAL = 0.25;
 
-/**
- * Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome contradicts the one before it for the same memory. Two outcomes
- * differ if exactly one of them is wrong.
- */
+/** Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome of a memory contradicts the one before. */
 export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   let pairs: number = PRIOR.pairs;
   let contradictions: number = PRIOR.contradictions;
@@ -38,10 +35,7 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   return Math.max((1 - Math.sqrt(1 - 2 * share)) / 2, WRONG_LEAST);
 }
 
-/**
- * Returns the likelihood that the memory helps, divided by the likelihood for an untried memory: 0…1.67, and 1 without outcomes. If fewer
- * outcomes are wrong, each `failed` counts more. A memory that helped only with other questions is trusted no more than an untried one.
- */
+/** Returns 0…1.67, and 1 without outcomes. A memory that helped only with other questions gets at most 1. */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);
   let likely = UNTRIED;

@@ -1,4 +1,4 @@
-/** Estimates how certain a success rate is after a number of uses. Pure. Source: outcome-memory.md 2.9. */
+/** Estimates how certain a success rate is after a number of uses (outcome-memory.md 2.9). Pure. */
 
 /** Normal quantile of a two-sided 95 % interval. */
 const Z = 1.959963984540054;
@@ -13,8 +13,8 @@ export function wilson(successes: number, uses: number): number {
 }
 
 /**
- * Returns the centre of Wilson's interval: the expected success rate of the next use, 0…1. It grows with each success. With the lower bound
- * instead, a memory that worked three times (0.44) would rank below an untried memory (0.5).
+ * Returns the expected success rate of the next use. By the lower bound, a memory that worked three times (0.44) would rank below an
+ * untried one.
  */
 export function expected(successes: number, uses: number): number {
   return (Math.min(successes, uses) + (Z * Z) / 2) / (uses + Z * Z);

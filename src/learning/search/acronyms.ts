@@ -1,4 +1,4 @@
-/** Adds the meanings of a question's well-known acronyms. Pure. Source: outcome-memory.md 3.9. */
+/** Adds the meanings of a question's well-known acronyms (outcome-memory.md 3.9). Pure. */
 
 const MEANINGS: Readonly<Record<string, string>> = Object.fromEntries(
   `api=application programming interface|apis=application programming interfaces|sdk=software development kit
@@ -32,10 +32,10 @@ eta=estimated time of arrival|fyi=for your information|tbd=to be determined|pov=
     .map((pair) => pair.split("=", 2) as [string, string]),
 );
 
-/** Words of everyday language, which count as acronyms only in capitals. */
+/** Everyday words that count as acronyms only in capitals. */
 const EVERYDAY: ReadonlySet<string> = new Set(["us", "la", "rest", "pip", "git", "eta", "hr", "mit"]);
 
-/** Returns the question on one line, followed by the meanings of its acronyms. Leaves out meanings that the question already contains. */
+/** Returns the question on one line, followed by the meanings of its acronyms that the question does not contain yet. */
 export function spelledOut(query: string): string {
   const text = query.replaceAll(/\s+/g, " ").trim();
   const lower = text.toLowerCase();

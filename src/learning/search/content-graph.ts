@@ -1,6 +1,6 @@
 /**
- * Finds the entities that a question and a memory share, and computes the boost for them. The quality of an entity comes from the facts
- * that the search has found, so no second index of all memories is needed. Pure. Source: outcome-memory.md 2.9, 8.6.
+ * Computes the boost for entities that a question and a memory share, by the quality of the facts that name them (outcome-memory.md 2.9,
+ * 8.6).
  */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
@@ -11,10 +11,10 @@ import { quality } from "./ranking.ts";
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
-/** Maximum number of characters to read of each text. The beginning of a text shows its subject. */
+/** Maximum number of characters to read of each text, because its beginning shows the subject. */
 const READ_CHARACTERS = 300;
 const FACTS_MAX = 20;
-/** Maximum number of candidates with a boost, nearest first, so that a boost does not lift a distant candidate to the front. */
+/** Maximum number of candidates with a boost, nearest first, so that no boost lifts a distant candidate to the front. */
 const FOUND_MAX = 40;
 
 const NOTHING = { mentions: 0, quality: 0 };
@@ -41,18 +41,16 @@ export function entitiesNamed(query: string, found: readonly Found[]): number[] 
   );
 }
 
-/** Returns the entities that the text names, with all words of the entity next to each other. */
+/** Returns the entities that occur at the beginning of the text, with their words next to each other. */
 function sharedWith(entities: readonly string[], text: string): string[] {
   const words = `_${wordsOf(text.slice(0, READ_CHARACTERS)).join("_")}_`;
   return entities.filter((entity) => words.includes(`_${entity}_`));
 }
 
-/** Returns the average quality of the facts that name an entity. A fact without a quality counts as 0. */
 function averageQuality({ mentions, quality }: { mentions: number; quality: number }): number {
   return mentions === 0 ? 0 : quality / mentions;
 }
 
-/** Returns a boost of 1…1.1. `qualities`: qualities of the entities that the question and the memory share. */
 export function entityBoost(qualities: readonly number[]): number {
   return 1 + Math.min(BOOST_PART * qualities.reduce((sum, one) => sum + one, 0), BOOST_MAX);
 }

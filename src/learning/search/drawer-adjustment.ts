@@ -1,4 +1,4 @@
-/** Adjusts a drawer's score in every search by its past outcomes. Pure. The broker passes this function to every search. */
+/** Adjusts a drawer's score in every search by its past outcomes. Pure. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { Standing } from "../../memory/port/outcome.ts";
 import { prospect } from "./ranking.ts";
@@ -6,7 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/** Returns the adjustment of a score: at most a quarter of the score, or an eighth for a fact, because facts start with a high score. */
+/** Returns a factor of 0.75…1.25 for the score; for a fact 0.625…1.125, because facts start with a high score. Empty without outcomes. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

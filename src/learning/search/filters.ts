@@ -7,7 +7,7 @@ export const SORTS = ["relevance", "recency", "score"] as const;
 export type Sort = (typeof SORTS)[number];
 
 const DATES: ReadonlySet<string> = new Set(["timestamp", "last_used", "created_at", "first_seen", "last_seen"]);
-/** Length of a date without a time, `2026-01-31`. */
+/** Length of a date without a time, such as `2026-01-31`. */
 const DAY = 10;
 
 type Scalar = string | number | boolean;
@@ -36,7 +36,7 @@ function order(a: unknown, b: unknown): number {
   return (a as Scalar) < (b as Scalar) ? -1 : (a as Scalar) > (b as Scalar) ? 1 : 0;
 }
 
-/** Returns the first unknown operator. With an unknown operator, a filter would silently match everything or nothing. */
+/** Returns the first unknown operator, which would otherwise silently match everything or nothing. */
 export function unknownOperator(filters: Filters): string | undefined {
   for (const wanted of Object.values(filters))
     if (isConditions(wanted)) {
@@ -48,7 +48,7 @@ export function unknownOperator(filters: Filters): string | undefined {
 
 type Filtered = { metadata: Metadata; standing: Standing };
 
-/** Values of a standing that a filter may name. Roampal keeps them in the memory's metadata under these names. */
+/** Values of a standing that a filter may name. Roampal keeps them in the memory's metadata. */
 const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | undefined>> = {
   score: ({ score }) => score,
   uses: ({ uses }) => uses,
@@ -57,7 +57,7 @@ const OF_STANDING: Readonly<Record<string, (standing: Standing) => Scalar | unde
   last_used: ({ lastUsedMs }) => (lastUsedMs === null ? undefined : new Date(lastUsedMs).toISOString()),
 };
 
-/** Returns true if all conditions are met. A missing field equals no value; a missing date counts as an empty text. */
+/** Returns true if all conditions are met. A missing date counts as an empty text. */
 export function matches({ metadata, standing }: Filtered, filters: Filters): boolean {
   return Object.entries(filters).every(([field, wanted]) => {
     const value = Object.hasOwn(OF_STANDING, field) ? OF_STANDING[field]?.(standing) : metadata[field];
@@ -73,7 +73,7 @@ function isConditions(wanted: unknown): wanted is Record<string, unknown> {
   return typeof wanted === "object" && wanted !== null && !Array.isArray(wanted);
 }
 
-/** Sorts by time (newest first) or by score (best first); memories without a time come last. */
+/** Sorts by time (newest first, memories without a time last) or by score (best first). */
 export function sorted<M extends { metadata: Metadata; score: number }>(memories: readonly M[], by: Sort): M[] {
   if (by === "relevance") return [...memories];
   const time = ({ metadata }: M): string => String(metadata["timestamp"] ?? metadata["created_at"] ?? "");
@@ -84,7 +84,6 @@ export function sorted<M extends { metadata: Metadata; score: number }>(memories
 
 const RECENT = /\b(?:last|recent|previous|yesterday|today|earlier|before|latest|ago|just now)\b/i;
 
-/** Returns true for a question about recent events. */
 export function asksForRecent(query: string): boolean {
   return RECENT.test(query);
 }

@@ -1,7 +1,4 @@
-/**
- * Finds memories: candidates from each collection by words and by meaning, in the order of ranking.ts. Runs on the broker's main thread.
- * Source: outcome-memory.md 3.2–3.5.
- */
+/** Finds memories by words and by meaning, on the broker's main thread (outcome-memory.md 3.2–3.5). */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { within } from "../../base/time-limit.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
@@ -37,46 +34,38 @@ export type FindRequest = {
   collections?: readonly Collection[];
   limit: number;
   filters?: Filters;
-  /** Returns true for a memory that the result must not contain. */
   isLeftOut?: (memory: Memory) => boolean;
   nowMs: number;
 };
 
-/**
- * Memory that a search found. `cosine` is NaN without vectors, or while the memory waits for its vector. `solved`: how the memory solved
- * this question before.
- */
+/** Memory that a search found. `cosine` is NaN if no vector is known. `solved`: how the memory solved this question before. */
 export type Found = Memory &
   Likeness & {
     row: number;
     rank: Rank;
     isStale: boolean;
-    /** Factor from the memory's outcomes (scoring/trust.ts); 1 without outcomes. */
     trusted: number;
     solved: Solved | undefined;
     /** Fit of the text to the question by a cross-encoder, 0…1. */
     fit?: number;
   };
 
-/** Number of candidates per wanted memory in a collection. The search by words and the search by vectors each find twice as many. */
+/** Number of candidates per wanted memory in a collection. The searches by words and by vectors each find twice as many. */
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distances of a memory without a vector: `most` for the best score by words (as for a cosine of 0.5), `none` for a score of 0. */
+/** Distances of a memory without a vector: `most` for the best score by words (like a cosine of 0.5), `none` for a score of 0. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Maximum number of memories to compare with the graph's facts, as a factor of the wanted number. */
+/** Maximum number of memories to compare with the graph's facts, per wanted memory. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
-/** Number of candidates for a search with filters, which are applied after the search. */
+/** Number of candidates for a search with filters, because filters are applied after the search. */
 const FILTERED_CANDIDATES = 1_000;
-/** Number of memories in one read; the broker serves other calls between two reads. */
+/** Number of memories in one read. The broker answers other calls between two reads. */
 const SLICE = 500;
 const BANK: Collection = "memory_bank";
 
-/**
- * Finds memories, best first. If the search by words or by meaning fails, the result comes from the other search. If the request names no
- * collections, memories count as nearer if their collection answered similar questions.
- */
+/** Finds memories, best first. Collections that answered similar questions are preferred, unless the request names collections. */
 export async function findMemories(context: FindContext, request: FindRequest): Promise<Found[]> {
   const { query, limit, nowMs } = request;
   const asked = spelledOut(query);
@@ -89,7 +78,7 @@ export async function findMemories(context: FindContext, request: FindRequest): 
   return (await reranked(context, query, current, limit)).slice(0, limit);
 }
 
-/** Collects candidates that may be shown. Adds memories that solved the question before but were not found by the search. */
+/** Collects candidates, also memories that solved the question before but were not found by the search. */
 async function pooled(
   context: FindContext,
   question: Question,
@@ -113,7 +102,6 @@ function solution({ reader }: FindContext, id: string): Candidate | undefined {
   return { ...memory, row: drawer.row, words: 0 };
 }
 
-/** Adds each memory's likeness to the question, and the reasons to prefer it. */
 async function judged(
   context: FindContext,
   { query, vector }: Question,
@@ -146,7 +134,7 @@ async function judged(
   });
 }
 
-/** Keeps memories about the question, and memories that solved the same question in other words. */
+/** Drops memories that are not about the question, unless they solved the same question before. */
 function about<M extends Memory & Likeness>(memories: readonly M[], solved: Lessons["solved"]): M[] {
   const near = new Set(alike(memories));
   return memories.filter(
@@ -154,7 +142,7 @@ function about<M extends Memory & Likeness>(memories: readonly M[], solved: Less
   );
 }
 
-/** Returns the uses and the success rate of facts and books, from the outcomes of the turns in which they were shown. */
+/** Returns the uses and the success rate of facts and books, by drawer. */
 function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<string, { uses: number; rate: number }> {
   const standing = memories.filter(({ collection }) => collection === "memory_bank" || collection === "books");
   if (standing.length === 0) return new Map();
@@ -162,7 +150,7 @@ function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<s
   return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
-/** Marks memories that state a fact which the graph records as ended. Reads only memories that may be shown. */
+/** Marks memories that state a fact which the graph records as ended. It checks only the first memories, because only they may be shown. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
   const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
@@ -192,8 +180,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one. A
- * second search follows for each collection with too few results. The facts always get a separate search, because they are few.
+ * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one; a
+ * second search follows for a collection with too few results.
  */
 async function gathered(
   context: FindContext,
@@ -262,7 +250,7 @@ async function cosinesOf(
     .catch(() => []);
 }
 
-/** Sorts again with the cross-encoder, if there is one, and if there are more than twice as many memories as wanted. */
+/** Sorts again with the cross-encoder, if it is loaded and more than twice as many memories as wanted were found. */
 async function reranked({ reranker }: FindContext, query: string, found: Found[], limit: number): Promise<Found[]> {
   const model = reranker();
   if (model === undefined || found.length <= 2 * limit) return found;
@@ -286,7 +274,7 @@ function byRank(a: Found, b: Found): number {
   return placeOf(b) - placeOf(a) || a.row - b.row;
 }
 
-/** Returns the value to sort by. A memory that states an ended fact is worth less, whatever its outcomes. */
+/** Returns the value to sort by. It is lower for a memory that states an ended fact. */
 function placeOf(memory: Found): number {
   const { rank, isStale, trusted } = memory;
   return worth(memory, isStale ? rank.similarity * STALE_FACTOR : rank.similarity, trusted);

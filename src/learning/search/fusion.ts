@@ -1,10 +1,7 @@
-/**
- * Fuses several lists of candidates into one by their ranks in the lists. ranking.ts then sorts the candidates by likeness and usefulness.
- * Pure. Source: outcome-memory.md 3.3.
- */
+/** Fuses several lists of candidates into one by their ranks in the lists (outcome-memory.md 3.3). Pure. */
 const CONSTANT = 60;
 
-/** Returns the candidates of all lists, best first; candidates with equal scores are in the order of their first place in the lists. */
+/** Returns the candidates of all lists, best first. Candidates with equal scores stay in the order in which the lists have them. */
 export function fuseByPlace<Id>(lists: readonly (readonly Id[])[]): { id: Id; score: number }[] {
   const scores = new Map<Id, number>();
   for (const list of lists)

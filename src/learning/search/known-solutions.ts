@@ -1,22 +1,19 @@
-/** Recognises, by its concepts, a problem that was solved before. Pure. Source: outcome-memory.md 8.4. */
+/** Recognises, by its concepts, a problem that was solved before (outcome-memory.md 8.4). Pure. */
 import type { Answered, Question } from "../../memory/port/outcome.ts";
 import type { Collection } from "../memory/memory.ts";
 
 const PART_CONCEPTS = 3;
-/**
- * Minimum share of equal concepts in two similar questions. Roampal compares only the first five concepts in alphabetical order. These five
- * are equal in all questions about something that "fails after an upgrade". Source: npm run bench:learning.
- */
+/** Minimum share of equal concepts in two similar questions (measured with npm run bench:learning). */
 const PART_SHARE = 0.5;
-/** Minimum share of equal concepts in two wordings of one question. Source: npm run bench:learning. */
+/** Minimum share of equal concepts in two wordings of one question (measured with npm run bench:learning). */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
-/** Minimum successes of a solution: more than `times` × failures + `plus`. So one wrong outcome does not make a solution. */
+/** Minimum successes of a solution: more than `times` × failures + `plus`, so that one wrong outcome does not make a solution. */
 const SURE = { times: 2, plus: 1 } as const;
-/** Distance of a solution that was not found by the search itself. */
+/** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: how often the solution worked. `shared`: number of concepts shared with the most similar question. */
+/** Solution of a question. `times`: how often it worked. `shared`: number of concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {
@@ -27,7 +24,6 @@ export function likeness(problem: readonly number[], solved: readonly number[]):
   return isAlike ? { how: "partly", shared } : undefined;
 }
 
-/** Returns true if two questions have the same topic, perhaps in different words. */
 export function isSameTopic(one: readonly number[], other: readonly number[]): boolean {
   const known = new Set(other);
   const shared = one.filter((concept) => known.has(concept)).length;
@@ -63,7 +59,7 @@ function sureness({ how }: Solved): number {
   return how === "exactly" ? 1 : 0;
 }
 
-/** Returns true for a collection that may contain solutions; memories in `working` are unproven. */
+/** Returns true for a collection that may contain solutions; the memories in `working` are unproven. */
 export function mayBeSolution(collection: Collection): boolean {
   return collection !== "working";
 }

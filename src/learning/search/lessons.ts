@@ -1,7 +1,4 @@
-/**
- * Looks up lessons: which collections and memories answered similar questions. Runs on the broker's main thread.
- * Source: outcome-memory.md 3.2, 3.6, 8.3–8.5.
- */
+/** Looks up which collections and memories answered similar questions (outcome-memory.md 3.2, 3.6, 8.3–8.5). */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { Answered, Question, Told } from "../../memory/port/outcome.ts";
 import { isSameTopic, solutionsOf, type Solved } from "./known-solutions.ts";
@@ -10,7 +7,7 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question; the keys are drawers' ids. `solved`: its solutions. `alike`: times of outcomes for similar questions, ms. */
+/** Lessons for a question, with drawers' ids as keys. `solved`: its solutions. `alike`: times of outcomes for similar questions, ms. */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;
@@ -37,13 +34,10 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Minimum number of uses for a success rate of a collection. One or two outcomes are chance. */
+/** Minimum number of uses for a success rate of a collection. Fewer outcomes are chance. */
 const SURE_USES = 3;
 
-/**
- * Returns the success rate of a collection in conversations on this text's topic; undefined if too little is known. Source:
- * outcome-memory.md 3.8, 8.5.
- */
+/** Returns undefined if too little is known (outcome-memory.md 3.8, 8.5). */
 export function effectivenessIn(
   reader: Pick<MemoryReader, "toldIn">,
   text: string,
@@ -59,7 +53,6 @@ export function effectivenessIn(
   };
 }
 
-/** Returns the number of outcomes and their success rate. A `partial` counts as half a success. */
 export function rateOf({ worked, failed, partial }: Told): { uses: number; rate: number } {
   const uses = worked + failed + partial;
   return { uses, rate: uses === 0 ? 0 : (worked + partial / 2) / uses };

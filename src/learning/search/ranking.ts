@@ -1,16 +1,15 @@
-/** Sorts the results of a search by likeness and by past outcomes. Pure. Source: outcome-memory.md 2.9. */
+/** Sorts the results of a search by likeness and by past outcomes (outcome-memory.md 2.9). Pure. */
 import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses from which on only the outcomes decide how good a memory is. */
+/** Number of uses after which only the outcomes decide how good a memory is. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
 export type Rankable = {
   collection: Collection;
   standing: Pick<Standing, "score" | "uses" | "successes">;
-  /** Weight of a fact of the memory bank. */
   weight: Weight;
 };
 
@@ -20,7 +19,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** Returns how good a memory is by its outcomes so far, 0…1. */
+/** Returns 0…1: how good a memory is by its outcomes so far. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);
@@ -29,7 +28,7 @@ export function learnedScore({ collection, standing, weight }: Rankable): number
   return (1 - share) * score + share * bound;
 }
 
-/** Returns the number of successes. For rows of other programs that have uses but no successes, the score counts as the success rate. */
+/** Returns the number of successes. If a row of another program has uses but no successes, its score counts as the success rate. */
 function successesOf({ score, uses, successes }: Rankable["standing"]): number {
   return successes === 0 ? score * uses : successes;
 }
@@ -48,7 +47,6 @@ export function learnedShare({ collection, standing: { uses }, weight }: Rankabl
   return 0.2;
 }
 
-/** Ranks a memory. `distance`: squared Euclidean distance between unit vectors, 0…4, after the boosts. */
 export function rank(memory: Rankable, distance: number): Rank {
   const similarity = 1 / (1 + distance);
   const learned = learnedScore(memory);
@@ -57,25 +55,22 @@ export function rank(memory: Rankable, distance: number): Rank {
 }
 
 /**
- * Exponent of a memory's likeness in `worth`. If likeness and outcomes were added, as in `rank`, a memory that helped with another question
- * would appear everywhere. It would displace memories that helped with this question. Source: npm run bench:learning.
+ * Exponent of a memory's likeness. With a sum, as in `rank`, a memory that helped once would be shown for every question (npm run
+ * bench:learning).
  */
 const NEARNESS_POWER = 8;
 
-/**
- * Returns the expected value of the next use of a memory or drawer, 0…1; 0.5 if nobody has judged it. The score makes up half of the value,
- * because a signal changes only the score.
- */
+/** Returns the expected value of the next use, 0…1. Half of it is the score, because a signal changes only the score. */
 export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Width of the prospect's factor, 0.9…1.1. The prospect decides between memories that are equally near and trusted. */
+/** Width of the factor 0.9…1.1 by which the prospect decides between memories that are equally near and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
- * Returns the value that a search sorts by: a memory's likeness, its trust for the question (trust.ts) and, to a small part, its prospect.
- * For a fact, its weight replaces trust, as a factor of 0.5 to 1.5.
+ * Returns the value that a search sorts by: likeness, times trust for the question and a little prospect; for a fact, its weight replaces
+ * trust.
  */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
@@ -85,30 +80,25 @@ export function worth({ collection, standing, weight }: Rankable, similarity: nu
 }
 
 export type Boosts = {
-  /** Age of a book's chunk, ms. */
   ageMs: number;
-  /** Number of outcomes of this fact or book, and their success rate. */
+  /** Number of outcomes of a fact or book, and their success rate. */
   evidence: { uses: number; rate: number } | undefined;
-  /** Boost of 1…1.1 for the entities that query and memory share (content-graph.ts). */
+  /** Boost of 1…1.1 for shared entities (content-graph.ts). */
   entities: number;
-  /** How the memory has solved this problem before, if it has (known-solutions.ts). */
+  /** How the memory solved this problem before (known-solutions.ts). */
   solved: "exactly" | "partly" | undefined;
-  /** True if the memory's collection has answered questions with these concepts (routing.ts). */
+  /** True if the memory's collection answered questions with these concepts (routing.ts). */
   isRouted: boolean;
 };
 
 const NEW_BOOK_MS = 7 * 86_400_000;
 const EVIDENCE_USES = 3;
-/**
- * Factors for the distance of a solution. Roampal halves the distance; with the eighth power that would multiply the worth by five, and
- * after one wrong outcome a wrong solution would be shown for ever. Source: npm run bench:learning.
- */
+/** Factors for the distance of a solution. With Roampal's factor 0.5 a wrong solution would be shown for ever (npm run bench:learning). */
 const SOLVED = { exactly: 0.8, partly: 0.9 } as const;
 const ROUTED = 0.99;
-/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. A good rate makes the distance smaller. */
+/** Divisor of a distance: `least` at a success rate of 0, `least` + `range` at 1. */
 const EVIDENCE = { least: 0.9, range: 0.2 } as const;
 
-/** Returns the distance that ranks a memory. Each reason to prefer the memory makes it smaller. */
 export function boosted(
   memory: Rankable,
   distance: number,

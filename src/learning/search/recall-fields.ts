@@ -1,7 +1,4 @@
-/**
- * Answers programs' searches with fields instead of sentences. Runs on the broker's main thread. Source: outcome-memory.md 3.4,
- * 3.7, 4.7, 4.10.
- */
+/** Answers programs' searches with fields instead of sentences (outcome-memory.md 3.4, 3.7, 4.7, 4.10). */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import { asText } from "../../memory/text/validate.ts";
 import { effectivenessIn } from "./lessons.ts";
@@ -23,7 +20,7 @@ const LIMIT_MAX = 500;
 
 type Values = Record<string, unknown>;
 
-/** Returns memories as fields: only the memory `id`, or the memories for `query`, or all, newest first. Errors: InvalidValue. */
+/** Returns the memory `id`, or the memories for `query`, or all, newest first. Errors: InvalidValue. */
 export async function recallFields(context: RecallContext, values: Values, nowMs: number): Promise<MemoryFields[]> {
   const { id, metadata_filters: given } = values;
   if (typeof id === "string" && id !== "") {

@@ -1,4 +1,4 @@
-/** Answers `search_memory` and `get_context_insights`. Source: outcome-memory.md 3.8, 5.2, 5.8. */
+/** Answers `search_memory` and `get_context_insights` (outcome-memory.md 3.8, 5.2, 5.8). */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { InvalidValue, asText } from "../../memory/text/validate.ts";
@@ -19,10 +19,9 @@ const DAY_MS = 86_400_000;
 const USUAL_LIMIT = 5;
 const LIMIT_MAX = 20;
 export const DAYS_MAX = 365;
-/** Maximum number of fields in a filter. */
 const FIELDS_MAX = 20;
 const VALUES_MAX = 100;
-/** Number of candidates per call, enough to include the best of each collection. */
+/** Number of candidates per call. It is large enough to include the best of each collection. */
 const CANDIDATES = 20;
 
 type Values = Record<string, unknown>;
@@ -44,7 +43,6 @@ export async function searchMemory(context: RecallContext, values: Values, nowMs
   return listed(described, found, nowMs);
 }
 
-/** Finds memories for a question; without a question lists all of them. */
 export async function findOrList(context: RecallContext, request: FindRequest, sort: Sort): Promise<Memory[]> {
   if (request.query === "")
     return sorted((await listMemories(context, request)).map(sortable), sort).slice(0, request.limit);
@@ -53,7 +51,6 @@ export async function findOrList(context: RecallContext, request: FindRequest, s
   return sorted(found.map(sortable), sort);
 }
 
-/** Notes a search's question, so that a later score counts for this question. */
 function noteSearch({ own }: RecallContext, found: readonly Memory[], query: string): void {
   own.note(
     found.map(({ drawerId }) => drawerId),
@@ -61,7 +58,7 @@ function noteSearch({ own }: RecallContext, found: readonly Memory[], query: str
   );
 }
 
-/** Returns the default order: by time for a question about recent events, and for a list of the last days; else by relevance. */
+/** Returns the default order: by time for a question about recent events and for a list of the last days, else by relevance. */
 function usualSort(query: string, days: number | undefined): Sort {
   return asksForRecent(query) || (query === "" && days !== undefined) ? "recency" : "relevance";
 }
@@ -107,7 +104,6 @@ function notesOf({ collection, metadata, standing, madeMs, weight }: Memory, now
   ];
 }
 
-/** Answers an agent's query with the memories that a turn would show for it. */
 export async function contextInsights(context: RecallContext, values: Values, nowMs: number): Promise<string> {
   const query = searchedPart(asText(values["query"] ?? "").trim());
   if (query === "") throw new InvalidValue("'query' is required");
@@ -123,7 +119,6 @@ export async function contextInsights(context: RecallContext, values: Values, no
   ].join("\n");
 }
 
-/** Returns the facts that are always shown, and the best four memories. */
 export async function insights(
   context: RecallContext,
   query: string,
@@ -136,7 +131,7 @@ export async function insights(
   return { facts, memories };
 }
 
-/** Finds the best four memories about the prompt, in all collections. */
+/** Finds the best four memories about the prompt in all collections except books. */
 export async function bestFour(
   context: FindContext,
   request: Omit<FindRequest, "collections" | "limit">,
@@ -145,7 +140,6 @@ export async function bestFour(
   return bestOf(await findMemories(context, { ...request, collections: OPEN_TO, limit: CANDIDATES }));
 }
 
-/** Returns the permanent facts that fit into the available characters. Leaves out a whole fact if it does not fit. */
 function fitting(facts: readonly Memory[]): Memory[] {
   let left = CHARACTERS_MAX;
   return facts.filter(({ text }) => {
@@ -175,7 +169,7 @@ export function readFilters(given: unknown, days: number | undefined, nowMs: num
   return filters;
 }
 
-/** Returns true for a filter with too many values, because each value is compared with each memory. */
+/** Returns true for a filter with so many values that comparing them with each memory would take too long. */
 function isLong(wanted: unknown): boolean {
   return isRecord(wanted) && Object.values(wanted).some((value) => Array.isArray(value) && value.length > VALUES_MAX);
 }

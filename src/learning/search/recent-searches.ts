@@ -1,19 +1,16 @@
-/**
- * Remembers recent searches and their results, so that a later score counts for the right question. The broker's main thread
- * keeps them in memory only. Source: outcome-memory.md 5.9.
- */
+/** Remembers recent searches and their results in memory, so that a later score counts for the right question (outcome-memory.md 5.9). */
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Maximum number of results to keep for all agents together. A search finds five memories, at most twenty. */
+/** Maximum number of remembered results of all agents together. A search finds at most twenty. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** Returns the question for a score and forgets the question, because a later score belongs to another search. */
+  /** Returns and forgets the question for a score, because a later score belongs to another search. */
   take: (drawer: string) => Question | undefined;
-  /** Notes the taken questions again, because the score was not stored. Newer questions stay. */
+  /** Remembers the taken questions again, because the score was not stored. Newer questions stay. */
   giveBack: () => void;
 };
 
@@ -38,7 +35,7 @@ export class Searches {
         return noted?.question;
       },
       giveBack: () => {
-        // Brings nothing back after `clear`, because the user may have erased the texts of the questions.
+        // Restores nothing after `clear`, because the user may have erased the texts of the questions.
         if (questions === this.#questions) for (const [name, noted] of taken) this.#giveBack(name, noted);
         taken.clear();
       },
@@ -60,7 +57,6 @@ export class Searches {
     if (!this.#questions.has(name) && this.#questions.size < KEPT_MAX) this.#questions.set(name, noted);
   }
 
-  /** Keeps only the newest question of a memory. */
   #keep(name: string, question: Question | undefined): void {
     this.#questions.delete(name);
     if (question !== undefined) this.#questions.set(name, { question, atMs: performance.now() });

@@ -1,12 +1,9 @@
-/**
- * Applies a cross-encoder's scores to the order. The model reads question and text together, but does not know a memory's outcomes.
- * Pure. Source: outcome-memory.md 3.5.
- */
+/** Applies a cross-encoder's scores to the order (outcome-memory.md 3.5). The model does not know a memory's outcomes. */
 import type { Standing } from "../../memory/port/outcome.ts";
 import type { Weight } from "../memory/memory.ts";
 import { quality } from "./ranking.ts";
 
-/** Maximum number of candidates to read, best first, and maximum number of characters of each. */
+/** Maximum number of candidates to read, best first, and of characters of each. */
 export const READ_MAX = 30;
 export const READ_CHARACTERS = 512;
 const SETTLED_USES = 3;

@@ -1,13 +1,10 @@
-/**
- * Decides which collections to prefer for a question: collections that answered earlier questions with the same concepts. Pure. Source:
- * outcome-memory.md 3.6, 8.3.
- */
+/** Prefers collections that answered earlier questions with the same concepts (outcome-memory.md 3.6, 8.3). */
 import type { Answered, Question, Telling } from "../../memory/port/outcome.ts";
 import { COLLECTIONS, type Collection, isCollection } from "../memory/memory.ts";
 
 export type Tally = { successes: number; failures: number; partials: number; total: number };
 
-/** Outcomes for one concept, counted by the judged memory's collection. `best`: the collection with the highest success rate, `rate`. */
+/** Outcomes for one concept, by the collection of the judged memory. `best`: the collection with the highest success rate, `rate`. */
 export type Route = { tallies: Partial<Record<Collection, Tally>>; best: Collection; rate: number };
 
 export type Phase = "exploration" | "medium" | "high";
@@ -17,7 +14,7 @@ const SURE_USES = 10;
 const MEDIUM = { from: 0.5, best: 3, above: 0.1 } as const;
 const HIGH = { from: 2, best: 2, above: 0.5 } as const;
 
-/** Returns a route for each concept of the question that has outcomes. `answered`: outcomes of memories shown for earlier questions. */
+/** Returns a route for each concept of the question that has outcomes. */
 export function routesOf({ concepts }: Pick<Question, "concepts">, answered: readonly Answered[]): Route[] {
   const routes = new Map<number, Route>();
   const asked = new Set(concepts);
@@ -28,7 +25,6 @@ export function routesOf({ concepts }: Pick<Question, "concepts">, answered: rea
   return [...routes.values()];
 }
 
-/** Chooses the collections. `routes`: routes of the question's concepts that have outcomes. */
 export function route(routes: readonly Route[]): Routing {
   const scores = new Map<Collection, number>();
   for (const { tallies } of routes)
@@ -55,7 +51,7 @@ function confidenceOf({ successes, failures, partials }: Tally): number {
   return Math.min((successes + failures + partials) / SURE_USES, 1);
 }
 
-/** Returns a concept's outcomes, counted by collection, with one more `outcome`. `collection`: the judged memory's collection. */
+/** Adds one outcome to a concept's route. `collection`: that of the judged memory. */
 export function afterRouted(before: Route | undefined, collection: Collection, outcome: Telling): Route {
   const old = before?.tallies[collection] ?? { successes: 0, failures: 0, partials: 0, total: 0 };
   const tallies = { ...before?.tallies, [collection]: counted(old, outcome) };

@@ -1,24 +1,23 @@
 /**
- * Decides when an exchange may be scored: the user must have answered a completed response of the same conversation. Pure. Source:
- * outcome-memory.md 4.4, 6.7.
+ * Decides when an exchange may be scored: after the user's reply to a completed answer of the same conversation (outcome-memory.md 4.4,
+ * 6.7).
  */
 import type { Conversation } from "../../memory/port/outcome.ts";
 
 /** Time until a conversation without new turns is forgotten, ms. */
 export const KEPT_MS = 30 * 86_400_000;
 
-/** Returns the state of a conversation before its first turn. */
 export function newConversation(id: string, agent: string, atMs: number): Conversation {
   const marks = { isCompleted: false, isAsked: false, isScored: false };
   return { id, agent, turn: 0, ...marks, exchange: null, scored: [], atMs };
 }
 
-/** Returns true for the user's first message. */
+/** Returns true before the conversation's first turn. */
 export function isCold({ turn }: Conversation): boolean {
   return turn === 0;
 }
 
-/** Returns true if the user has written and the agent has not answered yet, so the turn is still running. */
+/** Returns true while the turn runs: the user has written, and the agent has not answered yet. */
 export function isGoingOn(conversation: Conversation): boolean {
   return !isCold(conversation) && !conversation.isCompleted;
 }
@@ -28,16 +27,13 @@ export function isOver(conversation: Conversation): boolean {
   return !isCold(conversation) && conversation.isCompleted;
 }
 
-/** Returns the state after a user's message. `hasExchange`: the exchange before it is still stored. */
+/** Returns the state after a user's message. `hasExchange`: the previous exchange is still stored. */
 export function onPrompt(before: Conversation, hasExchange: boolean, atMs: number): Conversation {
   const isAsked = before.isCompleted && !isCold(before) && hasExchange && !before.isScored;
   return { ...before, turn: before.turn + 1, isCompleted: false, isAsked, scored: [], atMs };
 }
 
-/**
- * Returns the state after the agent's answer. `exchange`: id of the stored exchange, if one was stored. The next user message judges only
- * this exchange, never an older one.
- */
+/** Returns the state after the agent's answer. The next user message judges the exchange `exchange`, never an older one. */
 export function onStop(before: Conversation, exchange: string | undefined, atMs: number): Conversation {
   return { ...before, isCompleted: true, isAsked: false, exchange: exchange ?? null, isScored: false, atMs };
 }

@@ -1,4 +1,4 @@
-/** Joins a question and its answer into one memory's text. Pure. Source: outcome-memory.md 4.5. */
+/** Joins a question and its answer into one memory's text (outcome-memory.md 4.5). Pure. */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import { SAID_MAX } from "../../protocol/limits.ts";
 import { wellFormed } from "../../memory/text/text.ts";
@@ -8,7 +8,7 @@ export type Exchange = { user: string; assistant: string };
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
 
-/** Joins question and answer into one text; undefined if either is empty. `userLength`: length of the question in UTF-16 units. */
+/** Returns undefined if question or answer is empty. `userLength`: length of the question in UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
   const [asked, answered] = [half(user), half(assistant)];
   if (asked === "" || answered === "") return undefined;
@@ -16,8 +16,7 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 }
 
 /**
- * Splits a drawer's text into question and answer by the stored length, because either may contain the words that
- * separate them. A text that was changed later counts as the answer.
+ * Splits by the stored length, because either part may contain the separating words. A text that was changed later counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);

@@ -1,18 +1,15 @@
 /**
- * Builds the text that an agent is shown before it answers: at most four memories, and the permanent facts. Pure. Source:
- * outcome-memory.md 3.8, 6.9; the shapes of the lines are prescribed there, the sentences are ours.
+ * Builds the text that an agent is shown before it answers. outcome-memory.md 3.8, 6.9 prescribes the lines' shapes; the sentences are
+ * ours.
  */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/**
- * Maximum number of characters of the text. A host shows a hook's text whole up to about ten thousand characters, and hides most of a
- * longer text. A question for scores may follow this text.
- */
+/** Maximum number of characters. A host hides most of a hook's text beyond about ten thousand, and a request for scores may follow. */
 export const CHARACTERS_MAX = 5_500;
-/** Maximum number of characters of one memory; an exchange may fill pages. */
+/** Maximum number of characters of one memory, because an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
@@ -26,18 +23,14 @@ export type Shown = {
   id: string;
   collection: Collection;
   text: string;
-  /** Age in the words of described.ts; empty if unknown. */
+  /** Age in words; empty if unknown. */
   age: string;
-  /** Lower bound of the success rate (scoring/wilson.ts). */
+  /** Lower bound of the success rate. */
   proven: number;
-  /** Success rate of the memory's collection in conversations on this topic. */
   effective: number | undefined;
 };
 
-/**
- * Builds the text for the agent; empty if name, lines and memories are all missing. `before`: lines above the memories. A memory that does
- * not fit is left out whole.
- */
+/** Returns an empty text if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
 export function injectionText(
   name: string | undefined,
   memories: readonly Shown[],
@@ -74,15 +67,12 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/**
- * Quotes stored text for a prompt. It indents further lines, so that no line begins like our lines, and rewrites imitations of our marks or
- * ids. Every value in a prompt's template goes through this function or through `plainId`.
- */
+/** Quotes stored text so that no line of it looks like our lines, marks or ids. Every value in a prompt goes through this or `plainId`. */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }
 
-/** Matches a bracket, a few characters and a colon: perhaps `[id:` in look-alike letters. */
+/** Matches a bracket, a few characters and a colon, which may be `[id:` in look-alike letters. */
 const MARK = /([[［﹇﹝〔【〖〘〚⟦⁅❲])([^[\]]{2,8}?)[:：﹕︓︰∶ː˸꞉։׃⁚⦂]/gu;
 const ID_LETTERS = /^[iıіιɩɪӏ1l|][dԁɗɖđꓒ]$/u;
 
@@ -94,7 +84,6 @@ function withoutMark(mark: string, open: string, letters: string): string {
 const NAMED = /\bname is ([\p{L}][\p{L}'-]*)/iu;
 const SAID = /\bI(?:'m| am) ([\p{L}][\p{L}'-]*)/u;
 
-/** Reads the user's name from a fact about the user's identity. */
 export function nameIn(fact: string): string | undefined {
   return (NAMED.exec(fact) ?? SAID.exec(fact))?.[1];
 }

@@ -1,6 +1,5 @@
 /**
- * Lists the last exchanges of a conversation whose context was compacted, because the agent no longer sees them. They are context, not
- * answers from memory, so showing them is not recorded. Runs on the broker's main thread. Source: outcome-memory.md 6.8, 7.6.
+ * Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). They are not scored.
  */
 import { quoted } from "./injection.ts";
 import { type ListContext, newest } from "../memory/list-memories.ts";
@@ -10,10 +9,9 @@ import { head } from "./scoring-prompt.ts";
 
 const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
-/** Collections to which outcomes may move an exchange. */
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** Returns a heading and one line per exchange, newest first, or nothing. `clean` masks the secrets of a whole text. */
+/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean`: masks the secrets of a whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

@@ -1,6 +1,5 @@
 /**
- * Asks an agent for the outcome of its last answer and of the memories that were shown for it. Pure. Source: outcome-memory.md 6.4;
- * tags, order and call are prescribed there, the sentences are ours.
+ * Asks an agent for outcomes of its last answer and its memories. outcome-memory.md 6.4 prescribes tags and order; the sentences are ours.
  */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
@@ -9,7 +8,7 @@ import { plainId } from "../memory/memory.ts";
 const TAG = "roampal-score-required";
 const ANSWER_CHARACTERS = 300;
 export const MEMORY_CHARACTERS = 200;
-/** Maximum number of characters of all texts together that are quoted in full. */
+/** Total number of characters up to which the texts are quoted in full. */
 const QUOTED_MAX = 2_000;
 
 export type ToScore = { id: string; text: string };
@@ -30,7 +29,7 @@ const GUIDE = [
 ];
 const NOTE = 'Only for something worth keeping: record_response(key_takeaway="…")';
 
-/** Returns the request for scores for Claude Code, between tags. It quotes texts in full, as far as a host shows them in full. */
+/** Returns the request for scores for Claude Code, between tags. It quotes long texts only in part. */
 export function scoringPrompt(exchange: Exchange, memories: readonly ToScore[], message: string): string {
   const { user, assistant } = exchange;
   const said = [user, assistant, message, ...memories.map(({ text }) => text)];
@@ -95,7 +94,7 @@ function previous(user: string, assistant: string): string[] {
   return ["Previous:", `• The user asked: ${said(user)}`, `• You answered: ${said(assistant)}`, ""];
 }
 
-/** Quotes a text so that no character of it ends the quotation. */
+/** Quotes a text so that none of its characters ends the quotation. */
 function said(text: string): string {
   return `"${quoted(text).replaceAll('"', "”")}"`;
 }

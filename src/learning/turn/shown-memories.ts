@@ -1,7 +1,4 @@
-/**
- * Selects the memories of a turn before the write that records them, and builds the agent's text after it. Runs on the broker's main
- * thread. Source: outcome-memory.md 3.8, 4.4, 6.4, 6.5.
- */
+/** Selects the memories of a turn, and builds the agent's text from them (outcome-memory.md 3.8, 4.4, 6.4, 6.5). */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import { CONVERSATION_ID_MAX } from "../../protocol/limits.ts";
 import type { MemoryFields, OwedScore, TurnFields } from "../../protocol/outcome.ts";
@@ -22,11 +19,10 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Maximum number of the prompt's characters for a search. More characters of a long message find nothing better. */
+/** Maximum number of the prompt's characters for a search. More do not improve the result. */
 const QUERY_MAX = 2_000;
-/** Maximum number of characters that the judge model gets of each: the user's message, the answer and the reply. */
+/** Maximum number of characters of each text that the judge model gets: message, answer and reply. */
 const SAID_CHARACTERS = 2_000;
-/** Maximum number of memories whose scores a turn asks for. */
 const SCORED_MAX = 12;
 
 export type ToldContext = FindContext & {
@@ -36,7 +32,7 @@ type TextContext = Pick<FindContext, "reader"> & ListContext;
 export type Asked = {
   conversation: string;
   prompt: string;
-  /** Project of the conversation, if given; memories of other projects are left out. */
+  /** Memories of other projects are left out. */
   project?: string | undefined;
   /** True if the agent's context no longer contains the memories that were shown before. */
   isFresh: boolean;
@@ -45,24 +41,24 @@ export type Asked = {
 };
 
 export type Told = {
-  /** The memories as lines of data, after a description of the user when a conversation begins; may be empty. */
+  /** Lines with the memories; a description of the user precedes them when a conversation begins. May be empty. */
   context: string;
-  /** Question for scores of the exchange before this turn; empty if there is nothing to score. */
+  /** Empty if there is nothing to score. */
   scoring: string;
-  /** Question for scores in the form for models that ignore tags. */
+  /** Request for scores in the form for models that ignore tags. */
   plainScoring: string;
 };
-/** Masks the secrets of a whole text. Call it before you cut the text: half a secret matches no pattern. */
+/** Masks the secrets of a whole text. Call it before you cut the text, because no pattern matches half a secret. */
 export type Clean = (text: string) => string;
 
-/** Selection for a turn. `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
+/** `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
-/** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then four memories. */
+/** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then at most four memories. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
-  // Never shows the last turn's memories again, because the question for scores quotes them, and their scores belong to that turn.
+  // Never shows the last turn's memories again, because the request for scores quotes them.
   const { turn = 0, isCompleted = false } = context.reader.conversation(conversation) ?? {};
   const last = isCompleted ? context.reader.shownAt(conversation, turn) : [];
   const seen = isFresh ? new Set(last) : context.reader.shownIn(conversation);
@@ -87,7 +83,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: as selected for this turn. */
+/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,
@@ -111,7 +107,6 @@ export function told(
   };
 }
 
-/** Returns the same texts as `told`, as fields. */
 export function toldFields(
   context: TextContext,
   { shown, asks }: Begun,
@@ -133,7 +128,7 @@ export function toldFields(
   };
 }
 
-/** Returns the beginning of each text that the agent was asked to score in this turn and has not scored. */
+/** Returns the texts that the agent was asked to score in this turn and has not scored, shortened. */
 export function owedScore(
   context: TextContext & { reader: Pick<MemoryReader, "conversation" | "shownAt"> },
   { conversation: id, reply }: { conversation: string; reply: string },
@@ -155,7 +150,7 @@ export function owedScore(
   };
 }
 
-/** Puts the memories that were found for the prompt first, because there may be many permanent facts. */
+/** Puts the permanent facts last, because there may be more of them than `SCORED_MAX`. */
 function scorable(memories: readonly Memory[], clean: Clean): ToScore[] {
   const isFound = ({ metadata }: Memory): boolean => metadata["always_inject"] !== true;
   const ordered = [...memories.filter(isFound), ...memories.filter((one) => !isFound(one))];
@@ -170,7 +165,6 @@ function memoriesOf({ reader }: TextContext, drawers: readonly string[]): Memory
   });
 }
 
-/** Finds an exchange; undefined if the exchange is deleted. */
 function exchangeOf({ reader }: TextContext, id: string, clean: Clean): Exchange | undefined {
   const drawer = reader.findDrawer(id);
   if (drawer === undefined) return undefined;
@@ -198,7 +192,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // Omits the collection's rate for a memory without a judgment, because it would look like the memory's own rate.
+    // A memory without a judgment gets no rate, because its collection's rate would look like its own.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

@@ -1,4 +1,4 @@
-/** Lists turns for people: the memories that an agent saw, and the outcome of each. Only reads. */
+/** Lists turns for people: the memories that an agent saw, and the outcome of each. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { preview } from "../../memory/drawer/logical.ts";
 import type { MemoryReader } from "../../memory/port/memory.ts";
@@ -11,7 +11,7 @@ const LIMIT_DEFAULT = 20;
 /** Number of turns that are read before other calls run. */
 const TURNS_AT_ONCE = 10;
 
-/** Returns a page of turns, the newest conversation first. Other calls run between two reads. `clean` masks the secrets of a whole text. */
+/** Returns a page of turns, the newest conversation first. `clean`: masks the secrets of a whole text. */
 export async function shownTurns(
   reader: MemoryReader,
   { conversation, limit: most, offset: asked }: Record<string, unknown>,
@@ -48,7 +48,7 @@ function shownMemory(
   if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
-  // Counts a person's score, which names no conversation, for the last turn before the score.
+  // A person's score names no conversation, so it counts for the last turn before it.
   const outcomes = reader
     .scored(drawer.id)
     .filter(({ conversation: of, source, atMs }) =>

@@ -1,8 +1,4 @@
-/**
- * Records a turn of a conversation, inside a write. After the user's message it records the memories that the agent is shown; after the
- * agent's answer it stores the exchange. Results contain no text of the turn, because the journal keeps results. Source: outcome-memory.md
- * 4.4, 4.5.
- */
+/** Records a turn, inside a write (outcome-memory.md 4.4, 4.5). Results contain no text, because the journal stores them. */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -22,32 +18,28 @@ import { CAME, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
 const METADATA_MAX = 20;
 const METADATA_CHARACTERS = 1_000;
-/** Metadata fields that a program may not set, because they give a memory's place, owner and standing. */
+/** Metadata fields that a program may not set, because they say where a memory is filed, by whom, and how it ranks. */
 const FILED: ReadonlySet<string> = new Set(
   "wing room source_file chunk_index added_by created_at parent_drawer_id parent_entry_id id text content always_inject status promotion_history".split(
     " ",
   ),
 );
 
-/** Result of a turn's beginning, as ids of drawers. `asks`: the exchange to score and the memories shown for it. */
+/** Result of a turn's beginning, with ids of drawers. `asks`: the exchange to score and the memories shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/**
- * Findings for a turn that begins: drawers that the agent will be shown, the digest of the user's question, and whether the agent's context
- * no longer contains the memories that were shown before.
- */
+/** Findings for a turn. `mark`: digest of the question. `isFresh`: the agent's context no longer has the memories shown before. */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
-/** Begins a turn. Errors: PROTOCOL_BAD_PARAMS. */
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   const { atMs } = call;
   const { drawers: shown = [], mark, isFresh = false } = (call.findings ?? {}) as Partial<Beginning>;
   const known = found(tx, call);
-  // Gives a conversation that has not begun to this call's agent: an earlier call, perhaps of another agent, may have ended its first turn.
+  // A conversation without turns gets this call's agent, because an earlier call, perhaps of another agent, may have created it.
   const before = isCold(known) ? { ...known, agent: call.peer.agent } : known;
   const { exchange } = before;
   const now = onPrompt(before, exchange !== null && tx.findDrawer(exchange) !== undefined, atMs);
@@ -62,11 +54,11 @@ export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
   return { isCold: isCold(before), shown, asks };
 }
 
-/** Stores the exchange and returns its id, if question and answer both have text. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the exchange and returns its id; null if question or answer is empty. Errors: PROTOCOL_BAD_PARAMS. */
 export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; scored: boolean } {
   const { params, peer, atMs, arrivedAtMs = atMs } = call;
   const before = found(tx, call);
-  // True if the call waited for a broker while the conversation continued. Such a call changes no turn.
+  // True if the call waited for a broker while the conversation continued. It then changes no turn.
   const isPast = atMs < arrivedAtMs && atMs < before.atMs;
   const signals = readSignals(params["signals"]);
   const said = { user: textOf(params, "user"), assistant: textOf(params, "assistant") };
@@ -91,28 +83,24 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Signals count only for a turn that has begun and not ended, because otherwise its memories are unknown. Signals of another agent do not
-  // count, because its host has recorded nothing of this turn.
+  // Counts signals only for a running turn of the same agent, because only then the shown memories are known.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
-  // If this call stores no exchange and the agent had already answered, the exchange stored before stays the current exchange.
+  // If this call stores no exchange and the agent had already answered, the previous exchange stays current.
   const last = id ?? (before.isCompleted ? (before.exchange ?? undefined) : undefined);
-  // True if the broker missed the beginning of the turn. The agent was then shown no memories for this turn.
+  // True if the broker missed the beginning of the turn, so that it has shown no memories.
   const isMissed = id !== undefined && isOver(before) && asksOther(tx, before, said.user);
   tx.conversations.put({ ...onStop(before, last, atMs), ...(isMissed && { turn: before.turn + 1 }) });
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Returns true if the user's message differs from the message of the last exchange. */
+/** Returns true if the user's message differs from that of the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);
 }
 
-/**
- * Extends the last exchange if the agent continued without a message of the user, as after a subagent's report from the background: the
- * answer then has the same beginning and is longer. Returns that exchange's id.
- */
+/** Extends the last exchange if the agent continued without a user's message, as after a subagent's report. Returns the exchange's id. */
 function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: string): string | undefined {
   const drawer = isCompleted && exchange !== null ? tx.findDrawer(exchange) : undefined;
   if (drawer === undefined || !`${text}\n`.startsWith(`${drawer.text}\n`)) return undefined;
@@ -122,7 +110,6 @@ function goneOn(tx: MemoryTx, { isCompleted, exchange }: Conversation, text: str
 
 type Heeded = { signal: Signal; conversation: Conversation; answer: string | null; atMs: number };
 
-/** Applies a signal to a stored, completed exchange and to the memories that were shown for it. */
 function heed(
   tx: MemoryTx,
   { signal, conversation: { id, turn, isAsked, exchange: last }, answer, atMs }: Heeded,
@@ -137,7 +124,7 @@ function heed(
   ]);
   for (const one of ids) {
     const drawer = tx.findDrawer(one);
-    // A signal has no question, because it changes only the score.
+    // `question` is undefined, because a signal changes only the score.
     const told = { atMs, outcome, source: signal, conversation: id, exchange, question: undefined };
     if (drawer !== undefined) judge(tx, drawer, told);
   }
@@ -148,7 +135,7 @@ function askedBefore(tx: MemoryTx, exchange: string): string | undefined {
   return drawer && askedMark(keptExchange(drawer).user);
 }
 
-/** Reads the metadata that a program sends with its exchange. Drops values that cannot be stored. */
+/** Drops values that cannot be stored, and fields that a program may not set. */
 function readMetadata(given: unknown): Metadata {
   if (given !== undefined && !isRecord(given)) throw badParams("metadata must be an object");
   const kept = Object.entries(given ?? {}).filter(([name, value]) => isMetadataName(name) && isMetadataValue(value));
@@ -165,7 +152,7 @@ function isMetadataValue(value: unknown): boolean {
   return typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** Reads the signals, each name once. Refuses signals that tests have both passed and failed. */
+/** Reads the signals, each once. Refuses `tests-passed` together with `tests-failed`. */
 function readSignals(given: unknown): Set<HostSignal> {
   const list: unknown[] = Array.isArray(given) ? given : [];
   const isRight =
@@ -179,7 +166,7 @@ function readSignals(given: unknown): Set<HostSignal> {
   throw badParams(rule);
 }
 
-/** Returns whether a turn was scored; false for an unknown conversation. Scores after the turn's end count too. */
+/** Returns whether a turn was scored; false for an unknown conversation. Scores after the turn's end count, too. */
 export function scoredIn(reader: Pick<MemoryReader, "conversation">, id: string): Methods["turn.scored"]["result"] {
   const { isAsked = false, isScored = false, scored = [] } = reader.conversation(id) ?? {};
   return { isAsked, isScored: isScored || scored.length > 0 };
@@ -190,7 +177,6 @@ function found(tx: MemoryTx, { params, peer, atMs }: WriteCall): Conversation {
   return tx.conversations.find(id) ?? newConversation(id, peer.agent, atMs);
 }
 
-/** Reads the parameter `name` as an id. Errors: PROTOCOL_BAD_PARAMS. */
 export function idOf(params: Record<string, unknown>, name: string): string {
   const id = params[name];
   if (typeof id === "string" && id !== "" && id.length <= CONVERSATION_ID_MAX) return id;

@@ -1,7 +1,4 @@
-/**
- * Describes the user once, when a conversation begins. Pure. Source: outcome-memory.md 6.5; tags and labels are prescribed there, the
- * sentences are ours.
- */
+/** Describes the user when a conversation begins. outcome-memory.md 6.5 prescribes tags and labels; the sentences are ours. Pure. */
 import { quoted } from "./injection.ts";
 import { TAGS } from "../memory/fact-rules.ts";
 import type { Weight } from "../memory/memory.ts";
@@ -18,7 +15,7 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** Builds the description. `isKnown`: there are earlier memories. `clean` masks the secrets of a whole text. */
+/** Builds the description. `isKnown`: earlier memories exist. `clean`: masks the secrets of a whole text. */
 export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(

@@ -1,7 +1,6 @@
 /**
- * Files a summary of each drawer among the closets, for `mempalace compress`. As in upstream, the summary has the drawer's own id and its
- * metadata (palace.md 9). Secrets are always masked, because a summary may cut a secret in two, and then no pattern recognises the secret.
- * The broker's tables of methods and of writes call these functions.
+ * Files summaries like upstream's `mempalace compress` (palace.md 9), with secrets masked first: no pattern finds half a secret in a
+ * summary.
  */
 import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
@@ -11,7 +10,7 @@ import type { Methods } from "../../protocol/spec.ts";
 import { redact } from "../../memory/text/redact.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
-/** Shows a page of drawers in filing order, each with its summary. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores nothing. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewCompressed(
   reader: Pick<LedgerReader, "listDrawers">,
   params: Record<string, unknown>,
@@ -31,7 +30,7 @@ export function previewCompressed(
   return { total, drawers: rows };
 }
 
-/** Summarises the drawers that still exist and skips the deleted ones. Errors: PROTOCOL_BAD_PARAMS. */
+/** Skips deleted drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["closet.compress"]["result"] {
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;

@@ -1,7 +1,4 @@
-/**
- * Renders a drawer's text as a line of AAAK, the shorthand that agents read without a key (palace.md 8.2): names, topics, the key sentence,
- * feelings, flags. The output is exactly upstream's. The line loses detail, but the drawer keeps the text. Pure.
- */
+/** Renders a drawer's text as a line of AAAK, exactly as upstream does (palace.md 8.2). Pure. */
 import type { CompressedDrawer } from "../../protocol/compress.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";
 import { codePointLength, head, pathStem, round, strip } from "../../memory/text/text.ts";
@@ -15,7 +12,7 @@ const TOKENS_PER_WORD = 1.3;
 
 const SPACES = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
-/** Texts to search for, in order, and their codes. A text may be found inside a word; `_` means a space. */
+/** Texts to search for, in order, and their codes. A text also counts inside a word; `_` means a space. */
 const FEELINGS = signals(`
   decided:determ prefer:convict worried:anx excited:excite frustrated:frust confused:confuse love:love hate:rage
   hope:hope fear:fear trust:trust happy:joy sad:grief surprised:surprise grateful:grat curious:curious
@@ -27,7 +24,6 @@ const FLAGS = signals(`
   turning_point:PIVOT changed_everything:PIVOT realized:PIVOT breakthrough:PIVOT epiphany:PIVOT api:TECHNICAL
   database:TECHNICAL architecture:TECHNICAL deploy:TECHNICAL infrastructure:TECHNICAL algorithm:TECHNICAL
   framework:TECHNICAL server:TECHNICAL config:TECHNICAL`);
-/** Words that are never a topic. */
 const COMMON = new Set(
   words(`
   the a an is are was were be been being have has had do does did will would could should may might shall can to
@@ -37,12 +33,11 @@ const COMMON = new Set(
   she they me him her us them my your his our their what which who whom also much many like because since get got
   use used using make made thing things way well really want need`),
 );
-/** Words that occur in sentences about a decision. */
+/** Words that suggest a sentence about a decision. */
 const TELLING = words(`
   decided because instead prefer switched chose realized important key critical discovered learned conclusion
   solution reason why breakthrough insight`);
 
-/** Names as the configuration has them, and the code of each. */
 export type NameCodes = readonly (readonly [name: string, code: string])[];
 
 export type Summary = Omit<CompressedDrawer, "id" | "wing" | "room" | "sourceFile" | "summary"> & { text: string };
@@ -68,7 +63,7 @@ function aaak(text: string, metadata: Metadata, codes: NameCodes): string {
   return `${place.join("|")}\n${line}`;
 }
 
-/** Finds the names in a text. If `codes` has none of them, finds capitalised words after the first word. */
+/** Returns the codes of the text's names. Without a known name, takes capitalised words after the first word. */
 function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   const known = codes.filter(([name]) => !isLower(name) && lower.includes(name.toLowerCase())).map(([, code]) => code);
   if (known.length > 0) return [...new Set(known)];
@@ -82,7 +77,6 @@ function namesIn(text: string, lower: string, codes: NameCodes): string[] {
   return [...found];
 }
 
-/** Returns true for a name that has cased letters, all of them lower case. */
 function isLower(name: string): boolean {
   return /\p{Ll}/u.test(name) && !/\p{Lu}|\p{Lt}/u.test(name);
 }
@@ -104,7 +98,7 @@ function topicsOf(text: string): string[] {
     .map(([word]) => word);
 }
 
-/** Picks the sentence with the best score: decision words and shortness raise a sentence's score. */
+/** Picks the sentence with the best score: decision words and shortness raise the score. */
 function keySentence(text: string): string {
   const score = (sentence: string): number => {
     const [lower, length] = [sentence.toLowerCase(), codePointLength(sentence)];
@@ -130,7 +124,6 @@ function tenths(value: number): number {
   return Number.isInteger(value * 4) ? round(value, 1) : Number(value.toFixed(1));
 }
 
-/** Estimates the tokens as upstream does. */
 function tokenCount(text: string): number {
   const count = strip(text) === "" ? 0 : strip(text).split(SPACES).length;
   return Math.max(1, Math.trunc(count * TOKENS_PER_WORD));

@@ -1,7 +1,5 @@
 /**
- * Adopts rows, metadata, vectors and deletions of other writers from the public palace. A thread reads, and the ledger's writer files one
- * batch in each transaction. After a kill the next run reads the palace again. Adoption does not change the palace. reconciler.ts calls it
- * when palace and ledger differ.
+ * Adopts foreign rows and deletions from the public palace, which it does not change. After a kill, the next run reads the palace again.
  */
 import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
@@ -17,12 +15,10 @@ import type { ReadMethods, ReadThreadData } from "./read-thread.ts";
 export type AdopterOptions = {
   palaceDir: string;
   ledgerFile: string;
-  /** Files a batch of rows in one transaction. */
   file: (batch: AdoptionBatch, kind: RowKind) => Promise<{ taken: number; changes: Changes }>;
   onFiled: (changes: Changes) => Promise<void>;
   /** Records which recipe made the ids of the palace's rows. */
   setRecipe: (recipe: IdRecipe) => Promise<void>;
-  /** Finds the model that made the vectors of `samples`. */
   modelOf: (samples: readonly Sample[]) => Promise<ModelFinding>;
   log: Log;
 };
@@ -31,11 +27,11 @@ export type AdoptionProgress = {
   read: number;
   total: number;
   taken: number;
-  /** Reason why the palace's vectors cannot be adopted; empty if they can. */
+  /** Reason why vectors of the palace cannot be adopted; empty if all can. */
   detail: string;
 };
 
-/** Runs adoptions, one at a time. `stop` ends the current adoption between two batches. */
+/** Runs adoptions, one at a time. `stop` ends the running one between two batches. */
 export type Adopter = {
   run(
     collectionId: string,
@@ -46,7 +42,7 @@ export type Adopter = {
   stop(): Promise<void>;
 };
 
-/** Number of texts to embed to find the model of a palace's vectors. The majority decides. */
+/** Number of texts to embed to find out which model made the palace's vectors. */
 const SAMPLES = 24;
 const LOG_EVERY_MS = 5_000;
 
@@ -55,7 +51,7 @@ export function createAdopter(options: AdopterOptions): Adopter {
   let thread: Thread<ReadMethods> | undefined;
   let stopped = false;
 
-  /** Adopts the rows of one collection. Errors: errors of the store and of the thread. Rows filed before an error stay filed. */
+  /** Adopts the rows of one collection. Rows filed before an error stay filed. */
   const run: Adopter["run"] = async (collectionId, horizon, onProgress, kind = "drawers") => {
     const data: ReadThreadData = { ledgerFile, palaceDir, collectionId, horizon, kind };
     const reader = await startThread<ReadMethods>(threadFile(import.meta.url, "read-thread"), data);

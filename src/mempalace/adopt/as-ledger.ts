@@ -1,7 +1,4 @@
-/**
- * Makes a ledger from a private copy of MemPalace's files, for `palace import`. The ledger gets everything that an adoption would file,
- * except the vectors. Runs before a broker starts.
- */
+/** Makes a ledger from a private copy of MemPalace's files. It files what an adoption would file, except the vectors. */
 import { join } from "node:path";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { LedgerWriter } from "../../memory/ledger/write/group-commit.ts";
@@ -12,12 +9,12 @@ import { DatabaseFile } from "../graph/database-file.ts";
 import { LinkFile } from "../graph/link-file.ts";
 import { ForeignRows } from "./foreign-rows.ts";
 
-/** Limits with which every row counts as foreign. */
+/** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
 /**
- * Makes a ledger from a MemPalace palace. `folder` has chroma.sqlite3 and perhaps the graph's files. `ledgerFile` must not exist. Errors:
- * CONFIG_USAGE if the folder has no drawers, STORE_CORRUPT, STORE_UNAVAILABLE.
+ * Makes the ledger in `ledgerFile`, which must not exist. Errors: CONFIG_USAGE for a folder without drawers, STORE_CORRUPT,
+ * STORE_UNAVAILABLE.
  */
 export function makeLedgerOf(folder: string, ledgerFile: string, collection = DRAWERS): void {
   const writer = new LedgerWriter(ledgerFile, () => undefined);

@@ -1,7 +1,4 @@
-/**
- * Finds rows in the palace that the ledger lacks, our rows that other programs changed, and drawers that they deleted in the palace. It
- * only reads, page by page. It keeps no list: the next run recognises adopted rows in the ledger. Runs on a thread (read-thread.ts).
- */
+/** Finds rows that the ledger lacks, and rows of ours that other programs changed or deleted. It only reads, page by page, on a thread. */
 import { readColumn } from "../../memory/ledger/json-column.ts";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { CLOSETS, DRAWERS, type OutboxKind, removedKey } from "../../memory/ledger/outbox-kinds.ts";
@@ -24,9 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
 import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
- * Limits of an adoption, as Chroma's sequence numbers. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions
- * above `untilSeq` happened while the broker ran, and are undone instead (reconciler.ts). `isLeft`: the palace is as the last broker left
- * it, not a restored older copy.
+ * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq` are undone, not
+ * adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
@@ -35,19 +31,17 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: the drawer is unchanged since its adoption.
- * `unmarked`: the drawer has no vector and no digest, so it counts as adopted if palace and ledger have the same text and metadata.
+ * `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`: without vector and digest, so it
+ * counts as adopted only if both sides have equal rows.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/**
- * SQL for ids of removals that this palace does not have yet, even if another palace, which was used meanwhile, got them (outbox-list.ts).
- */
+/** SQL for the ids of removals that this palace has not received. Another palace, which was used meanwhile, may have received them. */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
           OR EXISTS (SELECT 1 FROM meta WHERE key = ${removedKey(kind, "i.value")} AND instr(value, '#' || ?) > 0))
         AND NOT EXISTS (SELECT 1 FROM ${table} d WHERE d.id = i.value)`;
-/** SQL for the ledger's rows and unsent removals among given ids. Its values are the ids, the ids again, and the collection's id. */
+/** SQL for the ledger's rows and unsent removals among given ids. Parameters: the ids, the ids again, the collection's id. */
 const KNOWN: Readonly<Record<RowKind, string>> = {
   drawers: `
     SELECT d.id, d.text, d.metadata, EXISTS (SELECT 1 FROM vector v WHERE v.row = d.row) AS embedded,
@@ -97,12 +91,12 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Reason why the collection's index cannot be read; undefined if it can. */
+  /** Reason why the collection's index cannot be read. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
 
-  /** Reads the next page. Returns the number of rows read and the rows to adopt; `done` is true with the last page. */
+  /** Reads the next page. Returns the number of rows read and the rows to adopt. The last page also has the deletions (`removed`). */
   next(): { read: number; rows: ForeignRow[]; removed: string[]; done: boolean } {
     let read = 0;
     const rows: ForeignRow[] = [];
@@ -119,7 +113,7 @@ export class ForeignRows {
     return { read, rows, removed: this.#removed(), done: true };
   }
 
-  /** Returns texts and vectors of some rows from all parts of the palace, by which the caller finds the model of the vectors. */
+  /** Returns texts and vectors from all parts of the palace, from which the caller finds the vectors' model. */
   sample(limit: number): { text: string; vector: Float32Array }[] {
     const found: { text: string; vector: Float32Array }[] = [];
     const last = lastRow(this.#palace, this.#collection);
@@ -157,7 +151,7 @@ export class ForeignRows {
   #isTaken(ours: Known, row: PalaceRow): boolean {
     const { settled, adopted, unmarked } = ours;
     if (!settled && !adopted && !unmarked) return false;
-    // Adopts an unmarked row again only to give it a digest (memory/ledger/write/adopt-rows.ts).
+    // Adopts an unmarked row again to give it a digest.
     if (isSameRow(ours, row)) return unmarked;
     return adopted || (settled && row.seq > this.#horizon.sinceSeq);
   }
@@ -167,7 +161,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns the ids that the queue records as deleted. If Chroma has purged these records, returns the ids of all rows that are absent. */
+  /** Returns the ids of rows that were deleted according to the queue; the ids of all absent rows if Chroma has purged the queue. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -186,8 +180,8 @@ export class ForeignRows {
   }
 
   /**
-   * Returns true if Chroma has purged the records of deletions from its queue, as it does when its index grows. If the palace is the one
-   * that the last broker left, another writer has deleted every absent row since.
+   * Returns true if Chroma has purged the deletions, as it does when its index grows. Every row absent since the last broker was then
+   * deleted.
    */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
@@ -197,13 +191,12 @@ export class ForeignRows {
     return kept === undefined;
   }
 
-  /** Returns the ids of settled rows that the palace lacks. */
   #absent(): string[] {
     const sides = { palace: this.#palace, collection: this.#collection, ledger: this.#ledger, kind: this.#kind };
     return absentIds(sides).filter((id) => this.#tail.get(id) === undefined);
   }
 
-  /** Returns the states of the given ids in the ledger. A removal that still waits to be sent is known but not settled. */
+  /** Returns the states of the given ids in the ledger. An unsent removal is known but not settled. */
   #known(ids: readonly string[]): Map<string, Known> {
     const list = JSON.stringify(ids);
     const sql = KNOWN[this.#kind];
@@ -220,7 +213,6 @@ export class ForeignRows {
   }
 }
 
-/** Returns true if there is anything to adopt. */
 export function hasForeign(options: ForeignOptions): boolean {
   const foreign = new ForeignRows(options);
   try {
@@ -233,7 +225,7 @@ export function hasForeign(options: ForeignOptions): boolean {
   }
 }
 
-/** Scales the vector to length one; returns undefined for a vector of length zero. */
+/** Scales the vector to length one. Returns undefined for a vector of length zero. */
 function normalised(vector: Float32Array): Float32Array | undefined {
   let sum = 0;
   for (const value of vector) sum += value * value;

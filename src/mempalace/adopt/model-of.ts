@@ -1,7 +1,5 @@
 /**
- * Finds the model that made a palace's vectors. If the model is installed here, it embeds some texts, and we compare these vectors with the
- * stored vectors. The width does not decide, because two models may have the same width (palace.md 4.2). If this comparison is impossible
- * or fails, the name in the palace decides.
+ * Finds the model that made a palace's vectors by embedding some texts again. Else the model's name in the palace decides (palace.md 4.2).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,26 +13,20 @@ const COSINE_MIN = 0.98;
 const BUSY_TIMEOUT_MS = 5_000;
 const MINILM_WIDTH = 384;
 
-/** A text and its vector in the palace. */
 export type Sample = { text: string; vector: Float32Array };
 
 export type ModelOfOptions = {
   palaceDir: string;
-  /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
   /** Model of the ledger's vectors; undefined if the ledger has no vectors yet. */
   recorded: string | undefined;
-  /** The model of this machine; undefined if the machine has none at present. */
   embedder: Embedder | undefined;
 };
 
-/**
- * The model that made a palace's vectors. `model` and `width` (of its vectors) are undefined if our model did not make the vectors or this
- * is unknown; `why` then has the reason.
- */
+/** `model` and `width` are undefined if our model did not make the vectors, or if this is unknown; `why` has the reason. */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** Decides by majority, because somebody may have changed one text without its vector. */
+/** Decides by majority, because another program may have changed a text without its vector. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });
@@ -57,13 +49,13 @@ export async function modelOf(samples: readonly Sample[], options: ModelOfOption
   return anew("its vectors come from another model, so its texts are embedded again");
 }
 
-/** Returns true if the collection names the model `default`, and 3.11's mempalace_embedder.json, if present, names MiniLM. */
+/** Returns true if the collection names the model `default`, and mempalace_embedder.json of 3.11, if present, names MiniLM. */
 function namesMiniLm(palaceDir: string, collection: string): boolean {
   const named = embedderFile(palaceDir, collection);
   if (named !== undefined && named !== "minilm") return false;
   const text = readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const columns = palace.pragma("table_info(collections)") as { name: string }[];
-    // The table of an older Chroma has neither of these columns.
+    // An older Chroma's table has neither of these columns.
     const known = columns.filter(({ name }) => name === "config_json_str" || name === "schema_str");
     if (known.length === 0) return "";
     const all = known.map(({ name }) => `coalesce(${name}, '')`).join(" || ");

@@ -1,4 +1,4 @@
-/** Thread that reads foreign rows of the palace. adoption.ts starts it and ends it with the adoption. */
+/** Thread that reads foreign rows of the palace, for one adoption. */
 import { workerData } from "node:worker_threads";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { serveThread } from "../../base/thread.ts";

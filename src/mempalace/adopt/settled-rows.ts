@@ -1,12 +1,8 @@
-/**
- * Compares settled rows with the palace, for drawers and closets. A row is settled if it has its vector and does not wait to be sent; the
- * palace must hold exactly these rows. Runs on a thread.
- */
+/** Finds settled rows that the palace lacks. A row is settled if it has its vector and does not wait to be sent. */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type { ChromaCollection, ChromaDatabase } from "../format/chroma-file.ts";
 import { presentIds } from "../format/palace-file.ts";
 
-/** The ledger's table that the rows belong to. */
 export type RowKind = "drawers" | "closets";
 
 const SETTLED: Readonly<Record<RowKind, string>> = {
@@ -20,13 +16,13 @@ const PAGE_ROWS = 200;
 
 export type Sides = {
   palace: ChromaDatabase;
-  /** The palace's collection of these rows; undefined if it does not exist. */
+  /** Undefined if the palace does not have the collection. */
   collection: ChromaCollection | undefined;
   ledger: LedgerDatabase;
   kind: RowKind;
 };
 
-/** Returns ids of rows that must be in the palace and are not, in filing order; not many more than `max`. */
+/** Returns the ids of settled rows that the palace lacks, in filing order; not many more than `max`. */
 export function absentIds({ palace, collection, ledger, kind }: Sides, max = Number.POSITIVE_INFINITY): string[] {
   const next = ledger.prepare<[number, number], { row: number; id: string }>(
     `${SETTLED[kind]} AND c.row > ? ORDER BY c.row LIMIT ?`,
@@ -41,7 +37,7 @@ export function absentIds({ palace, collection, ledger, kind }: Sides, max = Num
     absent.push(...ids.filter((id) => !there.has(id)));
   }
   if (absent.length === 0) return [];
-  // Asks the ledger again: a row that changed or was deleted in the ledger during the read is not missing in the palace.
+  // Asks the ledger again, because a row may have been changed or deleted there during the read.
   const settled = ledger.prepare<[string], { id: string }>(
     `${SETTLED[kind]} AND c.id IN (SELECT value FROM json_each(?))`,
   );

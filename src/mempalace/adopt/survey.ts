@@ -1,4 +1,4 @@
-/** Shows what `palace import adopt --dry-run` would find in a palace. It needs no broker and changes no byte. */
+/** Counts what `palace import adopt` would find in a palace, for `--dry-run`. It needs no broker and changes no byte. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { IdRecipe } from "../../memory/port/drawer.ts";
@@ -18,29 +18,25 @@ import { countRows, PalaceVectors, readRows, readTail } from "../format/palace-f
 import { guardPalace } from "../format/refusal.ts";
 
 export type Survey = {
-  /** Number of drawers after the replay of the palace's queue. */
+  /** Number of drawers after Chroma has applied its queue. */
   drawers: number;
-  /** Number of drawers whose last change is only in the queue, so that Chroma has not applied it yet. */
+  /** Number of drawers whose last change Chroma has queued but not applied. */
   queued: number;
   /** Number of drawers with a readable vector. */
   vectors: number;
-  /** Number of dimensions of a vector; null if no vector exists. */
+  /** Number of dimensions of a vector; null without vectors. */
   width: number | null;
   /** Reason why the index cannot be read; null if it can. */
   torn: string | null;
-  /** The recipe that made the ids. */
   recipe: IdRecipe | null;
-  /** Other collections of the palace, which adoption ignores. */
+  /** Other collections, which adoption ignores. */
   others: { name: string; rows: number }[];
 };
 
 const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/**
- * Counts what an adoption would find; returns undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT,
- * each with the remedy.
- */
+/** Returns undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT. */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -83,8 +79,8 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
 }
 
 /**
- * Refuses a folder without a usable palace, before anything is created in it. Errors: CONFIG_USAGE if there never was a palace,
- * STORE_CORRUPT if its file is lost or damaged, CONFIG_BAD_VALUE for an older Chroma's palace, STORE_UNAVAILABLE.
+ * Refuses a folder without a usable palace before anything is created in it. Errors: CONFIG_USAGE, STORE_CORRUPT, CONFIG_BAD_VALUE,
+ * STORE_UNAVAILABLE.
  */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
@@ -96,7 +92,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is not a file");
   if (stat.size === 0) throw none("is an empty file");
-  // Reading a closed file in WAL mode would create files. The driver checks this palace when it writes.
+  // Reading a closed file in WAL mode would create files. The driver checks the palace when it writes.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -106,7 +102,7 @@ export function assertPalace(palaceDir: string): void {
   );
 }
 
-/** Finds the folder with a palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. Undefined if neither has such files. */
+/** Finds the folder with a palace's files: `dir`, or `dir/palace` if `dir` is MemPalace's home. */
 export function palaceFolder(dir: string, exists: (file: string) => boolean): string | undefined {
   return [dir, join(dir, "palace")].find((folder) => exists(join(folder, "chroma.sqlite3")));
 }

@@ -1,17 +1,14 @@
-/**
- * Translates Chroma's errors into PalaceErrors. The npm client throws one class for each status. This file reads the class's name, because
- * importing the classes would load the client. Only chroma.ts and chroma-place.ts import it.
- */
+/** Translates Chroma's errors into PalaceErrors by the name of their class, because importing the classes would load the npm client. */
 import { PalaceError, unavailable } from "../../base/errors.ts";
 import { widthError } from "./limits.ts";
 
 const TEXT_MAX = 200;
 /** Matches, for example, "Collection expecting embedding with dimension of 768, got 384". */
 const WIDTHS = /dimension of (\d+), got (\d+)/;
-/** Matches errors of a server whose index files do not match each other (engine.md 2). Its rows may still be whole, its vectors are not. */
+/** Matches errors of a server whose index files contradict each other (engine.md 2). Its rows may still be whole. */
 const DAMAGE = /hnsw|pickle|corrupt|malformed|not a database|error finding id/i;
 
-/** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
+/** Translates an error and never throws. An unknown error counts as unavailable, so that the outbox tries again. */
 export function chromaError(error: unknown, place: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { name, text } = describe(error);
@@ -31,7 +28,7 @@ export function chromaError(error: unknown, place: string): PalaceError {
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} refuses the request: ${text}`, "", options);
     }
     case "ChromaQuotaExceededError":
-      // A limit of the account stops every record, so the outbox waits until the limit is lifted.
+      // An account's limit stops every record, so the outbox waits until the limit is lifted.
       if (!text.startsWith("Quota exceeded")) break;
       return new PalaceError("CONFIG_BAD_VALUE", `Chroma at ${place} does not take this: ${text}`, "", options);
     case "ChromaUnauthorizedError":
@@ -53,7 +50,7 @@ export function timeoutError(place: string, timeoutMs: number): PalaceError {
   return unavailable(message, "palace status");
 }
 
-/** Returns true if no connection was made. The npm client has a class for that; fetch throws a TypeError. */
+/** Returns true if no connection was made. The npm client throws its own class then, and fetch a TypeError. */
 function isUnreached(error: unknown): error is Error {
   return error instanceof Error && (error.name === "ChromaConnectionError" || error.message === "fetch failed");
 }
@@ -64,7 +61,7 @@ function reasonOf({ cause }: Error): string {
   return reason === undefined ? "" : ` (${String(reason).slice(0, TEXT_MAX)})`;
 }
 
-/** Returns an error's name, and the server's sentence without the address that the client puts around it. */
+/** Returns an error's name and the server's sentence, without the address that the client puts before it. */
 function describe(error: unknown): { name: string; text: string } {
   if (!(error instanceof Error)) return { name: "", text: String(error).slice(0, TEXT_MAX) };
   const text = error.message.replace(/^Bad request to \S+ with status: /, "");

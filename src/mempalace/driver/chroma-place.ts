@@ -1,14 +1,10 @@
-/**
- * Finds the Chroma server and the collection in it, or creates the collection as upstream 3.11 would. It sends two plain requests instead
- * of using the npm client. For each collection the client resolves an embedding function, and complains on stderr that upstream's default
- * function is missing. We send our own vectors. Only chroma.ts imports this file.
- */
+/** Finds or creates the collection with plain requests: the npm client warns on stderr that upstream's embedding function is missing. */
 import type { ChromaConfig } from "../../config/config.ts";
 import { badValue, type PalaceError } from "../../base/errors.ts";
 import { DRAWERS } from "../format/chroma-file.ts";
 import { chromaError } from "./chroma-error.ts";
 
-/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). MemPalace 3.3.6 can open `default`, too. */
+/** Request body with which MemPalace 3.11 creates a collection (upstream-latest.md 2.2). MemPalace 3.3.6 can open it, too. */
 const CREATION = {
   get_or_create: false,
   metadata: { "hnsw:space": "cosine", "hnsw:num_threads": 1, "hnsw:batch_size": 100, "hnsw:sync_threshold": 1000 },
@@ -16,7 +12,6 @@ const CREATION = {
 };
 
 export type ChromaPlace = Readonly<{
-  /** Scheme, host and port of the server. */
   origin: string;
   host: string;
   port: number;
@@ -28,7 +23,7 @@ export type ChromaPlace = Readonly<{
   headers: Record<string, string>;
 }>;
 
-/** Parses the address of a Chroma server. Errors: CONFIG_BAD_VALUE if the client cannot use it. */
+/** Errors: CONFIG_BAD_VALUE if the client cannot use the address. */
 export function chromaPlace({ url, token, tenant, database }: ChromaConfig, collection = DRAWERS): ChromaPlace {
   const parsed = URL.parse(url);
   const bare = parsed !== null && parsed.pathname === "/" && parsed.search === "" && parsed.username === "";
@@ -57,7 +52,7 @@ export function placeName({ origin, tenant, database, collection }: ChromaPlace)
   return `${origin}/${tenant}/${database}/${collection}`;
 }
 
-/** Returns the id of our collection; creates the collection if it is absent, and never changes an existing one (palace.md 4.1). */
+/** Returns the id of our collection. Creates an absent collection, but never changes an existing one (palace.md 4.1). */
 export async function openCollection(place: ChromaPlace, signal: AbortSignal): Promise<string> {
   const collections = `/tenants/${encodeURIComponent(place.tenant)}/databases/${encodeURIComponent(place.database)}/collections`;
   const found = await request(place, "GET", `${collections}/${place.collection}`, signal);
@@ -70,7 +65,7 @@ export async function openCollection(place: ChromaPlace, signal: AbortSignal): P
   return readId(place, made);
 }
 
-/** Limits of the server. `batchMax`: maximum number of records in one write. `base64`: a vector may be base64 instead of digits. */
+/** Limits of the server. `batchMax`: maximum number of records in one write. `base64`: vectors may be sent as base64. */
 export type ServerLimits = { batchMax: number; base64: boolean };
 
 export async function readServerLimits(place: ChromaPlace, signal: AbortSignal): Promise<ServerLimits> {

@@ -1,7 +1,4 @@
-/**
- * The driver for the Chroma server at the configured URL: a compose service, a remote server, or Chroma Cloud. The outbox sends records
- * through it, and searches may ask it for vectors. Every request has a time-out, and at most one write runs.
- */
+/** The driver for a Chroma server. Every request has a time-out, and at most one write runs. */
 import type { Collection } from "chromadb";
 import type { ChromaConfig } from "../../config/config.ts";
 import type { Log } from "../../base/log.ts";
@@ -26,17 +23,16 @@ import {
   sliceRequests,
 } from "./limits.ts";
 
-/** Value that removes a key from a record's metadata. JSON writes NaN as null, whereas the client leaves out a plain null. */
+/** Value that removes a key from a record's metadata: JSON writes NaN as null, while the client omits a plain null. */
 const REMOVE_KEY = Number.NaN;
-/** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without metadata, because Chroma stores no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client's type for metadata. It differs from ours, as it has one type for each kind of list. */
+/** The client's type for metadata has one type for each kind of list, unlike ours. */
 type ClientMetadata = import("chromadb").Metadata;
 
-/** Options of the driver. `collection` defaults to the drawers' collection. */
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
 
-/** Creates the driver. `open` loads the client and connects. Errors: CONFIG_BAD_VALUE for an unusable URL. */
+/** Creates the driver; `open` loads the client and connects. Errors: CONFIG_BAD_VALUE for an unusable URL. */
 export function createChromaDriver({
   chroma,
   log,
@@ -53,9 +49,8 @@ class ChromaDriver implements PalaceDriver {
   readonly #timeouts: ChromaTimeouts;
   readonly #inFlight = new Set<AbortController>();
   #server: ServerLimits = { batchMax: CLOUD_LIMITS.recordsMax, base64: false };
-  /** Id of the collection; undefined until `open`. */
   #collectionId: string | undefined;
-  /** True after a write that got no answer. The server may still be executing it. */
+  /** True after a write without an answer, which the server may still be executing. */
   #unsettled = false;
   #closed = false;
 
@@ -65,7 +60,7 @@ class ChromaDriver implements PalaceDriver {
     this.#timeouts = timeouts;
   }
 
-  /** Contains the collection's id: a collection that was lost and created again is another target, which must be filled again. */
+  /** Contains the collection's id: a collection that was created again is another target, which must be filled again. */
   get target(): string {
     return `${placeName(this.#place)}#${this.#collectionId ?? ""}`;
   }
@@ -86,7 +81,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // Waits first: the server could execute the unanswered write after the next one, and an older text would remain.
+    // The server could execute the unanswered write after the next one, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }
@@ -136,7 +131,7 @@ class ChromaDriver implements PalaceDriver {
         ...(where === undefined ? {} : { where }),
       });
       const [ids, distances = []] = [found.ids[0], found.distances[0]];
-      // If the server's reply has an unexpected form, the client returns an answer without ids.
+      // The client returns no ids if the server's reply has an unexpected form.
       if (ids === undefined) throw new Error("its answer to a query has no list of ids");
       return ids.map((id, i) => ({ id, cosine: 1 - (distances[i] ?? 2) }));
     });
@@ -148,7 +143,7 @@ class ChromaDriver implements PalaceDriver {
     return Promise.resolve();
   }
 
-  /** Writes one upsert. Chroma merges metadata, so the request also removes keys that the record does not have. */
+  /** Writes one upsert. Chroma merges metadata, so the request explicitly removes keys that the record does not have. */
   async #write(records: readonly PalaceRecord[]): Promise<void> {
     const ids = records.map((record) => record.id);
     const keys = await this.#read(async (collection) => {
@@ -174,7 +169,7 @@ class ChromaDriver implements PalaceDriver {
     }
   }
 
-  /** Runs a read within the read time-out. Parse Chroma's answer inside `request`, so that an unexpected form is an error of Chroma. */
+  /** Runs a read within the read time-out. Parse the answer inside `request`, so that an unexpected form counts as an error of Chroma. */
   #read<T>(request: (collection: Collection) => Promise<T>): Promise<T> {
     return this.#request(this.#timeouts.readMs, request);
   }
@@ -205,10 +200,7 @@ class ChromaDriver implements PalaceDriver {
   }
 }
 
-/**
- * Returns one collection through a new client, which is made for one request, because Chroma's client takes its abort signal only when it
- * is created. We pass it the server's limits, so that it does not request them.
- */
+/** Returns the collection through a client for one request, because Chroma's client accepts an abort signal only when it is created. */
 async function collectionOf(
   place: ChromaPlace,
   id: string,
@@ -226,7 +218,7 @@ async function collectionOf(
   return new OneRequestClient().collection(id);
 }
 
-/** Loads Chroma's client, an optional peer dependency for palaces on a server; our images have it. Errors: STORE_UNAVAILABLE. */
+/** Loads Chroma's client, an optional peer dependency that our images have. Errors: STORE_UNAVAILABLE. */
 async function importClient(): Promise<typeof import("chromadb")> {
   try {
     return await import("chromadb");
@@ -236,7 +228,7 @@ async function importClient(): Promise<typeof import("chromadb")> {
   }
 }
 
-/** Refuses metadata with a key `__proto__`, because the client copies metadata by assignment, which loses this key. */
+/** Refuses metadata with a key `__proto__`, which the client would lose, because it copies metadata by assignment. */
 function unsendable({ metadata }: PalaceRecord): string | undefined {
   if (!Object.hasOwn(metadata, "__proto__")) return undefined;
   return "Chroma's client cannot send its key __proto__; the files driver and `palace export --without-chroma` can";
@@ -248,7 +240,7 @@ function replaceMetadata(metadata: Metadata, oldKeys: readonly string[]): Metada
   return next;
 }
 
-/** Builds the filter: Chroma requires `$and` for two conditions and refuses `$and` for one. */
+/** Builds the filter. Chroma requires `$and` for two conditions and refuses it for one. */
 function whereOf({ wing, room }: PlaceFilter): { wing: string } | { room: string } | WhereBoth | undefined {
   if (wing !== undefined && room !== undefined) return { $and: [{ wing }, { room }] };
   if (wing !== undefined) return { wing };

@@ -1,7 +1,4 @@
-/**
- * The driver for the palace's own files, without a Chroma process: upstream MemPalace opens them whenever the broker is stopped. It reads
- * and writes on its own thread, in short transactions. broker/palace/public-palace.ts makes it.
- */
+/** The driver for the palace's own files, without a Chroma process. It reads and writes on its own thread, in short transactions. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Log } from "../../base/log.ts";
@@ -12,7 +9,7 @@ import { badValue, unavailable } from "../../base/errors.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import type { FilesMethods, FilesThreadData } from "./files/files-thread.ts";
 
-/** Number of records in one transaction. A reader of the palace may wait for the whole transaction, mostly for its full text. */
+/** Number of records in one transaction. A reader of the palace may have to wait for the whole transaction. */
 const RECORDS_MAX = 100;
 const CLOSE_MAX_MS = 2_000;
 
@@ -22,11 +19,10 @@ export type FilesDriverOptions = {
   fault?: string | undefined;
   /** Returns false while the palace must not be repaired. Called whenever the driver opens the palace. */
   mayMend?: () => boolean;
-  /** Name of the collection; by default the drawers' collection. */
   collection?: string;
 };
 
-/** Creates the driver. It creates no file before its first record. Never throws; `open` reports errors. */
+/** Creates no file before its first record. Never throws; `open` reports errors. */
 export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
   return new FilesDriver(options);
 }
@@ -37,7 +33,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id of the collection, if the first record has to create it. It is chosen now, because the outbox needs `target` before that. */
+  /** Id for the collection if the first record has to create it. It exists before, because the outbox needs `target` earlier. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
@@ -60,7 +56,7 @@ class FilesDriver implements PalaceDriver {
 
   async open(): Promise<void> {
     const { log, palaceDir, mayMend = () => true } = this.#options;
-    // If the palace does not exist, the thread starts only with the first record, because many brokers end before they send one.
+    // Without a palace, the thread starts only with the first record, because many brokers end before they send one.
     if (!this.#closed && !this.#thread.isStarted() && !existsSync(chromaFile(palaceDir))) {
       this.#collectionId = this.#plannedId;
       this.#isOpen = true;
@@ -79,7 +75,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Checks every record first, because otherwise a part of the list would be written before the refused record is found.
+    // Checks every record first, so that a refused record prevents the whole list.
     if (odd !== undefined) throw badValue(`${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
@@ -105,7 +101,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** Closes the driver. Waits at most CLOSE_MAX_MS for the running transaction; then SQLite rolls it back. */
+  /** Waits at most CLOSE_MAX_MS for the running transaction, which SQLite then rolls back. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#thread.isStarted()) return;

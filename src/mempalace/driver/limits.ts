@@ -1,14 +1,11 @@
-/**
- * Limits of a Chroma server for one request, and our time-outs. For local servers the limits keep requests fast, for Chroma Cloud they are
- * its quotas. We check the quotas before we send anything, so that one record cannot fail its whole batch.
- */
+/** Limits of a Chroma server for one request. Quotas are checked before sending, so that one record does not fail its whole batch. */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { PalaceError } from "../../base/errors.ts";
 
-/** Number of records in one write to a local server. A search waits for the running write; 1,000 records take too long (engine.md 2). */
+/** Maximum number of records in one write. A search waits for the running write, and 1,000 records take too long (engine.md 2). */
 export const LOCAL_RECORDS_MAX = 100;
 
-/** Quotas of Chroma Cloud. Source: docs.trychroma.com/cloud/quotas-limits, 2026-11; most can be raised. */
+/** Quotas of Chroma Cloud (docs.trychroma.com/cloud/quotas-limits, 2026-11). Most can be raised. */
 export const CLOUD_LIMITS = {
   recordsMax: 300,
   resultsMax: 300,
@@ -20,14 +17,14 @@ export const CLOUD_LIMITS = {
   metadataValueSizeMaxBytes: 4_096,
 } as const;
 
-/** Maximum bytes of text and vectors in one request. The server's own limit is 40 MiB of JSON, in which text may be escaped. */
+/** Maximum bytes of text and vectors in one request. The server's limit is 40 MiB of JSON, in which text may be escaped. */
 const REQUEST_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Time limits of requests, ms. `settleMs`: pause after an unanswered write, in which the server finishes or drops that write. */
+/** Time limits of requests, ms. `settleMs`: pause after an unanswered write, in which the server finishes or drops it. */
 export type ChromaTimeouts = { readMs: number; writeMs: number; settleMs: number };
 export const CHROMA_TIMEOUTS: ChromaTimeouts = { readMs: 10_000, writeMs: 30_000, settleMs: 500 };
 
-/** Makes the error for a palace of another model. No record of ours fits there, so it is not about a single record. */
+/** Makes the error for a palace with another model's vectors, which refuses every record of ours. */
 export function widthError(theirs: number, ours: number): PalaceError {
   return new PalaceError(
     "STORE_MODEL_MISMATCH",
@@ -36,7 +33,7 @@ export function widthError(theirs: number, ours: number): PalaceError {
   );
 }
 
-/** Returns why this record cannot be stored in any Chroma, or in Chroma Cloud; undefined if it can be stored. */
+/** Returns the reason why Chroma, or Chroma Cloud, cannot store this record; undefined if it can. */
 export function objectionTo(record: PalaceRecord, cloud: boolean): string | undefined {
   if (record.id === "") return "its id is empty";
   for (const [key, value] of Object.entries(record.metadata)) {
@@ -61,7 +58,7 @@ function cloudObjectionTo({ id, text, metadata, vector }: PalaceRecord): string 
   return undefined;
 }
 
-/** Splits a list into requests that fit by count and by size. A record that is too large gets its own request. */
+/** Splits a list into requests by count and size. A record that is too large gets its own request. */
 export function sliceRequests(records: readonly PalaceRecord[], recordsMax: number): PalaceRecord[][] {
   const requests: PalaceRecord[][] = [];
   let current: PalaceRecord[] = [];

@@ -1,7 +1,4 @@
-/**
- * Implements VectorIndex through the palace driver (MEMPALACE_VECTORS=chroma): with several machines, the Chroma server searches its
- * vectors. Rows and cosines of single drawers come from the ledger, which has every vector anyway.
- */
+/** Searches vectors through the palace driver (MEMPALACE_VECTORS=chroma), so that several machines share one Chroma server. */
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { unavailable } from "../../base/errors.ts";
 import { within } from "../../base/time-limit.ts";
@@ -13,18 +10,17 @@ export type DriverVectorIndexOptions = {
   driver: PalaceDriver;
   reader: {
     findDrawer(id: string): Drawer | undefined;
-    /** Returns the stored vector of each row; undefined if a row has no vector yet. */
     vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[];
   };
   clock?: Clock;
 };
 
-/** Time that a search waits for the palace, ms. It is below the search's own limit, so that the answer gives the palace as the reason. */
+/** Time that a search waits for the palace, ms. Below the search's own limit, so that the answer can name the palace as the reason. */
 const ANSWER_MAX_MS = 1_800;
-/** Time after a late answer in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
+/** Pause after a late answer, in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
 const PAUSE_MS = 10_000;
 
-/** Number of nearest rows to ask for if the palace cannot filter by source, time or several wings, so that we filter the rows here. */
+/** Number of nearest rows to request if we have to filter them here: the palace cannot filter by source, time or several wings. */
 const WIDENED = 5_000;
 
 export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: DriverVectorIndexOptions): VectorIndex {
@@ -43,7 +39,7 @@ export function driverVectorIndex({ driver, reader, clock = SYSTEM_CLOCK }: Driv
     const isNarrow = wings !== undefined || sourceFile !== undefined || since !== undefined || before !== undefined;
     const place = { ...(wing !== undefined && { wing }), ...(room !== undefined && { room }) };
     const hits = await inTime(vector, place, isNarrow ? Math.max(limit, WIDENED) : limit);
-    // The palace may lag behind the ledger, so drawers that were deleted or moved here are skipped.
+    // Skips drawers that were deleted or moved in the ledger, because the palace may lag behind.
     const found = hits.flatMap(({ id, cosine }) => {
       const drawer = reader.findDrawer(id);
       return drawer === undefined || !passes(drawer, filter) ? [] : [{ row: drawer.row, score: cosine }];

@@ -1,4 +1,4 @@
-/** Entry of the erase thread, which rewrites files for erasure.ts, so that the broker's main thread does not wait. */
+/** Entry of the erase thread, which rewrites files so that the broker's main thread does not wait. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";

@@ -1,10 +1,7 @@
 /**
- * Erases forgotten texts from every file that the broker keeps. The ledger deletes a text and adds it to a list in one transaction. The
- * entry is removed from the list when the palace, the graph's file and the ledger contain nothing of the text any more. After a kill the
- * next broker repeats the work.
- *
- * Order, with a fault point after each step: send the removals to the palace; erase them from its queue, index, full text and pages; erase
- * the graph's file; erase the ledger's full text, pages and log; remove the entry from the list.
+ * Erases forgotten texts from every file that the broker keeps. The ledger lists a text until no file has it any more, so the next broker
+ * repeats the work after a kill. The steps, with a fault point after each: send the removals to the palace; erase them from its queue,
+ * index, full text and pages; erase the graph's file; erase the ledger's full text, pages and log; remove the entry from the list.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,14 +20,14 @@ export type ErasureOptions = {
   pending: () => PendingErasure[];
   /** Counts the ids that still wait to be sent to the palace. */
   unsent: (ids: readonly string[]) => number;
-  /** Returns the rows among the ids that wait for a vector. The palace gets their new texts only with the vectors. */
+  /** Returns the drawers among the ids that wait for a vector. The palace gets their new texts only with the vectors. */
   awaiting: (ids: readonly string[]) => { id: string; text: string }[];
   palace: {
     dir: string;
     driver: "none" | "files" | "chroma" | "memory";
-    /** Stops our own writers of the palace until the caller calls the returned function. */
+    /** Stops our own writers of the palace. The returned function resumes them. */
     hold: () => Promise<() => void>;
-    /** Returns why the palace's files must not be changed now, which is when another process works on them. */
+    /** Returns the reason why the palace's files must not be changed at present: another process works on them. */
     lockedBy: () => PalaceError | undefined;
     wake: () => void;
     detail: () => string;
@@ -44,17 +41,16 @@ export type ErasureOptions = {
 };
 
 export type Erasure = {
-  /** Starts erasing, unless it is running. Call it after something was forgotten. */
   wake(): void;
   /** Resolves when everything is erased, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
   stop(): Promise<void>;
 };
 
-/** Time until an obstacle is checked again, ms. It doubles each time, up to `RETRY_MAX_MS`. */
+/** Time until an obstacle is checked again, ms. It doubles up to `RETRY_MAX_MS`. */
 const RETRY_MIN_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
-/** Maximum time to wait until removals have reached the palace. After a wake-up the outbox sends at once, unless something blocks it. */
+/** Maximum time to wait until removals have reached the palace, ms. The outbox usually sends at once. */
 const SENT_MAX_MS = 15_000;
 const POLL_MS = 50;
 const CUT_ATTEMPTS = 100;
@@ -69,11 +65,11 @@ class Eraser {
   readonly #options: ErasureOptions;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Obstacles to erasing; empty if there are none, or if there is nothing to erase. */
+  /** Reasons why something could not be erased; empty without any. */
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** Number of the last entry whose text the ledger's own files no longer contain. */
+  /** Number of the last entry whose text is erased from the ledger's own files. */
   #rewrittenSeq = 0;
   #stopped = false;
 
@@ -98,7 +94,7 @@ class Eraser {
 
   async settled(timeoutMs: number): Promise<ErasureReport> {
     const until = performance.now() + timeoutMs;
-    // Waits for a new check, because the obstacles of an earlier check may be gone.
+    // Checks again, because the obstacles of an earlier check may be gone.
     for (let left = timeoutMs; left > 0 && this.#options.pending().length > 0; left = until - performance.now()) {
       this.wake();
       await within(this.#running ?? delay(POLL_MS), left);
@@ -165,7 +161,7 @@ class Eraser {
       return undefined;
     }
     const waiting = awaiting(ids);
-    // Without a model a drawer waits for its vector for ever. So the erasure waits only for drawers of which the palace has an older text.
+    // Without a model, a drawer waits for its vector for ever, so the erasure waits only for drawers whose older text the palace has.
     const older = waiting.length > 0 && isHere() ? await (await erase()).call("older", dir, waiting) : [];
     if (waiting.length > 0 && !isHere())
       this.#notes.push(
@@ -189,7 +185,7 @@ class Eraser {
         );
       return undefined;
     }
-    // Does not erase while another process works on the palace, because a write of that process to the index would be lost.
+    // Does not erase while another process works on the palace, because that process's write to the index would be lost.
     const locked = lockedBy();
     if (locked !== undefined) return locked.message;
     const release = await hold();
@@ -213,7 +209,7 @@ class Eraser {
     return undefined;
   }
 
-  /** Truncates the ledger's log. Tries several times, because readers may be using it. */
+  /** Truncates the ledger's log. Readers may be using it, so it tries several times. */
   async #cut(): Promise<boolean> {
     for (let attempt = 0; attempt < CUT_ATTEMPTS; attempt++) {
       if (await this.#options.ledger.cutLog()) return true;

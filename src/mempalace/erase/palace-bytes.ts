@@ -1,8 +1,4 @@
-/**
- * Erases the bytes of deleted rows from a palace's files on this machine, for either driver. These bytes remain in four places. The queue
- * keeps every record with its text. The full text keeps words until its segments are merged. Pages keep cells until the file is rewritten.
- * An index keeps vectors. Runs on the erase thread while none of our writers is active. Erasing can be repeated.
- */
+/** Erases the bytes of deleted rows from a palace's files on this machine, while none of our writers is active. It can be repeated. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -14,12 +10,12 @@ import { DOCUMENT_KEY, OPERATION } from "../format/queue.ts";
 import { headerOf, LENGTH_SIZE_BYTES, openSegment, touchIndex } from "../format/segment.ts";
 import { selectRow, selectValues } from "../../memory/ledger/select.ts";
 
-/** Maximum time that a rewrite waits for other readers and writers. */
+/** Maximum time that a rewrite waits for other readers and writers, ms. */
 const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Erases the bytes of the given rows. Errors: errors of SQLite and of the file system; the caller then erases again. */
+/** Errors: those of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -46,7 +42,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** Returns the ids of the rows that the palace has with another text. Errors: SQLite's. */
+/** Returns the ids of rows that have another text in the palace. */
 export function findOlder(palaceDir: string, rows: readonly { id: string; text: string }[]): string[] {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return [];
@@ -68,7 +64,6 @@ export function findOlder(palaceDir: string, rows: readonly { id: string; text: 
   }
 }
 
-/** Erases deleted rows from the pages and the log of the graph's file. Errors: SQLite's. */
 export function eraseGraph(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -79,10 +74,7 @@ export function eraseGraph(file: string): void {
   }
 }
 
-/**
- * Erases texts from the queue. For a deleted row only the record of the deletion stays, which Chroma needs if its index still has the row.
- * For an existing row the old texts are erased.
- */
+/** Erases texts from the queue. For a deleted row the record of its deletion stays, which Chroma needs if its index still has the row. */
 function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): void {
   const among = "id IN (SELECT value FROM json_each(@ids))";
   const living = "id IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)";
@@ -92,7 +84,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
          AND topic LIKE '%/' || @id`,
     )
     .run({ ids: JSON.stringify(ids), segment: collection.metadataSegment, id: collection.id });
-  // Chroma has applied these records of existing rows and still needs their vector, but not their text.
+  // Chroma still needs the vectors of these applied records, but not their texts.
   database
     .prepare(
       `UPDATE embeddings_queue SET metadata = json_remove(metadata, '$."${DOCUMENT_KEY}"')
@@ -107,7 +99,7 @@ function eraseQueue(database: ChromaDatabase, collection: ChromaCollection, ids:
     });
 }
 
-/** Returns the ids whose vector in the index is not needed: their row is deleted, or the queue has a newer vector. */
+/** Returns the ids whose vector in the index is not needed: the row is deleted, or the queue has a newer vector. */
 function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollection, ids: readonly string[]): string[] {
   const sql = `SELECT value FROM json_each(@ids)
     WHERE value NOT IN (SELECT embedding_id FROM embeddings WHERE segment_id = @segment)
@@ -121,7 +113,7 @@ function withoutVectorInUse(database: ChromaDatabase, collection: ChromaCollecti
   });
 }
 
-/** Overwrites vectors with zeros, which are far from every other vector. Chroma deletes such an entry at the next opening. */
+/** Overwrites vectors with zeros, which are far from every vector. Chroma deletes such an entry at the next opening. */
 function eraseVectors(folder: string, ids: readonly string[]): void {
   const segment = openSegment(folder);
   if (segment.state !== "whole") return;
@@ -141,10 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/**
- * Erases the unused capacity of an index. It contains parts of the memory of the process that wrote it, even whole texts (seen with 1.5.9;
- * hnswlib allocates memory without clearing it). Chroma clears an element before it uses it.
- */
+/** Erases the unused capacity of an index. hnswlib does not clear it, so it may contain whole texts from its process's memory (1.5.9). */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;
@@ -152,7 +141,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The header cannot be read, so the driver will move the index away. `forget` reports what the index may still contain.
+    // The driver will move an index with an unreadable header away. `forget` reports what it may still contain.
     return;
   }
   const { elements, elementSize } = header;
@@ -160,7 +149,7 @@ function eraseUnused(folder: string): void {
   wipeFrom(join(folder, "length.bin"), elements * LENGTH_SIZE_BYTES);
 }
 
-/** Writes zeros from `start` to the end. The file's length stays the same, and existing zeros are not written again. */
+/** Overwrites the bytes from `start` to the end with zeros. Parts that are zero already are not written. */
 function wipeFrom(file: string, start: number): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, "r+");

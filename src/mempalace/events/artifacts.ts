@@ -6,7 +6,7 @@ import { FRAME_SIZE_MAX_BYTES } from "../../protocol/limits.ts";
 import { addEvent } from "./events.ts";
 import { artifactContent, kind, metadata, reprOf, routing } from "./fields.ts";
 
-/** Maximum bytes of an artifact in one message. The rest of the frame is for the message's envelope. */
+/** Maximum bytes of an artifact in one message, without the message's envelope. */
 const ANSWER_MAX_BYTES = FRAME_SIZE_MAX_BYTES - 1024;
 
 type Values = Record<string, unknown>;
@@ -28,7 +28,6 @@ export function getArtifact(reader: LogstreamReader, values: Values): unknown {
   return { artifact };
 }
 
-/** Stores the patch and the event that announces it, in one transaction. */
 export function submitPatch(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const { content, room = "patches", ...event } = params;
   const patch = { kind: "patch", content, created_by: event["from_agent"], metadata: event["metadata"] };
@@ -53,7 +52,6 @@ function addArtifact(tx: LogstreamTx, values: Values, atMs: number): Artifact & 
   return { ...tx.addArtifact(artifact), ...(warnings.length > 0 && { warnings }) };
 }
 
-/** Returns warnings for the author; the patch is stored unchanged. */
 function patchWarnings(content: string): string[] {
   return [
     ...(content.endsWith("\n") ? [] : ["the patch does not end with a newline: git apply calls its last hunk corrupt"]),

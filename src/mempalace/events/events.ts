@@ -1,6 +1,6 @@
 /**
- * The tools of the coordination log: append, acknowledge, list (upstream-latest.md, RFC 003 of upstream). An appended event never changes;
- * a correction is a new event. Called on the log's thread.
+ * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). An appended event never changes; a correction is a new
+ * event.
  */
 import type {
   EventFilter,
@@ -31,7 +31,7 @@ type Values = Record<string, unknown>;
 
 const EVENTS_SHOWN = 50;
 const EVENTS_SHOWN_MAX = 500;
-/** Maximum size of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame. */
+/** Maximum bytes of a list of events. A character may take seven bytes in nested JSON, and an answer must fit into a frame. */
 const EVENTS_SIZE_MAX_BYTES = 1024 * 1024;
 const PREVIEW_LENGTH = 200;
 const WAIT_MS = 60_000;
@@ -44,7 +44,7 @@ export function appendEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unkno
   return { success: true, event: addEvent(tx, params, atMs) };
 }
 
-/** Appends an event. Errors: InvalidValue, before anything is written. */
+/** Errors: InvalidValue, before anything is written. */
 export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamEvent {
   const event = {
     type: eventType(values["type"]),
@@ -91,7 +91,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Lists the newest events first, or continues from a given position. */
+/** Lists events, by default the newest first, or the oldest first after `since_event_id`. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));
@@ -99,10 +99,10 @@ export function listEvents(reader: LogstreamReader, values: Values): unknown {
   return { events, count: events.length, ...(more && { more }), ...noteOn(values) };
 }
 
-/** Result of one check for a waiting call: the call's answer, or the number of the last event that was checked. */
+/** Result of one check for a waiting call: its answer, or the number of the last event that was checked. */
 export type EventLookup = { answer: unknown } | { lastSeq: number };
 
-/** Checks once for a waiting call: looks for matching events after `seenSeq`. */
+/** Checks once whether events after `seenSeq` answer a waiting call. */
 export function lookForEvents(reader: LogstreamReader, values: Values, seenSeq: number): EventLookup {
   const query = eventQuery(reader, { ...values, order: "asc", before_event_id: null });
   const lastSeq = reader.lastSeq();
@@ -122,7 +122,7 @@ export function waitTimeout(values: Values): number {
   return Math.min(given, EVENT_WAIT_MAX_MS);
 }
 
-/** Returns a note if `from_agent`, but not `writer`, is given. Only `writer` filters: many agents send their own name with every call. */
+/** Returns a note for `from_agent` without `writer`: many agents send `from_agent` with every call, but only `writer` filters. */
 function noteOn(values: Values): { note?: string } {
   return isTruthy(values["from_agent"]) && !isTruthy(values["writer"]) ? { note: FROM_AGENT_NOTE } : {};
 }

@@ -1,4 +1,4 @@
-/** Checks the fields of events and artifacts, with upstream's messages (3.11). Pure. */
+/** Checks the fields of events and artifacts, with the messages of upstream 3.11. Pure. */
 import { isRecord } from "../../base/parse-json.ts";
 import { codePointLength, compareText, pythonRepr, strip, wellFormed } from "../../memory/text/text.ts";
 import { InvalidValue } from "../../memory/text/validate.ts";
@@ -13,7 +13,7 @@ const KINDS = ["file", "json", "log", "note", "patch"];
 const EVENT_TYPE = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 const CONTROL = /[\0-\x1f\x7f]/;
 
-/** Checks stream, room, agent and similar fields; returns the trimmed value. */
+/** Checks stream, room, agent and similar fields, and returns the trimmed value. */
 export function routing(value: unknown, field: string): string {
   const text = typeof value === "string" ? wellFormed(strip(value)) : "";
   if (text === "") throw new InvalidValue(`${field} must be a non-empty string`);
@@ -23,7 +23,7 @@ export function routing(value: unknown, field: string): string {
   return text;
 }
 
-/** Checks an optional field: null and "" mean absent, white space alone is an error. */
+/** Checks an optional field: null and "" mean absent; white space alone is an error. */
 export function optionalRouting(value: unknown, field: string): string | null {
   return value === undefined || value === null || value === "" ? null : routing(value, field);
 }
@@ -52,7 +52,6 @@ function oneOf(value: unknown, field: string, allowed: readonly string[]): strin
   throw new InvalidValue(`${field}=${reprOf(value)} is not one of: ${allowed.join(", ")}`);
 }
 
-/** Checks the text of an event and returns it verbatim. An absent text is "". */
 export function body(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string") throw new InvalidValue("body must be a string");
@@ -90,7 +89,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(entries.toSorted(([a], [b]) => compareText(a, b)));
 }
 
-/** Writes JSON with a space after `,` and `:`, as Python does. */
+/** Writes JSON with a space after `,` and `:`, as Python does, because upstream limits that length. */
 function jsonText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -99,7 +98,6 @@ function jsonText(value: unknown): string {
     .join(", ")}}`;
 }
 
-/** Removes repeated ids and keeps the order. */
 export function artifactIds(value: unknown): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((one) => typeof one === "string" && one !== ""))
@@ -107,7 +105,7 @@ export function artifactIds(value: unknown): string[] {
   return [...new Set(value as string[])];
 }
 
-/** Shows the beginning of a value as Python's repr() does, for messages. */
+/** Formats a value as Python's repr() does, for messages. */
 export function reprOf(value: unknown): string {
   if (typeof value === "string") return pythonRepr(value);
   if (Array.isArray(value)) return `[${value.map(reprOf).join(", ")}]`;
@@ -119,7 +117,6 @@ export function reprOf(value: unknown): string {
   return value === null || value === undefined ? "None" : String(value);
 }
 
-/** Returns true for a value that Python counts as true. */
 export function isTruthy(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

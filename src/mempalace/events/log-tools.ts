@@ -1,4 +1,4 @@
-/** Tables of the coordination log's tools: the write or the read for each name. Runs on the log's thread. */
+/** The write or read for each tool of the coordination log. Runs on the log's thread. */
 import { invariant } from "../../base/invariant.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
@@ -30,7 +30,7 @@ export function isLogWrite(method: string): method is LogWrite {
   return Object.hasOwn(WRITES, method);
 }
 
-/** Runs a write. Errors: InvalidValue and any error of the transaction. The caller then rolls the write back. */
+/** Errors: InvalidValue and errors of the transaction. The caller then rolls the write back. */
 export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
   invariant(isLogWrite(call.method), `${call.method} is not a write of the log`);
   return WRITES[call.method](tx, call);
@@ -45,7 +45,6 @@ export function readLog(reader: LogstreamReader, method: LogRead, values: Record
   return answered(() => READS[method](reader, values));
 }
 
-/** Checks once for a call of `event_wait`. */
 export function lookInLog(reader: LogstreamReader, values: Record<string, unknown>, seenSeq: number): EventLookup {
   return answered<EventLookup>(
     () => lookForEvents(reader, values, seenSeq),
@@ -65,7 +64,6 @@ function answered<T>(read: () => T, wrap: (refused: unknown) => T = (refused) =>
 const COMMIT = /^[0-9a-f]{7,64}$/;
 const SLUG_MAX = 40;
 
-/** Makes a task for another agent: one event with all that it needs, and a line that announces the task. */
 function createTask(tx: LogstreamTx, { params, atMs }: WriteCall): unknown {
   const project = required(params["project"], "project");
   const from_agent = required(params["from_agent"], "requesting agent");

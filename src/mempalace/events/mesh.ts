@@ -1,8 +1,7 @@
-/** Lists this copy of the palace and the other known copies, for `mesh_peers`. The broker does not fetch data from them. Pure. */
+/** Lists this copy of the palace and the other known copies, for `mesh_peers`. Pure. */
 import { isRecord } from "../../base/parse-json.ts";
 import type { ReplicaState } from "../../memory/port/logstream.ts";
 
-/** This machine's description of itself. */
 export type Machine = { name: string; hardware: string; drawers: number | null; embedder: string | null };
 
 export function meshPeers(
@@ -24,7 +23,7 @@ export function meshPeers(
   };
   const shown = peers.map((peer) => {
     const state = published.peers[peer.name];
-    // The address in `peers.json` overrides the address that MemPalace's server published.
+    // The address in `peers.json` overrides the published one.
     return { ...(isRecord(state) ? state : {}), ...peer };
   });
   const named = new Set<unknown>([replicaId, ...shown.map((peer) => (peer as { replica_id?: unknown }).replica_id)]);

@@ -1,10 +1,5 @@
 /**
- * Reads a palace's chroma.sqlite3 while Chroma or a MemPalace may be using it. Connections are read-only. Reads are short and have no
- * transaction around them, because a long transaction would keep a writer from committing. No read creates a file, although SQLite in WAL
- * mode usually creates files for a reader.
- *
- * Source: palace.md 4.2-4.5, checked against files of a 1.5.9 server. Every record of a write is one row of the queue, also the deletion of
- * an unknown id. Chroma numbers rows without gaps, and stores a row in `embeddings` before it answers.
+ * Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Reads have no transaction, because a long one would block writers.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +12,9 @@ export type ChromaDatabase = Database.Database;
 
 export type ChromaCollection = { id: string; name: string; metadataSegment: string; vectorSegment: string };
 
-/** Id of Chroma's default database. It is the same everywhere. */
 export const DEFAULT_DATABASE = "00000000-0000-0000-0000-000000000000";
 
-/** Offset in a SQLite file of its format version, which is 2 if the file uses a write-ahead log (Source: sqlite.org/fileformat). */
+/** Offset of a SQLite file's format version, which is 2 with a write-ahead log (sqlite.org/fileformat). */
 const FORMAT_AT = 18;
 const FORMAT_WAL = 2;
 /** Offset of the number of elements in header.bin, after i32 version, u64 offset and u64 capacity (palace.md 4.5). */
@@ -30,10 +24,7 @@ export function chromaFile(palaceDir: string): string {
   return join(palaceDir, "chroma.sqlite3");
 }
 
-/**
- * Runs `read` on a separate connection; returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for
- * another process's commit. Errors: SQLite's.
- */
+/** Returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for another process's commit. */
 export function readChroma<T>(
   palaceDir: string,
   busyTimeoutMs: number,
@@ -47,7 +38,7 @@ export function readChroma<T>(
   }
 }
 
-/** Opens a connection, which the caller closes; undefined if no palace exists. Errors: SQLite's; STORE_UNAVAILABLE for a closed WAL. */
+/** Opens a connection, which the caller closes; undefined if no palace exists. Errors: STORE_UNAVAILABLE for a closed file in WAL mode. */
 export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaDatabase | undefined {
   const file = chromaFile(palaceDir);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
@@ -59,7 +50,7 @@ export function openChroma(palaceDir: string, busyTimeoutMs: number): ChromaData
   return new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs });
 }
 
-/** Returns true for a closed file in WAL mode. Even a reader would create files beside such a file. */
+/** Returns true for a closed file in WAL mode. Even reading would create files beside it. */
 export function isClosedWal(palaceDir: string): boolean {
   const file = chromaFile(palaceDir);
   return existsSync(file) && readBytes(file, FORMAT_AT, 1)[0] === FORMAT_WAL && !existsSync(`${file}-shm`);
@@ -67,7 +58,7 @@ export function isClosedWal(palaceDir: string): boolean {
 
 /** Collection in which upstream keeps its drawers (palace.md 4.1). */
 export const DRAWERS = "mempalace_drawers";
-/** Collection of upstream's closets; this name cannot be configured. */
+/** Collection of upstream's closets. Its name cannot be configured. */
 export const CLOSETS = "mempalace_closets";
 
 /** Returns the number of the last write to the palace, by any process and to any collection; 0 before the first. */
@@ -76,7 +67,7 @@ export function readHead(database: ChromaDatabase): number {
   return selectValue<number | null>(database, "SELECT max(seq_id) FROM embeddings_queue") ?? 0;
 }
 
-/** Returns the collections. Collections of Chroma's default database come first, because MemPalace uses that database. */
+/** Returns the collections, first those of Chroma's default database, which MemPalace uses. */
 export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   if (!hasTables(database)) return [];
   const sql = `SELECT c.id, c.name, m.id AS metadataSegment, v.id AS vectorSegment FROM collections c
@@ -85,18 +76,18 @@ export function readCollections(database: ChromaDatabase): ChromaCollection[] {
   return selectRows<ChromaCollection>(database, sql, DEFAULT_DATABASE);
 }
 
-/** Returns true if Chroma has created its tables here, even without a collection, or if the file cannot be read. */
+/** Returns true if Chroma has created its tables here, or if the file cannot be read. */
 export function isMadeByChroma(palaceDir: string): boolean {
   return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
-/** Returns true if the palace has the collection. Also true if no collection is given or if the file cannot be read now. */
+/** Returns true if the palace may have the collection: also if no collection is given, or if the file cannot be read. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
-/** Counts rows missing in the index on disk. The index must have all rows up to its mark (`max_seq_id`); the queue has the others. */
+/** Counts rows that the index on disk lacks. It must have all rows up to its `max_seq_id`; the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
   const mark = selectValue<number>(database, markSql, collection.vectorSegment);
@@ -108,7 +99,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/** Counts rows without a vector in a palace without an index. They are the rows that are older than its queue. */
+/** Counts rows without a vector in a palace without an index: those older than its queue. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const firstSql = "SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?";
   const first = selectValue<number | null>(database, firstSql, id);
@@ -116,7 +107,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   return selectValue<number>(database, sql, metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0;
 }
 
-/** Returns true if Chroma has created its tables. Chroma creates them a moment after the file. */
+/** Returns false also for a moment after Chroma has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }
@@ -130,7 +121,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns which tables are missing among the tables that every read needs and the tables `more`. */
+/** Returns which tables are missing among those that every read needs and the tables `more`. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))";

@@ -1,4 +1,4 @@
-/** Returns the cosine of two vectors. The vectors need not be normalised. */
+/** Computes the cosine of two vectors, which need not be normalised. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let [dot, aa, bb] = [0, 0, 0];
   for (let at = 0; at < Math.max(a.length, b.length); at++) {

@@ -1,8 +1,6 @@
 /**
- * The migrations that create an empty chroma.sqlite3, as Chroma 1.5.9 runs and records them. Chroma compares their
- * hashes at each opening and refuses a file whose hashes differ. Only create.ts uses them.
- *
- * Source: https://github.com/chroma-core/chroma, Apache License 2.0, byte by byte; the hash is the MD5 of the text.
+ * The migrations of Chroma 1.5.9, byte by byte (https://github.com/chroma-core/chroma, Apache License 2.0). Chroma refuses a file with
+ * other hashes.
  */
 
 /** SQL of each migration, by folder and file name. A file's version is the number in its name. */

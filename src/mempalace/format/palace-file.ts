@@ -1,7 +1,4 @@
-/**
- * Reads an existing Chroma palace without Chroma: rows and metadata from SQLite, vectors from the persisted index and the queue. It reads a
- * page at a time on the caller's connection, so that a writer of the palace never waits long.
- */
+/** Reads an existing Chroma palace without Chroma, page by page, so that a writer of the palace never waits long. */
 import { join } from "node:path";
 import type { Metadata, Scalar } from "../../memory/port/drawer.ts";
 import type { ChromaCollection, ChromaDatabase } from "./chroma-file.ts";
@@ -19,9 +16,9 @@ import { selectRow, selectRows, selectValue, selectValues } from "../../memory/l
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Number of rows of the queue in one read. They are read without their vectors and have about ten bytes each. */
+/** Number of the queue's rows in one read. Without their vectors they have about ten bytes each. */
 const QUEUE_PAGE = 5_000;
-/** Largest valid mark (`max_seq_id`). A known fault of upstream makes larger, meaningless marks (palace.md 10.5). */
+/** Limit of a valid `max_seq_id`. A known fault of upstream writes larger, meaningless numbers (palace.md 10.5). */
 export const SEQ_MAX = 2 ** 53;
 
 export function topicOf({ id }: Pick<ChromaCollection, "id">): string {
@@ -39,7 +36,6 @@ export function countRows(database: ChromaDatabase, { metadataSegment }: ChromaC
   return selectValue<number>(database, sql, metadataSegment) ?? 0;
 }
 
-/** Returns those of the given ids that have a row. */
 export function presentIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -50,13 +46,10 @@ export function presentIds(
   return new Set(selectValues<string>(database, sql, metadataSegment, JSON.stringify(ids)));
 }
 
-/** Number of rows in one read: a writer of the palace then waits at most one or two milliseconds. */
+/** Number of rows in one read. A writer of the palace then waits at most one or two milliseconds. */
 const COUNT_PAGE_ROWS = 500;
 
-/**
- * Counts rows with numbers that JavaScript cannot keep exactly: integers beyond 2^53, and whole floating-point numbers, because 1.0 becomes
- * 1 (except for times of files, which are known to be fractions).
- */
+/** Counts rows with numbers that JavaScript changes: integers beyond 2^53, and whole floating-point numbers (1.0 becomes 1). */
 export function countInexact(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const tables = ["embedding_metadata", ...(hasLists(database) ? ["embedding_metadata_array"] : [])];
   const found = tables.map(
@@ -88,13 +81,11 @@ function hasLists(database: ChromaDatabase): boolean {
   return selectRow(database, "SELECT 1 FROM sqlite_master WHERE name = 'embedding_metadata_array'") !== undefined;
 }
 
-/** Returns the highest row number; 0 if no row exists. */
 export function lastRow(database: ChromaDatabase, { metadataSegment }: ChromaCollection): number {
   const sql = "SELECT max(id) FROM embeddings WHERE segment_id = ?";
   return selectValue<number | null>(database, sql, metadataSegment) ?? 0;
 }
 
-/** Reads ids in Chroma's own order. */
 export function readIds(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -105,7 +96,6 @@ export function readIds(
   return selectValues<string>(database, sql, metadataSegment, limit, offset);
 }
 
-/** Reads rows in Chroma's own order, after `afterRow`. */
 export function readRows(
   database: ChromaDatabase,
   { metadataSegment }: ChromaCollection,
@@ -170,7 +160,7 @@ function withContent(
   return [...found.values()];
 }
 
-/** Reads the values of lists in the order they were written; none in a palace of an older Chroma, which has no lists. */
+/** Reads the values of lists in the order in which they were written. An older Chroma has no lists. */
 function listValues(database: ChromaDatabase, ids: string): Value[] {
   if (!hasLists(database)) return [];
   const sql = `SELECT m.id AS row, key, string_value AS text, int_value AS integer, float_value AS real, bool_value AS bool
@@ -178,13 +168,13 @@ function listValues(database: ChromaDatabase, ids: string): Value[] {
   return selectRows<Value>(database, sql, ids);
 }
 
-/** Returns the value that a row of metadata has in one of its columns. Drops an infinity, which SQLite can store but JSON cannot. */
+/** Returns the value, which is in one of four columns. Drops an infinity, which JSON cannot express. */
 function scalarOf({ text, integer, real, bool }: Value): Scalar | undefined {
   const value = text ?? integer ?? real ?? (bool === null ? undefined : bool !== 0);
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 }
 
-/** Reads a sequence number. Old files have it as 8 big-endian bytes, the oldest as 0x11 0x11 and digits (palace.md 4.3). */
+/** Reads a sequence number. Old files have 8 big-endian bytes, the oldest have 0x11 0x11 and digits (palace.md 4.3). */
 export function seqOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   if (!Buffer.isBuffer(value)) return undefined;
@@ -215,13 +205,12 @@ export function readTail(
   return { rows, unreadable: queued.length - records.length };
 }
 
-/** The vectors of the palace. A vector is read from the queue if the queue has a newer one, else from the index. */
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
-  /** Number of the queue's row with an id's newest vector, by the id; null if the id was deleted after the index was written. */
+  /** Number of the queue's row with an id's newest vector, by id; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
-  /** Reason why the index cannot be read although it exists; undefined if it can be read. */
+  /** Reason why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;
 
   constructor(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection) {
@@ -233,7 +222,7 @@ export class PalaceVectors {
     this.#readQueue(collection, mark ?? 0);
   }
 
-  /** Returns the vector as it was supplied (normalised if it is from the index); undefined if there is none. */
+  /** Returns the vector as it was supplied; a vector from the index is normalised. */
   vector(id: string): Float32Array | undefined {
     const seq = this.#queued.get(id);
     if (seq === null) return undefined;

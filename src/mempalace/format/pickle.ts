@@ -1,13 +1,5 @@
-/**
- * Reads the one kind of pickle that a palace has, index_metadata.pickle: plain containers, numbers and texts. A pickle is a program. This
- * reader executes only the instructions that build data. It knows one class, whose state it reads as a plain object. Everything else is an
- * error, and the reader never calls a function.
- *
- * Source: palace.md 4.5; opcodes as in Python's Lib/pickletools.py. Chroma's Rust core writes protocol 3; older Python cores write an
- * object of PersistentData with protocol 2 to 5.
- */
+/** Reads index_metadata.pickle (palace.md 4.5). A pickle is a program, of which this reader executes only instructions that build data. */
 
-/** A pickle's dictionary; keys may be numbers or texts. */
 export type PickleDict = Map<string | number, PickleValue>;
 export type PickleValue = null | boolean | number | string | PickleValue[] | PickleDict;
 
@@ -16,11 +8,11 @@ export class PickleError extends Error {
 }
 
 const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData";
-/** Maximum size of the stack. It is enough for any index; only a hostile pickle needs more. */
+/** Maximum size of the stack. Only a hostile pickle needs more. */
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 
-/** Entry of the stack that marks the beginning of a group of values. */
+/** Entry of the stack before a group of values. */
 class Mark {}
 class ClassName {}
 type Item = PickleValue | Mark | ClassName;
@@ -28,7 +20,7 @@ type Item = PickleValue | Mark | ClassName;
 const MARK = new Mark();
 const PERSISTENT_DATA = new ClassName();
 
-/** Reads a pickle. Errors: PickleError for all invalid bytes. */
+/** Errors: PickleError for all invalid bytes. */
 export function readPickle(bytes: Buffer): PickleValue {
   return new Machine(bytes).run();
 }
@@ -128,8 +120,6 @@ class Machine {
     }
   }
 
-  // --- the stack ---
-
   #push(item: Item): void {
     this.#stack.push(item);
   }
@@ -187,8 +177,6 @@ class Machine {
     this.#push(item);
   }
 
-  // --- the class PersistentData ---
-
   #class(name: string): void {
     if (name !== CLASS) throw new PickleError(`it names the class ${name.slice(0, 100)}`);
     this.#push(PERSISTENT_DATA);
@@ -207,8 +195,6 @@ class Machine {
     if (!(state instanceof Map) || !(object instanceof Map)) throw new PickleError("its object has no plain state");
     for (const [key, value] of state) object.set(key, value);
   }
-
-  // --- reading bytes ---
 
   #take(length: number): Buffer {
     const bytes = this.#bytes.subarray(this.#at, this.#at + length);
@@ -237,7 +223,7 @@ class Machine {
     return text;
   }
 
-  /** Reads an integer of `length` bytes, two's complement, little-endian. */
+  /** Reads a two's complement, little-endian integer of `length` bytes. */
   #long(length: number): number {
     if (length > 8) throw new PickleError("a number is too large");
     let value = 0n;

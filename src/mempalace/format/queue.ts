@@ -1,7 +1,4 @@
-/**
- * Parses and applies a row of embeddings_queue, Chroma's write-ahead log, from any writer. Source: palace.md 4.4. A record's keys are
- * merged into the row, a null removes its key, and an `add` of a known id is ignored.
- */
+/** Parses and applies rows of embeddings_queue, Chroma's write-ahead log (palace.md 4.4). */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { toFloats } from "../../memory/ledger/record.ts";
 import type { Metadata, MetadataValue } from "../../memory/port/drawer.ts";
@@ -22,13 +19,13 @@ export type QueueRecord = {
   seq: number;
   operation: number;
   id: string;
-  /** New vector; undefined if the record does not change the vector. */
+  /** Undefined if the record does not change the vector. */
   vector: Float32Array | undefined;
   /** Keys to set. A null removes the key. */
   metadata: Record<string, MetadataValue | null>;
 };
 
-/** Parses a row; returns undefined for a record that Chroma could not have written. Never throws. */
+/** Returns undefined for a record that Chroma could not have written. Never throws. */
 export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
   const { seq, operation, id } = row;
   if (typeof id !== "string" || ![0, 1, 2, 3].includes(operation as number)) return undefined;
@@ -40,7 +37,7 @@ export function parseQueueRow(row: QueueRow): QueueRecord | undefined {
 
 export type RowState = { text: string; metadata: Metadata };
 
-/** Returns a palace's row as it is after a record is applied; undefined if the row is then deleted or does not exist. */
+/** Returns a row's state after the record is applied; undefined if the row is then deleted or does not exist. */
 export function applyRecord(row: RowState | undefined, record: QueueRecord): RowState | undefined {
   const { operation } = record;
   if (operation === OPERATION.delete) return undefined;
@@ -55,7 +52,7 @@ export function applyRecord(row: RowState | undefined, record: QueueRecord): Row
   return next;
 }
 
-/** Sets a key. Foreign metadata may have a key `__proto__`, which a plain assignment would misread. */
+/** Sets a key. An assignment would misread the key `__proto__`, which foreign metadata may have. */
 export function setKey(metadata: Metadata, key: string, value: MetadataValue): void {
   Object.defineProperty(metadata, key, { value, writable: true, enumerable: true, configurable: true });
 }
@@ -78,7 +75,7 @@ function metadataOf(text: unknown): QueueRecord["metadata"] | undefined {
   if (!isRecord(value)) return undefined;
   const metadata: QueueRecord["metadata"] = Object.create(null) as QueueRecord["metadata"];
   for (const [key, one] of Object.entries(value)) {
-    // Drops values that cannot be stored; Chroma itself never writes them.
+    // Drops values that Chroma never writes and that cannot be stored.
     const isKept = one === null || (Array.isArray(one) ? one.length > 0 && one.every(isScalar) : isScalar(one));
     if (isKept) metadata[key] = one as string;
   }

@@ -1,7 +1,4 @@
-/**
- * Explains why palace and ledger could not be compared, with the remedy, for `palace status` and `palace doctor`. Threads that read the
- * palace use it, too, because a thread can only send an error's text.
- */
+/** Explains why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 
@@ -15,7 +12,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Explains an error. Never throws. */
+/** Explains an error and never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

@@ -1,29 +1,22 @@
 /**
- * Reads the vectors of a persisted index (hnswlib's files as Chroma writes them) without Chroma. Chroma's flush is not atomic, so a kill
- * leaves some files new and some old. If the files do not match, the index is reported as torn; the reader never guesses.
- *
- * Source: palace.md 4.5, checked against files of 1.5.9. A slot has 4 bytes with the number of links and the marks (third byte, bit 0:
- * deleted), the links, the vector and the label. The pickle has the label of each id. We also check parts that we do not use (links, upper
- * levels, lengths), because Chroma follows an invalid link and crashes.
+ * Reads the vectors of an index (hnswlib's files, palace.md 4.5) without Chroma. Chroma's flush is not atomic, so after a kill the files
+ * may contradict each other; the index is then torn. Links and lengths are checked, too, because Chroma crashes on an invalid link.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type PickleDict, PickleError, readPickle } from "./pickle.ts";
 
 export type Segment =
-  /** State of an index. `absent`: Chroma has never flushed, and every vector is in the queue. */
+  /** `absent`: Chroma has never flushed, and every vector is in the queue. */
   { state: "absent" } | { state: "torn"; why: string } | WholeSegment;
 
 export type WholeSegment = {
   state: "whole";
   dimensions: number;
   ids: ReadonlySet<string>;
-  /**
-   * Reason why Chroma cannot use an index although its parts can be read: the flush was killed before it wrote its last file, the pickle.
-   * If one vector has no id, every query fails (measured with 1.5.9: "Error finding id").
-   */
+  /** Reason why Chroma cannot use a readable index: one vector without an id makes every query fail (1.5.9: "Error finding id"). */
   stale: string | undefined;
-  /** Returns Float32Array[dimensions] as stored: normalised if the space is `cosine`. Undefined for an unknown id. */
+  /** Returns the vector as stored: normalised if the space is `cosine`. Undefined for an unknown id. */
   vector(id: string): Float32Array | undefined;
   /** Returns the byte offset of the vector in data_level0.bin. */
   position(id: string): number | undefined;
@@ -35,21 +28,21 @@ export const SEGMENT_FILES = [
 ] as const;
 
 const HEADER_SIZE_BYTES = 100;
-/** Offsets of the fields in header.bin. Numbers are little-endian. */
+/** Offsets of the fields in header.bin, which are little-endian. */
 const AT = {
   ...{ version: 0, offset: 4, capacity: 12, elements: 20, elementSize: 28, labelAt: 36, vectorAt: 44 },
   ...{ levels: 52, entry: 56, upperLinks: 60, lowestLinks: 68 },
 } as const;
-/** Size of the number of links with which a list of links begins. */
+/** Size of the count at the beginning of a list of links. */
 const COUNT_SIZE_BYTES = 4;
 const LINK_SIZE_BYTES = 4;
 const LINKS_MAX = 65_535;
-/** Maximum number of levels of the index. In hnswlib only one of M elements of a level is also in the next level, so no index has more. */
+/** Maximum number of levels. hnswlib puts only one of M elements of a level into the next one, so no index has more. */
 const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
-/** Number of bytes of each element in length.bin. */
+/** Size of each element's entry in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
-/** Offset of the marks in a slot: the third byte, where bit 0 means deleted. */
+/** Offset in a slot of the byte whose bit 0 means deleted. */
 const MARKS_AT = 2;
 const SCAN_SIZE_BYTES = 4 * 1024 * 1024;
 const DIMENSIONS_MAX = 65_536;
@@ -87,12 +80,12 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Maximum number of links that an element has on each upper level. `lowestLinks`: maximum on the lowest level. */
+  /** Maximum number of links of an element on each upper level; `lowestLinks`: on the lowest level. */
   upperLinks: number;
   lowestLinks: number;
 };
 
-/** Reads the header of an index. Exported for the fuzz test. After any error the index counts as torn. */
+/** Reads the header. Exported for the fuzz test. After any error the index counts as torn. */
 export function headerOf(bytes: Buffer): Header {
   if (bytes.length !== HEADER_SIZE_BYTES) throw new Torn("header.bin does not have 100 bytes");
   const number = (at: number): number => Number(bytes.readBigUInt64LE(at));
@@ -119,7 +112,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Reads the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
+/** Returns the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
@@ -164,10 +157,10 @@ function whole(fd: number, header: Header, labels: ReadonlyMap<string, number>):
   };
 }
 
-/** Checks the links of upper levels. The file has each element's size of lists in bytes, then a list for each level. Errors: Torn. */
+/** Checks the links of upper levels. For each element, the file has the size of its lists, then a list for each level. Errors: Torn. */
 function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header): void {
   const listSize = COUNT_SIZE_BYTES + upperLinks * LINK_SIZE_BYTES;
-  // Checks the size before it reads the file, because there have been sparse files of hundreds of gigabytes.
+  // Checks the size first, because sparse files of hundreds of gigabytes have occurred.
   if (statSync(file).size > elements * (4 + Math.max(0, levels) * listSize))
     throw new Torn("link_lists.bin is too long");
   const bytes = readFileSync(file);
@@ -182,7 +175,7 @@ function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header
   if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
 }
 
-/** Checks one list of links. Errors: Torn for a link to an element that does not exist. */
+/** Errors: Torn for a link to an element that does not exist. */
 function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
   const count = bytes.readUInt16LE(at);
   let fits = count <= linksMax;
@@ -191,7 +184,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Returns the slot of each element that is not deleted, by the element's label. Reads the whole file. */
+/** Returns the slots of the elements that are not deleted, by label. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));

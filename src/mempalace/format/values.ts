@@ -3,22 +3,22 @@ import type { Scalar } from "../../memory/port/drawer.ts";
 import { DOCUMENT_KEY } from "./queue.ts";
 
 export type Column = "string_value" | "int_value" | "float_value" | "bool_value";
-/** A value with its type in Chroma. `json`: the value's form in the queue, where `.0` marks a whole floating-point number. */
+/** Value with its type in Chroma. `json`: its form in the queue, where `.0` marks a whole floating-point number. */
 export type TypedValue = { key: string; column: Column; value: string | number | bigint; json: string };
-/** A list with its values. Chroma stores the values of lists in a separate table. */
+/** List with its values, which Chroma stores in a separate table. */
 export type TypedList = { key: string; values: readonly TypedValue[]; json: string };
 
 /** Keys whose values are floating point even when they are whole (palace.md 4.7). */
 const FLOAT_KEYS: ReadonlySet<string> = new Set(["source_mtime"]);
 
-/** Converts a list. `before`: column of the key's present values. If one number has a fraction, all numbers become floating point. */
+/** Converts a list. If one number has a fraction, all numbers become floating point. `before`: column of the key's present values. */
 export function typedList(key: string, list: readonly Scalar[], before: Column | undefined): TypedList {
   const isFloat = list.some((value) => typeof value === "number" && !Number.isSafeInteger(value));
   const values = list.map((value) => typedValue(key, value, isFloat ? "float_value" : before));
   return { key, values, json: `[${values.map(({ json }) => json).join()}]` };
 }
 
-/** Converts a value. `before`: the column of the key's present value; a floating-point number stays floating point. */
+/** Converts a value. A floating-point number stays one, even if the new value is whole. `before`: column of the key's present value. */
 export function typedValue(key: string, value: Scalar, before: Column | undefined): TypedValue {
   if (typeof value === "string") {
     const text = value.toWellFormed();

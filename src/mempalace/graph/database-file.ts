@@ -1,7 +1,6 @@
 /**
- * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6), which any number of MemPalaces may use at the same time. It reads
- * the file whenever SQLite reports foreign commits. It writes the ledger's new rows in short transactions; each transaction first checks
- * that no other program wrote since the last read. Runs on the graph thread.
+ * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction first checks that no other program wrote since the
+ * last read.
  */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,14 +12,13 @@ import { columnsOf, GRAPH_TABLES } from "../../memory/ledger/schema/graph-schema
 import { selectRow, selectRows, selectValue, selectValues } from "../../memory/ledger/select.ts";
 
 const KINDS: readonly DatabaseKind[] = ["entity", "triple"];
-/** Maximum time that this thread waits for another process's commit. */
+/** Maximum time to wait for another process's commit, ms. */
 const BUSY_TIMEOUT_MS = 2_000;
 /** Version of a file that does not exist. Other versions are SQLite's count of foreign commits. */
 const ABSENT = "absent";
-/** Name under which the file is attached to the ledger's connection, which can only read. */
+/** Name under which the file is attached to the ledger's read-only connection. */
 const THEIRS = "public_graph";
 
-/** Upstream's own schema. */
 export const GRAPH_FILE_SCHEMA = `
 CREATE TABLE IF NOT EXISTS entities (
   id TEXT PRIMARY KEY,
@@ -65,13 +63,13 @@ export class DatabaseFile {
     this.file = file;
   }
 
-  /** Compares file and ledger; undefined if no other program wrote since the last accepted look. Errors: SQLite's. */
+  /** Compares file and ledger. Returns undefined if no other program wrote since the last accepted look. */
   look(ledger: LedgerDatabase): Finding | undefined {
     const database = this.#open();
     const version = database === undefined ? ABSENT : versionOf(database);
     if (version === this.#accepted) return undefined;
     this.#seen = version;
-    // The version was read before the rows. A commit in between changes the version, so the next look finds that commit.
+    // The version was read before the rows, so the next look finds a commit in between.
     return compare(ledger, database === undefined ? undefined : this.file);
   }
 
@@ -79,7 +77,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. Errors: SQLite's. */
+  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {
@@ -115,7 +113,7 @@ export class DatabaseFile {
     this.#accepted = undefined;
   }
 
-  /** Opens the graph's file; returns undefined if it does not exist. If the file was replaced, opens the new file. */
+  /** Opens the graph's file, again if it was replaced; undefined if it does not exist. */
   #open(): LedgerDatabase | undefined {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -126,7 +124,7 @@ export class DatabaseFile {
       return undefined;
     }
     const database = new Database(this.file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    // Allows rows that refer to missing rows, as upstream writes them.
+    // Allows rows that refer to missing rows, because upstream writes such rows.
     database.pragma("foreign_keys = OFF");
     // The ledger forgets rows once they are sent, so a power cut must not lose them here.
     database.pragma("synchronous = FULL");
@@ -144,7 +142,7 @@ export class DatabaseFile {
     return database;
   }
 
-  /** Creates missing tables and adds the columns that older files lack, as upstream does at each opening. */
+  /** Creates missing tables, and adds columns that older files lack, as upstream does at each opening. */
   #prepare(database: LedgerDatabase): void {
     if (this.#isPrepared) return;
     database.exec(GRAPH_FILE_SCHEMA);
@@ -155,7 +153,7 @@ export class DatabaseFile {
   }
 }
 
-/** Counts the facts that the file has and the ledger lacks, for a graph file that we never write. Errors: SQLite's. */
+/** Counts the facts that the file has and the ledger lacks, for a graph file that we never write. */
 export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   const { table, fileTable } = GRAPH_TABLES.triple;
   ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
@@ -170,12 +168,12 @@ export function countFactsOnlyIn(file: string, ledger: LedgerDatabase): number {
   }
 }
 
-/** Turns the write-ahead log on if possible, as upstream does at each opening. Readers then do not block writers. */
+/** Turns the write-ahead log on if possible, as upstream does. Readers then do not block writers. */
 function useLog(database: LedgerDatabase): void {
   try {
     database.pragma("journal_mode = WAL");
   } catch {
-    // The file is locked or read-only and keeps its mode. After any other error, reading the file fails, too, and reports the error.
+    // A locked or read-only file keeps its mode. Any other error is reported when the file is read.
   }
 }
 
@@ -183,7 +181,7 @@ function versionOf(database: LedgerDatabase): number {
   return database.pragma("data_version", { simple: true }) as number;
 }
 
-/** Compares both files within SQLite, so that only rows that differ are transferred. */
+/** Compares both files within SQLite, so that only differing rows are transferred. */
 function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
   if (file !== undefined) ledger.prepare(`ATTACH ? AS ${THEIRS}`).run(file);
   try {
@@ -200,10 +198,7 @@ function compare(ledger: LedgerDatabase, file: string | undefined): Finding {
   }
 }
 
-/**
- * Compares one kind of rows, in upstream's order. A row that the ledger lists in `graph_outbox` still waits to be sent. A row that is not
- * listed was equal on both sides at the last look, so a difference is a foreign change.
- */
+/** Compares one kind of rows. A row in `graph_outbox` still waits to be sent; for any other row a difference is a foreign change. */
 function compareKind(ledger: LedgerDatabase, kind: DatabaseKind, isThere: boolean): Omit<Finding, "deleted"> {
   const { table, fileTable, columns } = GRAPH_TABLES[kind];
   const absent = isThere ? absentColumns(ledger, kind, THEIRS) : new Set<string>(columns);

@@ -1,4 +1,4 @@
-/** Entry of the graph thread, which reads and writes upstream's graph files, so that the main thread does not wait. */
+/** Entry of the graph thread, which reads and writes upstream's graph files so that the main thread does not wait. */
 import { workerData } from "node:worker_threads";
 import { serveThread } from "../../base/thread.ts";
 import { type GraphPaths, GraphSide } from "./side.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8), each file as a whole and under upstream's lock for the
- * file. Records without an id stay unchanged, and so does a file that cannot be read. Runs on the graph thread.
- */
+/** Reads and writes upstream's tunnels.json and hallways.json (palace.md 3.7, 3.8). Records without an id stay unchanged. */
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -25,22 +22,16 @@ const HALLWAYS_VERSION = 1;
 /** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
-/**
- * Finds the database into which MemPalace 3.12 moves its hallways when it first writes one; undefined if there is none. A `hallways.json`
- * beside that database would harm MemPalace 3.12, so we then change neither file.
- */
+/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither. */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
   return existsSync(file) ? file : undefined;
 }
 
-/** Key in the ledger's `meta` for the folder of the links' files that the ledger was last compared with. */
+/** Key in the ledger's `meta` for the folder of link files that the ledger was last compared with. */
 export const LINKS_FOLDER = "links_folder";
 
-/**
- * Identifies the folder of the links' files; undefined for an absent folder. The number stays the same if the folder is renamed, or seen at
- * another path in a container.
- */
+/** Identifies the folder by its inode, which stays the same in a container or under another name. Undefined for an absent folder. */
 export function linksFolder(tunnelsFile: string): string | undefined {
   const folder = statSync(dirname(tunnelsFile), { throwIfNoEntry: false });
   return folder === undefined ? undefined : String(folder.ino);
@@ -72,8 +63,7 @@ export class LinkFile {
   }
 
   /**
-   * Returns false for the file of a folder that the ledger was not compared with, because the palace was moved there. Nobody has deleted the
-   * links that this file lacks.
+   * Returns false if the palace was moved to a folder that the ledger was not compared with: a link that the file lacks was not deleted.
    */
   #isOurs(ledger: LedgerDatabase): boolean {
     const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
@@ -85,8 +75,8 @@ export class LinkFile {
   }
 
   /**
-   * Writes the rows to the file. Returns false and writes nothing if another process wrote since the last look, or has the file's lock.
-   * Rows for a file that we do not write count as sent, because they are in the ledger. Errors: the file system's.
+   * Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a file that we never write
+   * count as sent.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
@@ -117,7 +107,7 @@ export class LinkFile {
 
   #isLeft(): boolean {
     if (this.kinds[0] !== "hallway" || newerHallways(this.file) === undefined) return false;
-    // Forgets the last look: after MemPalace's `hallways.sqlite3` is deleted, the next look compares the whole JSON file.
+    // If MemPalace's `hallways.sqlite3` is deleted later, the next look must compare the whole JSON file.
     this.#accepted = this.#seen = undefined;
     return true;
   }
@@ -149,8 +139,7 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock for the file; MemPalace 3.11 removes the lock's file after use. Returns undefined if this user has no MemPalace,
-   * because we do not create a folder just for a lock.
+   * Takes upstream's lock, whose file MemPalace 3.11 deletes after use. Undefined without a MemPalace: we create no folder just for a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
@@ -188,7 +177,7 @@ function idOf(record: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** Makes a value that JSON.stringify writes as `text`. Source: tc39 proposal-json-parse-with-source, in Node since 22, not yet typed. */
+/** Makes a value that JSON.stringify writes as `text`. In Node since 22 (tc39 proposal-json-parse-with-source), but not typed yet. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

@@ -1,7 +1,4 @@
-/**
- * Compares the ledger with upstream's graph files: finds foreign changes, and sends rows that wait to be written. One object handles all
- * three files; if one file fails, the others still work. Runs on the graph thread.
- */
+/** Finds foreign changes in upstream's graph files and sends rows to them. If one file fails, the others still work. */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
 import type { RoomCount } from "../../memory/port/graph.ts";
@@ -13,15 +10,14 @@ import { selectRows } from "../../memory/ledger/select.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** Graph file of a MemPalace with `--palace`, which is only compared and reported. */
+  /** Graph file of a MemPalace that was started with `--palace`. We only compare and report it. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
-  /** Upstream's folder for its locks. */
   upstreamLocksDir: string;
 };
 
-/** Result of a look at the files. `problem`: why a file could not be read or written; "" without a problem. */
+/** Result of a look at the files. `problem`: reason why a file could not be read or written; "" if none. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 
@@ -31,10 +27,9 @@ export class GraphSide {
   readonly #ledger;
   readonly #otherGraphFile;
   readonly #files: readonly (DatabaseFile | LinkFile)[];
-  /** Files that could not be read; the sync does not write them. */
+  /** Files that could not be read. They are not written either. */
   readonly #failed = new Set<DatabaseFile | LinkFile>();
 
-  /** Opens the ledger. Errors: as openForReading. A damaged graph file is reported later. */
   constructor({ ledgerFile, graphFile, otherGraphFile, tunnelsFile, hallwaysFile, upstreamLocksDir }: GraphPaths) {
     this.#ledger = openForReading(ledgerFile);
     this.#otherGraphFile = otherGraphFile;
@@ -45,7 +40,6 @@ export class GraphSide {
     ];
   }
 
-  /** Collects foreign changes since the last accepted look. */
   look(): Looked {
     const finding: Finding = { rows: [], missing: [], deleted: [] };
     const problems: string[] = [];
@@ -53,7 +47,7 @@ export class GraphSide {
     for (const file of this.#files) {
       try {
         const found = file.look(this.#ledger);
-        // `push(...rows)` would fail, because a large file has more rows than a call can have arguments.
+        // `push(...rows)` would fail: a large file has more rows than a call can have arguments.
         for (const row of found?.rows ?? []) finding.rows.push(row);
         for (const row of found?.missing ?? []) finding.missing.push(row);
         for (const row of found?.deleted ?? []) finding.deleted.push(row);
@@ -70,7 +64,7 @@ export class GraphSide {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends a limited number of listed rows. `others`: another process is writing the file, so the caller must look again first. */
+  /** Sends a limited number of listed rows. `others`: another process is writing a file, so the caller must look again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];
@@ -88,7 +82,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Counts rooms from the drawers' metadata. It reads every drawer, so it must not run on the main thread. */
+  /** Counts rooms from the metadata of every drawer, so it must not run on the main thread. */
   rooms(): RoomCount[] {
     const sql = `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
       coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate
@@ -96,7 +90,7 @@ export class GraphSide {
     return selectRows<RoomCount>(this.#ledger, sql);
   }
 
-  /** Counts the facts that the other graph file has and the ledger lacks. Errors: SQLite's. */
+  /** Counts the facts that the other graph file has and the ledger lacks. */
   factsElsewhere(): number {
     return this.#otherGraphFile === undefined ? 0 : countFactsOnlyIn(this.#otherGraphFile, this.#ledger);
   }

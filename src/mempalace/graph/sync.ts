@@ -1,8 +1,4 @@
-/**
- * Synchronises the ledger's graph and upstream's graph files both ways: it first adopts foreign changes into the ledger, then sends the
- * ledger's new rows and removes them from the ledger's list. After a kill at any step the next broker compares or sends again. The thread
- * starts when a graph file or a row of the graph exists. broker/palace/palace.ts starts it.
- */
+/** Adopts foreign changes of the graph files, then sends the ledger's new rows. After a kill, the next broker compares or sends again. */
 import { existsSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Finding, RowName } from "../../memory/ledger/graph-row.ts";
@@ -26,7 +22,7 @@ export type GraphSyncOptions = {
     pending(): { rows: number; oldestAtMs: number | null };
     adopt(finding: Finding): Promise<{ taken: number; relisted: number; removed: number }>;
     done(rows: Sent["rows"]): Promise<void>;
-    /** Folder of the links' files that the ledger was last compared with (`linksFolder`). */
+    /** Folder of link files that the ledger was last compared with (`linksFolder`). */
     folder: { read(): string | undefined; write(folder: string): Promise<void> };
   };
   log: Log;
@@ -37,11 +33,11 @@ type Problems = { looking: string; sending: string; step: string };
 type Sent = { rows: (RowName & { seq: number })[] };
 
 export type GraphSync = {
-  /** Wakes the sync. Call it after each commit that changed the graph; it needs little time. */
+  /** Call it after each commit that changed the graph; it needs little time. */
   wake(): void;
-  /** Resolves when the files have every commit, but at the latest after SENT_MAX_MS; at once if the commits cannot be sent now. */
+  /** Resolves when the files have every commit, or after SENT_MAX_MS; at once if commits cannot be sent at present. */
   sent(): Promise<void>;
-  /** Resolves when the ledger has all foreign writes up to now, but at the latest after FRESH_MAX_MS. */
+  /** Resolves when the ledger has all foreign writes so far, or after FRESH_MAX_MS. */
   fresh(): Promise<void>;
   rooms(): Promise<RoomCount[]>;
   status(): StatusReport["graph"];
@@ -51,17 +47,17 @@ export type GraphSync = {
 
 /** Interval at which the files are checked even if no query reads the graph. */
 const LOOK_MS = 2_000;
-/** Time that a commit waits for other commits, so that they are sent together. */
+/** Time that a commit waits for more commits, so that they are sent together. */
 const GATHER_MS = 25;
 /** Maximum time that a query waits for foreign writes. */
 const FRESH_MAX_MS = 250;
-/** Maximum time that an answer waits until its fact is in the file. */
+/** Maximum time that a write's answer waits until its fact is in the file. */
 const SENT_MAX_MS = 250;
 const OPEN_MAX_MS = 10_000;
 const STOP_MAX_MS = 2_000;
-/** Number of rows adopted in one ledger transaction; agents' writes run in between. */
+/** Number of rows adopted in one ledger transaction. Agents' writes run in between. */
 const ROWS_PER_GROUP = 2_000;
-/** Maximum number of rounds in one run. One round adopts and sends; another process that writes all the time causes round after round. */
+/** Maximum number of rounds of adopting and sending in one run, because another process may write all the time. */
 const ROUNDS_MAX = 20;
 const ROUND_STEP_MS = 2;
 
@@ -87,7 +83,7 @@ export async function startGraphSync(options: GraphSyncOptions): Promise<GraphSy
 class Sync {
   readonly #options: GraphSyncOptions;
   readonly #thread: LazyThread<GraphMethods>;
-  /** The last step in the queue. Each step begins when the previous step has ended. */
+  /** Last queued step. Each step begins when the previous one has ended. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #queued = new Map<"look" | "send", Promise<void>>();
   #gathering: NodeJS.Timeout | undefined;
@@ -103,7 +99,7 @@ class Sync {
 
   wake(): void {
     if (this.#stopped) return;
-    // Starts the thread while this commit waits for further commits. If that fails, `run` reports it.
+    // Starts the thread while this commit waits for more commits. If that fails, `run` reports it.
     this.#thread.start().catch(() => {});
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -111,9 +107,9 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends all commits without waiting for more. After a failure, the commits wait for the next try. */
+  /** Sends all commits without waiting for more. After a failure it does nothing; the next regular run tries again. */
   async sendNow(): Promise<void> {
-    // Waits until the commit has called `wake`, so that the timer of that call is cleared, too.
+    // Lets the commit call `wake` first, so that the timer that `wake` starts is cleared, too.
     await new Promise(setImmediate);
     if (this.#stopped || this.#problem !== "") return;
     clearTimeout(this.#gathering);
@@ -121,7 +117,6 @@ class Sync {
     await this.run();
   }
 
-  /** Adopts foreign changes, then sends the ledger's rows. */
   run(): Promise<void> {
     return this.#enqueue("send", async (thread) => {
       let isDisturbed = false;
@@ -180,7 +175,7 @@ class Sync {
     await this.#thread.close();
   }
 
-  /** Queues a step, unless a step of the same kind is queued and has not begun. Never rejects. */
+  /** Queues a step, unless one of the same kind is waiting. Never rejects. */
   #enqueue(kind: "look" | "send", step: (thread: Thread<GraphMethods>) => Promise<void>): Promise<void> {
     const waiting = this.#queued.get(kind);
     if (waiting !== undefined) return waiting;
@@ -219,7 +214,7 @@ class Sync {
       total.removed += removed;
     }
     await thread.call("accept");
-    // The missing links are listed now, so a later look may count the links that the file lacks as deleted.
+    // The missing links are listed by now, so a later look may count links that the file lacks as deleted.
     const folder = linksFolder(this.#options.paths.tunnelsFile);
     if (problem === "" && folder !== undefined && folder !== ledger.folder.read()) await ledger.folder.write(folder);
     const count = total.taken + total.relisted + total.removed;
@@ -232,7 +227,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts the facts in the separate graph file of a MemPalace with `--palace`, if that file or our number of facts changed. */
+  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if they or ours have changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {
@@ -242,7 +237,7 @@ class Sync {
     const theirs = file === "" ? "" : sign(file);
     const seen = theirs === "" ? "" : [theirs, sign(`${file}-wal`), this.#options.ledger.facts()].join();
     if (seen === this.#elsewhere.seen) return;
-    // A file that is not a graph counts as a file without facts. The broker does not use this file, so an error would not help.
+    // The broker does not use this file, so a damaged file counts as empty instead of causing an error.
     const facts = seen === "" ? 0 : await thread.call("factsElsewhere").catch(() => 0);
     this.#elsewhere = { seen, facts };
   }

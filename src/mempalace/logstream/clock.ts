@@ -1,10 +1,7 @@
-/**
- * Upstream's hybrid logical clock (RFC 004): a stamp is milliseconds, a counter within one millisecond, and the copy's name, as text that
- * sorts by time. A new stamp is later than every known stamp, even if the wall clock is set back.
- */
+/** Upstream's hybrid logical clock (RFC 004). Each stamp sorts after every known stamp, even if the wall clock is set back. */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** A stamp that is further ahead of the wall clock than this is ignored. */
+/** Maximum lead of a foreign stamp over the wall clock. A stamp further ahead is ignored. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {

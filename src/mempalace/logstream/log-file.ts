@@ -1,7 +1,4 @@
-/**
- * Opens logstream.sqlite3 at the first use, and again if another file replaces it. Any number of MemPalaces on this machine may use it at
- * the same time, because every write is one short SQLite transaction. Runs on the log's thread.
- */
+/** Opens logstream.sqlite3 at the first use. Several MemPalaces may use it at the same time: every write is one short transaction. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -13,13 +10,11 @@ import { prepareSchema } from "./schema.ts";
 import { replicaId } from "./replica.ts";
 
 export type LogPaths = {
-  /** MemPalace's palace directory, which contains the file. */
   palaceDir: string;
-  /** The ledger's file; if it is deleted, the palace is gone. */
   ledgerFile: string;
 };
 
-/** Maximum time that this thread waits for another process's commit. */
+/** Maximum time to wait for another process's commit, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export class LogFile {
@@ -39,7 +34,7 @@ export class LogFile {
     return (this.#replicaId ??= replicaId(this.#paths.palaceDir));
   }
 
-  /** Opens the log's file; `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's, file system's. */
+  /** Opens the log's file. `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's. */
   open(onOpen: (database: LedgerDatabase) => void): LedgerDatabase {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -51,7 +46,7 @@ export class LogFile {
         "put the folder back (it was moved or deleted), then run `palace restart`",
       );
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    // Creates the file with mode 0600, which SQLite then also gives to the file's write-ahead log.
+    // Creates the file with mode 0600, which SQLite then also gives to the write-ahead log.
     if (inode === undefined) closeSync(openSync(this.file, "a", 0o600));
     const database = new Database(this.file, { timeout: BUSY_TIMEOUT_MS });
     try {
@@ -73,10 +68,7 @@ export class LogFile {
     return database;
   }
 
-  /**
-   * Runs `commit` on the open file and returns its result, which the caller may acknowledge. If the write-ahead log was deleted during the
-   * commit, saves its content first. Errors: those of `assertPresent` and of `commit`.
-   */
+  /** Runs `commit`. If the write-ahead log was deleted meanwhile, its content is saved before the result can be acknowledged. */
   guard<T>(commit: () => T): T {
     this.assertPresent();
     const result = commit();
@@ -84,15 +76,12 @@ export class LogFile {
     return result;
   }
 
-  /**
-   * Saves the content of a deleted write-ahead log and refuses to write into it; does nothing while the file is not open. Errors:
-   * PALACE_GONE, STORE_UNAVAILABLE, SQLite's.
-   */
+  /** Saves the content of a deleted write-ahead log and refuses to write into it. Errors: PALACE_GONE, STORE_UNAVAILABLE. */
   assertPresent(): void {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the write-ahead log was deleted. Returns false if another database has replaced this one; the next use opens it. */
+  /** Returns true if the write-ahead log was deleted. Returns false if another database has replaced this one, which the next use opens. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
@@ -105,7 +94,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Closes the file. First saves a deleted write-ahead log, because SQLite does so only if no other process has the file open. */
+  /** Saves a deleted write-ahead log before closing, because SQLite does so only if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

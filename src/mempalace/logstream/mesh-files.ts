@@ -6,7 +6,7 @@ import { isAlive } from "../../base/alive.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
-/** Returns the peers without their tokens. A malformed file counts as a file without peers, as in upstream. */
+/** Returns the peers without their tokens. A malformed file counts as empty, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
   const { peers } = readRecord(join(palaceDir, "peers.json"));
   if (!Array.isArray(peers) || !peers.every((peer) => isRecord(peer) && typeof peer["url"] === "string" && peer["url"]))

@@ -1,4 +1,4 @@
-/** Reads the name of this copy of the palace from MemPalace's `replica.json`. The first use creates the name; it never changes. */
+/** Reads the name of this copy of the palace from MemPalace's `replica.json`, or creates it once. The name never changes. */
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { damaged } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Returns this palace's replica id. Errors: STORE_CORRUPT for an invalid file, because a new id would number events from 1 again. */
+/** Errors: STORE_CORRUPT for an invalid file, because a new id would number events from 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);
@@ -25,7 +25,7 @@ function make(file: string): string {
     // Does not replace an existing file, because a MemPalace may create it at the same moment.
     linkSync(draft, file);
   } catch (error) {
-    // On a file system without links, renames the file.
+    // A file system without links: renames the file instead.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

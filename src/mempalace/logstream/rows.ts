@@ -20,7 +20,7 @@ type ArtifactRow = Artifact & { content: string; metadata_json: string };
 const EVENT = `rowid AS seq, id, origin_replica, origin_seq, hlc, type, stream, room, topic, from_agent, to_agent, correlation_id,
   branch, base_commit, status, body, created_at, metadata_json`;
 const ARTIFACT = "id, kind, sha256, size_bytes, content, created_by, created_at, origin_replica, metadata_json";
-/** Maximum number of cached statements. Each combination of columns has its own statement. */
+/** Maximum number of cached statements. Each combination of columns has its own. */
 const KEPT_MAX = 64;
 
 export class LogRows implements LogstreamTx {
@@ -161,7 +161,6 @@ export class LogRows implements LogstreamTx {
   }
 }
 
-/** Formats a time to the second, in UTC. */
 function timestamp(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }
@@ -170,7 +169,7 @@ function newId(prefix: string, atMs: number): string {
   return `${prefix}_${timestamp(atMs).replaceAll(/[-:Z]/g, "")}_${randomBytes(6).toString("hex")}`;
 }
 
-/** Parses JSON that another process may have written. */
+/** Parses JSON that another process may have written. Invalid JSON counts as empty. */
 function parsed(json: string): unknown {
   return orElse(() => JSON.parse(json) as unknown, {});
 }

@@ -1,7 +1,4 @@
-/**
- * Writes a group of calls to the log in one SQLite transaction, together with their idempotency keys. So a call that is repeated after a
- * crash gets its first result. Runs on the log's thread.
- */
+/** Writes a group of calls in one transaction with their idempotency keys, so that a repeated call gets its first result. */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
 import { failed } from "../../memory/ledger/write/group-commit.ts";
@@ -11,10 +8,10 @@ import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
 import { keyReused } from "../../base/errors.ts";
 
-/** Applies one write to the log. The answer has the new events under `event` or `task`. */
+/** Applies one write to the log. The answer has the new event under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
-/** Number of expired keys that one commit deletes. */
+/** Maximum number of expired keys that one commit deletes. */
 const PRUNED_PER_COMMIT = 100;
 
 export class LogWriter {
@@ -33,7 +30,6 @@ export class LogWriter {
     apply: ApplyToLog;
     /** Returns the answer for an error of `apply` that is a refusal; undefined for other errors. */
     refusalOf: (error: unknown) => unknown;
-    /** Time for which keys are kept, ms. */
     keptMs: number;
   }) {
     const { database, file, tx, apply, refusalOf, keptMs } = options;
@@ -58,7 +54,7 @@ export class LogWriter {
     };
   }
 
-  /** Returns one outcome for each call, in order. Either all writes are on disk or none is. Never throws. */
+  /** Returns one outcome for each call, in order. After an error of the store, no write is on disk. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");
@@ -87,7 +83,7 @@ export class LogWriter {
       return failed(keyReused());
     }
     try {
-      // A savepoint undoes the whole call if it fails half-way.
+      // The savepoint undoes the whole call if it fails half-way.
       const value = this.#database.transaction(() => {
         const answer = this.#apply(this.#tx, call);
         faultPoint("log.after-apply");
@@ -96,7 +92,7 @@ export class LogWriter {
       })();
       return { outcome: { ok: true, value }, replayed: false };
     } catch (error) {
-      // If SQLite has ended the whole transaction (disk full), or the store failed, the whole group fails.
+      // If SQLite has ended the whole transaction (disk full) or the store failed, the whole group fails.
       if (!this.#database.inTransaction || isStoreError(error)) throw error;
       const refusal = this.#refusalOf(error);
       if (refusal === undefined) return failed(error);

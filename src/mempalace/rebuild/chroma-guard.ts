@@ -1,7 +1,4 @@
-/**
- * Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this process's stdin.
- * chroma-server.ts starts it with the server's command line.
- */
+/** Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this process's stdin. */
 import { spawn } from "node:child_process";
 
 /** Signal that ends the server. SIGTERM makes it spin for ever instead (chroma issue 5594). */

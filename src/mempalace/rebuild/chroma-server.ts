@@ -1,7 +1,6 @@
 /**
- * Runs a real Chroma server over one of our folders during an export: the server of the npm package if its binding loads, else a `chroma`
- * command, which MemPalace's own Python environment has. The server listens on loopback only, on a port that the kernel chooses. Its files
- * are verified after it has ended.
+ * Runs a real Chroma server on one of our folders: the npm package's if its binding loads, else a `chroma` command. It listens on loopback
+ * only.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,10 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/**
- * Starts the program `command` with the argument `run`; without a `command`, starts the first server that works. Calls `look` while it
- * waits, and ends the server if `look` throws. Errors: STORE_UNAVAILABLE, and those of `look`.
- */
+/** Starts `command`, or the first server that works; ends it if `look` throws. Errors: STORE_UNAVAILABLE, and those of `look`. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,

@@ -1,7 +1,4 @@
-/**
- * A hash of many rows that does not depend on their order: the sum of each row's SHA-256. Two palaces with the same number of rows and the
- * same sum have the same rows. The files that build or verify a palace use it.
- */
+/** A hash of many rows that does not depend on their order: the sum of each row's SHA-256. */
 import { hash } from "node:crypto";
 import { canonical } from "../../memory/ledger/record.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";

@@ -1,7 +1,4 @@
-/**
- * Copies agents' events and artifacts for an export: the state of logstream.sqlite3 at one moment, while other processes continue to write.
- * Events keep the name of the palace that first had them. The exported palace gets its own name at its first use.
- */
+/** Copies agents' events and artifacts for an export, as they are at one moment. The exported palace gets its own name at its first use. */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -10,7 +7,7 @@ import { damaged } from "../../base/errors.ts";
 const NAME = "logstream.sqlite3";
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Returns the number of copied events; creates no log if this palace has none. Errors: STORE_CORRUPT, SQLite's. */
+/** Returns the number of copied events; copies nothing if this palace has no log. Errors: STORE_CORRUPT. */
 export async function copyEvents(palaceDir: string, folder: string): Promise<number> {
   if (!existsSync(join(palaceDir, NAME))) return 0;
   const file = join(folder, NAME);

@@ -1,7 +1,6 @@
 /**
- * Writes a new palace for MemPalace into a new folder, through a real Chroma: all drawers with their metadata and vectors, the other
- * collections, and the graph's files. It builds a draft, verifies the draft by count and hash after Chroma has ended, and renames it. So
- * the folder exists complete or not at all. Runs on a thread (rebuild-thread.ts).
+ * Writes a new palace for MemPalace. It verifies a draft by count and hash and then renames it, so the folder exists complete or not at
+ * all.
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -31,18 +30,17 @@ export type ExportInput = {
   ledgerFile: string;
   /** Folder of the public palace in use, for the collections that the ledger does not have. */
   palaceDir: string;
-  /** Name of the drawers' collection. */
   collection: string;
-  /** Home folder of the memory in use. No export may be written there. */
+  /** Home folder of the memory in use, to which no export may be written. */
   home: string;
   /** Identifies this memory, so that the next export recognises the draft of a killed export. */
   tag: string;
   dir: string;
-  /** A `chroma` executable. If undefined, the first one that works; if null, the files are written without Chroma. */
+  /** A `chroma` executable. Undefined: the first executable that works. Null: the files are written without Chroma. */
   chroma: string | undefined | null;
-  /** Row of the newest drawer at the request. Later drawers may be left out if they have no vector. */
+  /** Row of the newest drawer at the request. Later drawers without a vector may be left out. */
   lastRow: number;
-  /** True if the export leaves out drawers that have no vector yet. */
+  /** True to leave out drawers that have no vector yet. */
   partial: boolean;
 };
 
@@ -56,20 +54,19 @@ export type ExportReport = {
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
-  /** Number of agents' events, with their artifacts. */
   events: number;
   writer: "chroma" | "files";
-  /** Reason why the files were written without Chroma, if the caller had not asked for that. */
+  /** Reason why the files were written without Chroma, unless the caller had asked for that. */
   withoutChroma?: string;
 };
 
-/** Exports the palace; a failed export leaves no file. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
+/** Exports the palace. A failed export leaves no file. Errors: CONFIG_USAGE, STORE_*, BROKER_CANCELLED. */
 export async function exportPalace(input: ExportInput, steps: Steps): Promise<ExportReport> {
   const dir = resolve(input.dir);
   const draft = `${dir}.export-${input.tag}`;
   try {
     assertUsable({ ...input, dir });
-    // Removes the draft of a killed export. This is safe, because only one export runs at a time.
+    // Removes the draft of a killed export. This is safe because only one export runs at a time.
     rmSync(draft, { recursive: true, force: true });
     makeDraft(draft);
   } catch (error) {
@@ -137,7 +134,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Writes the drawers' collection, and every other collection that has rows. Resolves after the server has ended. */
+/** Resolves after the server has ended. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma, () => steps.step("starting Chroma", 0, total));
@@ -146,7 +143,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // A palace without rows must be created here, unless a server has created it.
+    // The files driver creates nothing without a record; a server creates the collection at opening.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -169,7 +166,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
   }
 }
 
-/** Verifies every collection. Errors: STORE_CORRUPT if a collection does not have exactly the rows that were sent. */
+/** Errors: STORE_CORRUPT if a collection does not have exactly the rows that were sent. */
 async function verifyAll({
   input,
   draft,
@@ -188,8 +185,8 @@ async function verifyAll({
 }
 
 /**
- * Chooses the server that writes. If the caller named no server and none works, the files are written without a server. (The npm package
- * needs a newer C library than some systems have.) Errors: STORE_UNAVAILABLE if the named server does not work.
+ * Starts the server that writes. If the caller named none and none works, the files are written directly. Errors: STORE_UNAVAILABLE if the
+ * named server does not work.
  */
 async function chromaFor(
   draft: string,
@@ -217,7 +214,7 @@ function createEmpty(folder: string, collection: string): void {
   }
 }
 
-/** Records the model of each collection: MemPalace 3.11 warns if it has to guess the model. An unknown model is not recorded. */
+/** Records the model of each collection, because MemPalace 3.11 warns if it has to guess it. An unknown model is not recorded. */
 function writeModelName(folder: string, collections: readonly string[]): void {
   const identity = { model_name: "minilm", dimension: 0 };
   const content = Object.fromEntries(collections.map((name) => [name, identity]));
@@ -231,7 +228,6 @@ function openDriver(draft: string, server: ChromaServer | undefined, collection:
   return createChromaDriver({ chroma, log: SILENT_LOG, collection });
 }
 
-/** Writes a collection and returns the hash of the sent rows. Closes the driver. */
 async function fill(
   driver: PalaceDriver,
   pages: Iterable<PalaceRecord[]>,
@@ -282,7 +278,6 @@ function realOf(path: string): string {
   }
 }
 
-/** Makes the draft folder. Errors: the file system's. */
 function makeDraft(path: string): void {
   makeFolder(dirname(path), 0o700);
   mkdirSync(path, { mode: 0o700 });

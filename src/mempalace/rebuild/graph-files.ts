@@ -13,7 +13,7 @@ export type GraphCounts = { entities: number; facts: number; tunnels: number; ha
 
 const KINDS: readonly GraphKind[] = ["entity", "triple"];
 
-/** Writes the graph's files, except those that would be empty. Errors: STORE_CORRUPT, SQLite's, the file system's. */
+/** Omits files that would be empty. Errors: STORE_CORRUPT. */
 export function writeGraphFiles(snapshot: Snapshot, folder: string): GraphCounts {
   const [entities, facts] = [snapshot.graphRows("entity"), snapshot.graphRows("triple")];
   const links = { tunnel: snapshot.links("tunnel"), hallway: snapshot.links("hallway") };

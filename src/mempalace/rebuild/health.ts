@@ -1,7 +1,4 @@
-/**
- * Reports the health of ledger and public palace: counts on both sides, the rows of each index, torn indexes, and the differences
- * between both sides. It only reads, and does not use Chroma. Runs on a thread (rebuild-thread.ts).
- */
+/** Reports the health of ledger and public palace. It only reads, and does not use Chroma. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -109,8 +106,7 @@ function lookAtCollection(
 }
 
 /**
- * Returns the collection's kind of distance. Palaces from before 3.0 name no kind, which means Chroma's default, l2. MemPalace then wrongly
- * reads an l2 distance as a cosine.
+ * Returns the kind of distance. Palaces from before 3.0 name none and have Chroma's default, l2, which MemPalace wrongly reads as a cosine.
  */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";

@@ -1,6 +1,5 @@
 /**
- * Tests whether the public palace is usable as it is: its tables fit this version of Chroma, and a row can be written, read and deleted in
- * a transaction, which is then rolled back. Runs on a thread (rebuild-thread.ts).
+ * Tests whether the public palace is usable: its tables fit, and a row can be written, read and deleted. The transaction is rolled back.
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -13,7 +12,7 @@ const PROBE = "palace-probe";
 /** Matches errors that come from the machine and not from the palace. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/** Returns why the palace is not usable; undefined if it is usable or does not exist. Errors: STORE_UNAVAILABLE. */
+/** Returns undefined if the palace is usable or does not exist. Errors: STORE_UNAVAILABLE. */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;

@@ -1,19 +1,16 @@
-/**
- * Reads, from a palace's files, the collections that are not made from the ledger (closets, leftovers of older versions). So a rebuilt
- * palace does not lose these collections. Rows without a readable vector are counted and left out.
- */
+/** Reads the collections that are not made from the ledger (closets, leftovers), so that a rebuilt palace does not lose them. */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { PalaceVectors, readRows } from "../format/palace-file.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Suffix of a collection that a crash of upstream's repair leaves behind. */
+/** Suffix of the names of collections that a crash of upstream's repair leaves behind. */
 const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Reads the other collections. If the palace cannot be read, returns none, and `why` has the reason. */
+/** Returns no collections, and the reason in `why`, if the palace cannot be read. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

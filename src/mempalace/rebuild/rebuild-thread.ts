@@ -1,4 +1,4 @@
-/** Thread on which a palace is exported, rebuilt or verified; it runs for one job. */
+/** Thread for one job: exporting, rebuilding or checking a palace. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";
@@ -21,7 +21,6 @@ function openRebuild() {
   return {
     exportPalace: (input: ExportInput) => exportPalace(input, steps),
     repairPalace: (input: RepairInput) => repairPalace(input, steps),
-    /** Returns why the palace is not usable as it is; null if it is usable. */
     probePalace: (palaceDir: string) => probePalace(palaceDir) ?? null,
     lookThrough,
     progress: () => steps.progress,

@@ -1,8 +1,4 @@
-/**
- * Rebuilds the public palace beside the palace in use: drawers from a snapshot of the ledger, the other collections from the old files as
- * far as they are readable. It verifies the result by count and hash and then swaps it in. Runs on a thread (rebuild-thread.ts) while none
- * of our writers uses the palace.
- */
+/** Rebuilds the public palace beside the palace in use, from the ledger and the old files, verifies the result, and swaps it in. */
 import { mkdirSync } from "node:fs";
 import { faultPoint } from "../../base/fault-point.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -19,28 +15,26 @@ const BATCH_ROWS = 100;
 export type RepairInput = {
   ledgerFile: string;
   palaceDir: string;
-  /** Name of the drawers' collection. */
   collection: string;
   tag: string;
-  /** Id of the drawers' collection. The rebuilt collection keeps this id, so that the outbox takes it for the same palace. */
+  /** Id of the drawers' collection. The rebuilt collection keeps it, so that the outbox does not fill the palace again. */
   collectionId: string | undefined;
-  /** Part of the name of the old palace's folder: before-WHY-TIME. */
+  /** Part of the name of the old palace's folder, `before-WHY-TIME`. */
   why: string;
 };
 
 export type RepairReport = {
   drawers: number;
   hash: string;
-  /** Number of drawers that have no vector yet; they are sent when they have their vectors. */
+  /** Number of drawers without a vector. They are sent when they have one. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
   /** Reason why the old palace's other collections could not be read; null if they could. */
   unread: string | null;
-  /** Folder in which the old palace is kept. */
   kept: string | null;
 };
 
-/** Rebuilds the palace; after an error the palace in use is unchanged. Errors: STORE_*, BROKER_CANCELLED. */
+/** Rebuilds the palace. An error leaves the palace in use unchanged. Errors: STORE_*, BROKER_CANCELLED. */
 export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
   const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
@@ -63,7 +57,7 @@ export async function repairPalace(input: RepairInput, steps: Steps): Promise<Re
             faultPoint("repair.in-build");
             await steps.step(`writing ${name}`, from + hash.rows, total);
           }
-        // The first record creates the palace's files. If no row exists, they are created here.
+        // Creates the palace's files even without any record.
         writer.create();
       } finally {
         writer.close();

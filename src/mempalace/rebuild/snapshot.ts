@@ -1,7 +1,4 @@
-/**
- * The state of the ledger at one moment, while other threads continue to write. One read transaction makes sure that a palace is built and
- * verified from the same state. A thread reads it page by page; the ledger's log grows meanwhile.
- */
+/** The state of the ledger at one moment. One read transaction ensures that a palace is built and verified from the same state. */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
 import { isMetadata, toFloats } from "../../memory/ledger/record.ts";
 import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
@@ -19,15 +16,13 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Number of drawers with a vector. A palace cannot have drawers without a vector. */
+  /** Number of drawers with a vector. A palace cannot have other drawers. */
   readonly embedded: number;
-  /** Name of the model that made the vectors. */
   readonly model: string | undefined;
 
-  /** Number of drawers up to `lastRow` without a vector. Later drawers may still wait for their vectors. */
+  /** Number of drawers up to `lastRow` without a vector. */
   readonly missing: number;
 
-  /** Opens the ledger. Errors: as openForReading. */
   constructor(ledgerFile: string, lastRow: number = Number.MAX_SAFE_INTEGER) {
     this.#database = openForReading(ledgerFile);
     this.#database.exec("BEGIN");
@@ -40,7 +35,7 @@ export class Snapshot {
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
-  /** Yields the records that a palace must hold, in row order. */
+  /** Yields the records that a palace must have, in row order. */
   *pages(): Generator<PalaceRecord[]> {
     const next = this.#database.prepare<[number, number], Row>(
       `SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row
@@ -61,7 +56,7 @@ export class Snapshot {
     return row && toRecord(row);
   }
 
-  /** Returns each row as its id and the columns that upstream's file has (GRAPH_TABLES). */
+  /** Returns each row's id and the columns that upstream's file has. */
   graphRows(kind: GraphKind): { id: string; body: unknown[] }[] {
     return selectRows<{ id: string; body: string }>(
       this.#database,

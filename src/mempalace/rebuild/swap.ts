@@ -1,8 +1,4 @@
-/**
- * Replaces the palace in use by a rebuilt one, with one rename: at every moment the path has a complete palace, the old or the new one. The
- * old palace is kept in a separate folder, which MemPalace opens like any palace. Only Chroma's files move; the folder's other files
- * (ledger, graph) stay. `tidy` cleans up after a kill.
- */
+/** Replaces the palace in use with one rename, so that the path always has a complete palace. A separate folder keeps the old palace. */
 import {
   chmodSync,
   copyFileSync,
@@ -27,7 +23,7 @@ const SEGMENT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BUSY_TIMEOUT_MS = 5_000;
 const SIDECARS = ["-journal", "-wal", "-shm"];
 
-/** Returns the draft's folder. It is in the palace's folder, because rename cannot move files between file systems. */
+/** Returns the draft's folder. It is inside the palace's folder, because rename cannot move files between file systems. */
 export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
@@ -39,7 +35,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // An earlier run was killed before its rename, so this folder has only hard links to the palace in use.
+    // The run was killed before its rename, so this folder has only hard links to the palace in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }
@@ -54,7 +50,6 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   let kept: string | undefined;
   const isWorthKeeping = !isEmpty(palaceDir);
   if (existsSync(file)) {
-    // The new file gets the old file's permissions.
     chmodSync(chromaFile(draft), statSync(file).mode & 0o777);
     const sidecars = quiesce(file);
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
@@ -77,7 +72,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** Returns true for a palace with no rows, no index and nothing in its queue; an unreadable palace counts as not empty. */
+/** Returns true for a palace with no rows, no index and an empty queue. An unreadable palace counts as not empty. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
@@ -103,10 +98,10 @@ function mtime(folder: string): number {
   return statSync(folder).mtimeMs;
 }
 
-/** Moves index folders that the palace does not name, because they belong to the old palace. */
+/** Moves index folders that the palace does not use to the old palace, to which they belong. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
-  // If the palace cannot be read, its folders are unknown, and any folder may belong to it.
+  // If the palace cannot be read, any folder may belong to it.
   if (own.size === 0) return;
   for (const entry of readdirSync(palaceDir, { withFileTypes: true }))
     if (entry.isDirectory() && SEGMENT.test(entry.name) && !own.has(entry.name))
@@ -121,8 +116,8 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves the content of the old palace's log into its database file. Otherwise SQLite would read the old log as a log of the new file.
- * Returns files that must also be moved if the file cannot be opened. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the old log into its database file, because SQLite would read it as a log of the new file. If this is impossible, returns the
+ * suffixes of files to move as well. Errors: STORE_UNAVAILABLE while another process uses it.
  */
 function quiesce(file: string): string[] {
   try {

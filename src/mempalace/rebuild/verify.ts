@@ -1,6 +1,5 @@
 /**
- * Verifies that a palace on disk has exactly the rows that it was made from: the same number, the same hash of ids, texts and metadata, and
- * each row's vector in the place where Chroma reads it. It reads the files itself, so it does not rely on the writer.
+ * Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself, so it does not rely on the writer.
  */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
@@ -24,7 +23,7 @@ export type Expected = {
   record: (id: string) => PalaceRecord | undefined;
 };
 
-/** Verifies a collection; calls `step` after each page. Errors: STORE_CORRUPT with the first difference, and errors of `step`. */
+/** Calls `step` after each page. Errors: STORE_CORRUPT with the first difference, and errors of `step`. */
 export async function verifyCollection(
   palaceDir: string,
   name: string,
@@ -70,8 +69,8 @@ export async function verifyCollection(
 }
 
 /**
- * Replaces a fraction that is nearly equal to the written one. Chroma's server parses fractions inexactly, and 9 % of today's Unix times
- * become the next double (1.5.9, serde_json without `float_roundtrip`).
+ * Replaces a fraction that nearly equals the written fraction by that: Chroma's server changes 9 % of today's Unix times by one step
+ * (1.5.9).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

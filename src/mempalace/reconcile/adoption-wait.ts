@@ -1,7 +1,6 @@
 /**
- * Waits for the adoption of an existing palace that was just configured for this memory. Until its rows are adopted, an agent would find
- * nothing and file everything again. Calls wait for a limited time. Later calls are answered from the rows that are already adopted, with a
- * notice about the rest. broker/palace/public-palace.ts starts it.
+ * Delays calls while an existing palace is adopted, because an agent would find nothing and file everything again. After a limited time,
+ * answers have a notice about the missing rows.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +8,7 @@ import type { AdoptionReport } from "../../protocol/spec.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import { parseSeen } from "./last-look.ts";
 
-/** Maximum time to wait, from the broker's start. A thousand drawers are adopted in less than a second. */
+/** Maximum time to wait, from the broker's start, ms. A thousand drawers are adopted in less than a second. */
 const WAIT_MAX_MS = 10_000;
 const POLL_MS = 20;
 

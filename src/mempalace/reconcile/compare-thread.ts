@@ -1,4 +1,4 @@
-/** Thread that compares palace and ledger once and then ends; started by reconciler.ts. */
+/** Thread that compares palace and ledger once and then ends. */
 import { workerData } from "node:worker_threads";
 import { openForReading } from "../../memory/ledger/open.ts";
 import { serveThread } from "../../base/thread.ts";

@@ -1,9 +1,7 @@
 /**
- * Compares the public palace with the ledger, row by row. Finds foreign rows, and our rows that are missing or differ. It compares states
- * and assumes no history, so its result is right after any crash. Runs on a thread.
- *
- * Both sides change meanwhile, so it asks the ledger about a row before and after it reads the palace. A drawer must be in the palace from
- * the moment its entry leaves the outbox until the outbox lists its removal.
+ * Compares the public palace with the ledger, row by row. It assumes no history, so its result is right after any crash. Both sides change
+ * meanwhile, so it asks the ledger again after it has read the palace: a drawer must be in the palace from the moment its entry leaves the
+ * outbox until the outbox lists its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -26,47 +24,44 @@ export type CompareInput = {
   ours: string | undefined;
   /** The palace's sequence number when this broker first looked. Rows with a higher number are newer. */
   sinceSeq: number;
-  /** Id of the collection whose foreign rows the ledger adopts, if any. */
   adopt?: string | undefined;
-  /** Limits of an adoption, as sequence numbers of the palace. */
   horizon?: Horizon;
 };
 
 export type Comparison = {
-  /** Number of foreign rows by collection. Collections without foreign rows are omitted. */
+  /** Number of foreign rows by collection, without collections that have none. */
   collections: { name: string; rows: number }[];
   /** Number of foreign rows written after `sinceSeq`. */
   recent: number;
   newestAtMs: number | null;
   /** Number of our drawers that differ in the palace. */
   changed: number;
-  /** Ids of our drawers that are missing in the palace; about MISSING_MAX at most. */
+  /** Ids of our drawers that the palace lacks; at most about MISSING_MAX. */
   missing: string[];
-  /** Number of rows of our collection without a vector in its index. */
+  /** Number of our collection's rows without a vector in its index. */
   unindexed: number;
   /** True if the palace has rows or changes that the ledger should adopt. */
   isForeign: boolean;
-  /** Number of rows of the adopted collection. */
   rows: number;
-  /** Number of the adopted collection's rows with a number that an export or a repair does not write exactly. */
+  /** Number of the adopted collection's rows with a number that an export or a repair would change. */
   inexact: number;
-  /** Comparison of the closets; undefined if closets are not adopted. */
+  /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
 };
 
-/** Maximum time to wait for another process's commit, ms. A separate thread may wait as long as Chroma does. */
+/** Maximum time to wait for another process's commit, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Number of rows in one read. The read takes one or two milliseconds, in which a writer of the palace may have to wait. */
+/** Number of rows in one read. A writer of the palace then waits at most one or two milliseconds. */
 const PAGE_ROWS = 200;
 /** Maximum number of missing drawers in one result. The next comparison finds the others. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** A row of the ledger. `settled`: the palace must have exactly this row. Else its newest state or its vector still waits to be sent. */
+/** Row of the ledger. `settled`: the palace must have exactly this row, because neither the row nor its vector waits to be sent. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Compares the palace with the ledger; returns undefined if no palace exists. Errors: SQLite's, for either file. */
+/** Returns undefined if no palace exists. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {
@@ -85,7 +80,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets have a separate comparison. Other collections contain none of our rows.
+      // Closets are compared separately. Other collections have none of our rows.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -115,7 +110,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
   });
 }
 
-/** Counts the foreign rows of a collection, and adds all findings to `result`. */
+/** Returns the number of foreign rows of a collection, and adds all findings to `result`. */
 function compareCollection(
   { ours, sinceSeq }: CompareInput,
   collection: ChromaCollection,
@@ -140,7 +135,7 @@ function compareCollection(
       if (!still.has(id)) continue;
       foreign += 1;
       if (seq > sinceSeq) result.recent += 1;
-      // Adds the zone, because SQLite's CURRENT_TIMESTAMP is UTC without a zone.
+      // SQLite's CURRENT_TIMESTAMP is UTC without a zone.
       result.newestAtMs = Math.max(result.newestAtMs ?? 0, Date.parse(`${createdAt.replace(" ", "T")}Z`) || 0);
     }
     if (collection.id === ours) result.changed += countChanged(page, known, palace, ledger);
@@ -161,8 +156,6 @@ function countChanged(
   return suspects.filter(({ id, row }) => after.get(id)?.settled === true && isOther(theirs.get(row), after.get(id)))
     .length;
 }
-
-// --- the palace's side ---
 
 function pageOf(palace: ChromaDatabase, { metadataSegment }: ChromaCollection, after: number): PalaceRow[] {
   const sql = `SELECT e.id AS row, e.embedding_id AS id, CAST(e.seq_id AS INTEGER) AS seq, e.created_at AS createdAt
@@ -186,8 +179,6 @@ function contentOf(palace: ChromaDatabase, rows: readonly PalaceRow[]): Map<numb
   return found;
 }
 
-// --- the ledger's side ---
-
 /** Returns the ledger's rows for the given ids: drawers, and removals that still wait to be sent. */
 function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Map<string, OurRow> {
   const ids = JSON.stringify(rows.map(({ id }) => id));
@@ -210,17 +201,15 @@ function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean
 }
 
 type ClosetComparison = {
-  /** Id of the closets' collection; undefined if the palace has none. */
   collectionId: string | undefined;
-  /** True if the ledger should adopt anything. */
   isForeign: boolean;
-  /** Ids of our closets that must be in the palace and are not. */
+  /** Ids of our closets that the palace lacks. */
   missing: string[];
   /** Number of rows without a vector in the index. */
   unindexed: number;
 };
 
-/** Compares the closets: foreign rows that the ledger lacks, and our rows that were lost. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
+/** Compares the closets. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
 function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

@@ -1,18 +1,14 @@
-/**
- * Wraps a palace driver and counts its records. Chroma numbers every record of a write, so the palace's sequence number may grow only by
- * the records that we sent. reconciler.ts reads the counts.
- */
+/** Wraps a palace driver and counts its records: without foreign writes, the palace's sequence number grows only by these. */
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 
 export type SentCounts = {
-  /** Number of records that were written and answered. */
+  /** Number of records that were written and acknowledged. */
   done: number;
-  /** Number of records whose outcome is unknown, because the call failed. */
+  /** Number of records with an unknown outcome, because the call failed. */
   unsure: number;
-  /** True while a write runs. */
   busy: boolean;
-  /** Number of times that the palace was opened again, after it had not answered or after a repair. */
+  /** Number of times that the palace was opened again after a failure or a repair. */
   reconnects: number;
 };
 
@@ -20,13 +16,12 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** Driver of the palace's first collection. Its counts are those of all collections together; only one write runs at a time. */
+  /** Driver of the palace's first collection, which has the counts of all collections. Only one write runs at a time. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();
   #failed = false;
   #repairs = 0;
-  /** Error of the last opening. */
   openError: unknown;
   /** Called after opening and after each write, when no write runs. Must be quick and must not throw. */
   onQuiet: () => void = () => {};

@@ -1,14 +1,11 @@
-/**
- * Types for one look at the palace: the position of palace and driver (`Mark`), and what the ledger keeps of a look for the next broker
- * (`Seen`). Also computes the pause between comparisons. reconciler.ts uses this file.
- */
+/** Types for one look at the palace: the position of palace and driver (`Mark`), and what the next broker needs of it (`Seen`). */
 import { statSync } from "node:fs";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
 import type { Comparison } from "./compare.ts";
 import type { SentCounts } from "./counted-driver.ts";
 
-/** Minimum pause between comparisons. The pause is GAP_FACTOR times as long as the last comparison, but at most a minute. */
+/** Minimum pause between comparisons. The pause is GAP_FACTOR times as long as the last comparison, but at most GAP_MAX_MS. */
 const GAP_MIN_MS = 5_000;
 const GAP_FACTOR = 9;
 const GAP_MAX_MS = 60_000;
@@ -26,31 +23,29 @@ export const NOT_ADOPTED: AdoptionReport = {
   hint: "",
 };
 
-/** The position of palace and driver at a moment when no write runs. */
+/** Position of palace and driver at a moment when no write runs. */
 export type Mark = Readonly<{
   head: number;
   /** Number that identifies the folders of both collections' indexes. */
   segment: number;
   adopt: string | undefined;
-  /** Id of the collection that the driver has open. */
   own: string | undefined;
   closets: string | undefined;
   sent: SentCounts;
 }>;
-/** Position and findings that the ledger keeps from one broker to the next. */
 export type Seen = {
   ours: string;
   head: number;
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Id of the adopted collection. Older ledgers lack it and `agreedHead` (the palace's number when both sides last agreed). */
+  /** Id of the adopted collection. Older ledgers lack it and `agreedHead`, the palace's sequence number when both sides last agreed. */
   adopt?: string;
-  /** Id of the closets' adopted collection; absent in ledgers from before closets were adopted. */
+  /** Id of the closets' adopted collection. Older ledgers lack it. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
-  /** Shutdown marker in the palace's header, written at an orderly end. Absent while a broker runs or after a kill. */
+  /** Shutdown marker in the palace's header. Absent while a broker runs and after a kill. */
   seal?: number;
 };
 
@@ -67,12 +62,11 @@ export function pauseAfter(tookMs: number): number {
   return Math.min(Math.max(GAP_MIN_MS, tookMs * GAP_FACTOR), GAP_MAX_MS);
 }
 
-/** Returns true if the comparison found rows or changes that the ledger should adopt. */
 export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
-/** Returns one number that identifies the given folders; a replaced folder changes it. */
+/** Returns one number that identifies the given folders. A replaced folder changes it. */
 export function inodesOf(folders: readonly string[]): number {
   return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

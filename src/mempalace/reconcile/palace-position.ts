@@ -12,10 +12,10 @@ export type LookOptions = {
   isLocked: () => boolean;
 };
 
-/** Maximum time that the main thread waits for another process's commit. */
+/** Maximum time that the main thread waits for another process's commit, ms. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Reads the palace's position; undefined means "try later". Returns `unopened` if the driver must open the palace first. Never throws. */
+/** Returns undefined if the caller should try later, `unopened` if the driver must open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -42,13 +42,13 @@ export function lookAt(
   } catch (error) {
     // Another process is committing; the next look will succeed.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-    // The read was refused, because it would create SQLite's files beside the palace. The driver creates them when it opens it.
+    // The read was refused because it would create SQLite's files beside the palace. The driver creates them when it opens the palace.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
     return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
   }
 }
 
-/** Returns true if another program's lock stops our driver. We still adopt that program's changes, because reading needs no lock. */
+/** Returns true if another program's lock stops our driver. Its changes are still adopted, because reading needs no lock. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

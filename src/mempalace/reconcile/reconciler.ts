@@ -1,11 +1,7 @@
 /**
- * Finds foreign writers that do not use our lock: a MemPalace of another HOME, or a MemPalace that sees the palace at another path. The
- * palace numbers every write of every process. While the number grows only by what our driver sent, no other program wrote. If the counts
- * differ, at the start or later, a thread compares palace and ledger, and the status reports the result.
- *
- * The ledger adopts foreign rows and changes, and deletions from before this broker started (mempalace/adopt). A second comparison then
- * checks the result. Our drawers that are still missing in the palace return to the outbox, also drawers that a foreign writer deleted
- * while this broker ran. broker/palace/public-palace.ts starts it.
+ * Finds foreign writers that do not use our lock. While the palace's sequence number grows only by what our driver sent, no other program
+ * wrote; else a thread compares palace and ledger. The ledger then adopts foreign changes, and deletions from before this broker started.
+ * Our drawers that the palace still lacks return to the outbox, also those that were deleted while this broker ran.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -23,29 +19,24 @@ import { isForeign, type Mark, NOT_ADOPTED, NOTHING, parseSeen, pauseAfter, type
 
 export type WatchOptions = {
   palaceDir: string;
-  /** Name of the drawers' collection, if it is not the default. */
   collection?: string;
   ledgerFile: string;
-  /** Driver of the palace; undefined if this broker writes no public palace. */
   driver: CountedDriver | undefined;
-  /** The position at which the last broker left the palace, so that an unchanged palace is not read again. */
+  /** The position at which the last broker left the palace. An unchanged palace is not read again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
-  /** Puts drawers into the outbox again. */
   resend: (ids: readonly string[] | "all") => Promise<void>;
-  /** Puts closets into their outbox again. */
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
-  /** Stops all sending; resolves when it has stopped. Sending continues when the caller calls the returned function. */
+  /** Stops all sending, and resolves when it has stopped. The returned function resumes sending. */
   hold: () => Promise<() => void>;
   /** Returns true while another MemPalace has the palace's lock and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Adopts foreign rows; undefined if they are only counted. */
+  /** Undefined if foreign rows are only counted. */
   adopter?: Adopter | undefined;
   /** Called when palace and ledger agree or cannot be compared, so that the outboxes continue. Must not throw. */
   onSettled?: () => void;
-  /** Guesses who wrote foreign rows. `recent`: true if some of the rows were written while this broker ran. */
+  /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
-  /** Monotonic clock, ms. Tests supply their own clock. */
   now?: () => number;
 };
 
@@ -54,9 +45,9 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** Returns false while the palace may have rows that the ledger lacks. The driver must then not write to the palace. */
   isSettled(): boolean;
-  /** Returns true for a palace that cannot be compared now but was fully adopted before. Such a palace may be rebuilt. */
+  /** Returns true for a palace that cannot be compared at present but was fully adopted before. Such a palace may be rebuilt. */
   wasVerified(): boolean;
-  /** Runs all due checks now. For tests, which do not wait for the clock. */
+  /** Runs all due checks. For tests, which do not wait for the clock. */
   look(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -64,7 +55,7 @@ export type Watch = {
 const LOOK_MS = 2_000;
 /** Number of comparisons after rows were sent again, to check that they arrived. */
 const AGAIN = 2;
-/** Number of comparisons after foreign writes: Chroma first numbers records and later makes them readable. */
+/** Number of comparisons after foreign writes, because Chroma first numbers records and later makes them readable. */
 const LATE = 3;
 
 export function startWatch(options: WatchOptions): Watch {
@@ -104,7 +95,7 @@ class Watcher {
   /** True while rows still have to be adopted. The numbers may then agree although palace and ledger differ. */
   #isBehind = false;
   #mark: Mark | undefined;
-  /** The palace's sequence number when this broker first looked while no other program had the palace's lock. */
+  /** The palace's sequence number when this broker first looked with the palace open. */
   #startHead: number | undefined;
   #lastHead = 0;
   #comparing: Promise<void> | undefined;
@@ -112,14 +103,13 @@ class Watcher {
   #nextAtMs = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
-  /** True if the driver cannot open the palace. */
   #unopened = false;
-  /** Number of rows that the index still lacked after all rows were sent again. Only a larger number is worth sending all rows again. */
+  /** Number of rows that the index still lacked after all rows were sent again. Only a larger number justifies sending all rows again. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Number of comparisons still to make after lost rows were sent again, even if both sides agree, to check that the rows have arrived. */
+  /** Number of comparisons still to make after lost rows were sent again, even if both sides agree. */
   #again = 0;
-  /** Number of comparisons still due for foreign records that Chroma has numbered but not made readable yet. */
+  /** Number of comparisons still to make for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;
 
   readonly #isLeft: boolean;
@@ -129,7 +119,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks now if `LOOK_MS` has passed. A busy driver is idle only for moments, which the timer would miss. */
+  /** Looks if `LOOK_MS` has passed. A busy driver is idle only for moments, which the timer would miss. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -166,7 +156,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Reads the palace's position; undefined if it cannot be read now. The report has the reason, unless it is temporary. */
+  /** Returns undefined if the position cannot be read at present. The report has the reason, unless it is temporary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -178,7 +168,7 @@ class Watcher {
     return look;
   }
 
-  /** Handles a palace that is not open: reports files that the driver cannot use, and lets the next look try again. */
+  /** Reports a palace that the driver cannot open. The next look tries again. */
   #notOpen(): undefined {
     const { kind, openError } = this.#options.driver ?? {};
     this.#unopened = kind === "files" && openError !== undefined;
@@ -206,20 +196,19 @@ class Watcher {
     return true;
   }
 
-  /** True if a comparison is due even if the numbers agree. */
   get #isDue(): boolean {
     return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
-  /** Restores the last broker's findings. Returns true if the findings are valid, that is, no other program wrote since. */
+  /** Restores the last broker's findings. Returns true if they are still valid, that is, no other program wrote since. */
   #recall(now: Mark): boolean {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
-    // A broker of an older version has never adopted the palace, so its findings do not count.
+    // A broker of an older version never adopted the palace, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // Restores the last report of a verified adoption, which also says what happened to the palace's vectors.
+    // Restores the last report, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
     // Compares again if more rows lack vectors than after all rows were last sent: sending them to a restarted Chroma may help.
@@ -281,7 +270,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // Does not store the position while records are in Chroma's queue, so that the next broker finds them.
+      // The position is not stored while records are in Chroma's queue, so that the next broker finds them.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -294,7 +283,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** Records why the comparison failed. The next look tries again. Callers that wait for the comparison get the reason. */
+  /** Records why the comparison failed, for callers that wait for it. The next look tries again. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -306,8 +295,7 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // The outbox sends nothing while the adopter reads: drawers that are deleted or changed in the ledger meanwhile stay in the outbox, so
-    // that the adopter recognises them as ours.
+    // Sends nothing while the adopter reads: drawers that change meanwhile stay in the outbox, by which it recognises them as ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -328,7 +316,7 @@ class Watcher {
     }
   }
 
-  /** Sends lost closets again; sends all closets again if the index lacks more of their vectors than at the last comparison. */
+  /** Sends lost closets again, or all closets if the index lacks more of their vectors than at the last comparison. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -359,7 +347,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Logs a foreign writer that works while this broker runs, but not rows that a MemPalace wrote before.
+    // Reports a foreign writer that works while this broker runs, but not rows that a MemPalace wrote before.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },

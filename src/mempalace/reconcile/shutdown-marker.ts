@@ -1,7 +1,4 @@
-/**
- * Writes and reads a clean-shutdown marker in the palace's own file. By this marker the next broker recognises the palace: a restored older
- * copy does not have it. reconciler.ts uses it.
- */
+/** Writes and reads a clean-shutdown marker in the palace's own file, which a restored older copy does not have. */
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";
 import { chromaFile, readChroma } from "../format/chroma-file.ts";
@@ -13,8 +10,8 @@ const MARKER_MAX = 2 ** 31 - 1;
 type Kept = { read(): string | undefined; write(text: string): Promise<void> };
 
 /**
- * Returns true for the palace that the last broker left, false for a restored older copy. The ledger deletes the marker before it removes
- * anything from its lists, so that a killed broker leaves no valid marker. Never throws.
+ * Returns false for a restored older copy. The ledger deletes the marker before it removes entries from its outboxes, so that a killed
+ * broker leaves no marker.
  */
 export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   const { seal: marker, ...rest } = parseSeen(kept.read()) ?? {};
@@ -29,10 +26,7 @@ export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   }
 }
 
-/**
- * Writes a random number into a header field that Chroma does not use, and returns the number; undefined if this is impossible. Never
- * throws.
- */
+/** Writes a random number into a header field that Chroma does not use, and returns it; undefined if this fails. Never throws. */
 export function writeShutdownMarker(palaceDir: string): number | undefined {
   const marker = randomInt(1, MARKER_MAX);
   try {

@@ -1,6 +1,6 @@
 /**
- * Applies the records of one transaction to a palace's files: rows, full text and queue. It first applies records that another process
- * queued and did not apply yet, because the new mark (`max_seq_id`) says that all earlier records are applied.
+ * Applies the records of one transaction, after records that other processes have queued: `max_seq_id` says that all earlier records are
+ * applied.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -15,23 +15,24 @@ import { type Column, queueJson, type TypedList, typedList, type TypedValue, typ
 import { objectionTo, widthError } from "../limits.ts";
 import { selectRow, selectRows, selectValue } from "../../../memory/ledger/select.ts";
 
-/** Metadata that upstream stores for a record without metadata, because Chroma keeps no empty metadata (palace.md 4.6). */
+/** Metadata that upstream stores for a record without metadata, because Chroma stores no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
 
-/** SQL that puts a value into Chroma's column for the value's JSON type. Lists are in a separate table. */
+/** SQL that puts a value into Chroma's column for its JSON type. Lists are in a separate table. */
 const COLUMNS = `CASE type WHEN 'text' THEN atom END, CASE type WHEN 'integer' THEN atom END,
   CASE type WHEN 'real' THEN atom END, CASE type WHEN 'true' THEN 1 WHEN 'false' THEN 0 END`;
 
 type Typed = { values: TypedValue[]; lists: TypedList[] };
 
-/** The records of one transaction. */
 export class Batch {
   readonly #database: ChromaDatabase;
   readonly #collection: ChromaCollection;
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /** New mark (`max_seq_id`), if we cannot apply a foreign record. It is below that record, so Chroma applies it and all later ones. */
+  /**
+   * New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies that record and all later ones.
+   */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -104,7 +105,7 @@ export class Batch {
     }
   }
 
-  /** Applies one queued record. Returns false if we cannot. SQLite reads the text, because it distinguishes 1 from 1.0. */
+  /** Returns false if we cannot apply the record. SQLite reads the JSON, because JavaScript does not distinguish 1 from 1.0. */
   #apply(row: QueueRow): boolean {
     const record = parseQueueRow(row);
     if (record === undefined) return false;
@@ -152,7 +153,7 @@ export class Batch {
     return typed;
   }
 
-  /** Checks the width of vectors. Errors: STORE_MODEL_MISMATCH, because all other records would have the wrong width, too. */
+  /** Errors: STORE_MODEL_MISMATCH for another width, because all further records would have it, too. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);
@@ -180,7 +181,7 @@ export class Batch {
     return selectValue<number>(this.#database, sql, this.#collection.metadataSegment, id, seq) as number;
   }
 
-  /** Returns the column with the present value of each key. */
+  /** Returns the column in which each key's present value is. */
   #columns(row: number): Map<string, Column> {
     const tables = ["embedding_metadata", ...(this.#hasArrays ? ["embedding_metadata_array"] : [])];
     return new Map(
@@ -213,7 +214,7 @@ export class Batch {
   }
 }
 
-/** Returns the highest sequence number of any record. Errors: STORE_CORRUPT if upstream's known fault damaged the counter. */
+/** Returns the highest sequence number of any record. Errors: STORE_CORRUPT if upstream's known fault has damaged the counter. */
 function lastSeq(database: ChromaDatabase): bigint {
   const highest = (sql: string): bigint => database.prepare<[], bigint | null>(sql).safeIntegers().pluck().get() ?? 0n;
   const queue = highest("SELECT max(seq_id) FROM embeddings_queue");

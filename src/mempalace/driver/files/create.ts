@@ -14,12 +14,12 @@ const BATCH_SIZE = 100;
 export type CollectionKind = {
   space: "cosine" | "l2";
   metadata: readonly (readonly [string, string | number])[];
-  /** Model with which Chroma embeds texts that come without a vector. */
+  /** Model with which Chroma embeds a text that comes without a vector. */
   model: object | undefined;
   floats: ReadonlySet<string>;
 };
 
-/** MemPalace's settings. Source: upstream-latest.md 2.2, dumped from a collection of 3.11. */
+/** MemPalace's settings (upstream-latest.md 2.2, dumped from a collection of 3.11). */
 export const MEMPALACE: CollectionKind = {
   space: "cosine",
   metadata: [
@@ -32,7 +32,7 @@ export const MEMPALACE: CollectionKind = {
   floats: new Set(),
 };
 
-/** Roampal's settings. Roampal sends its own vectors to Chroma. Source: dumped from collections of Roampal 0.3.6.1. */
+/** Roampal's settings, dumped from collections of Roampal 0.3.6.1. It sends its own vectors to Chroma. */
 export const ROAMPAL: CollectionKind = {
   space: "l2",
   metadata: [],
@@ -44,7 +44,7 @@ export function createPalace(palaceDir: string): void {
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
   const file = chromaFile(palaceDir);
   const draft = `${file}.${randomUUID().slice(0, 8)}.new`;
-  // Removes the draft of a process that was killed.
+  // Removes the draft of a killed process.
   for (const name of readdirSync(palaceDir))
     if (/^chroma\.sqlite3\.[0-9a-f]{8}\.new(-journal)?$/.test(name)) rmSync(join(palaceDir, name), { force: true });
   try {
@@ -58,7 +58,7 @@ export function createPalace(palaceDir: string): void {
       database.close();
     }
     faultPoint("files.before-link");
-    // Fails if another process has created a palace meanwhile; then that palace is used.
+    // Fails if another process has created a palace meanwhile, which is then used.
     linkSync(draft, file);
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;
@@ -86,7 +86,7 @@ function migrate(database: ChromaDatabase): void {
     .run('{"automatically_purge":true,"_type":"EmbeddingsQueueConfigurationInternal"}');
 }
 
-/** Creates a collection that must not exist yet. Call it inside a transaction. */
+/** Creates a collection, which must not exist yet. Call it inside a transaction. */
 export function createCollection(database: ChromaDatabase, id: string, name: string, kind: CollectionKind): void {
   database
     .prepare(
@@ -103,7 +103,7 @@ export function createCollection(database: ChromaDatabase, id: string, name: str
   segment.run(randomUUID(), "urn:chroma:segment/metadata/sqlite", "METADATA", id);
 }
 
-/** Returns the schema of a collection, as Chroma writes it: how values are indexed, and the model's name. */
+/** Returns a collection's schema as Chroma writes it: how values are indexed, and the model's name. */
 function schema({ space, model }: CollectionKind): unknown {
   const index = (name: string, enabled: boolean): Record<string, unknown> => ({ [name]: { enabled, config: {} } });
   const hnsw = {
@@ -137,8 +137,8 @@ function schema({ space, model }: CollectionKind): unknown {
 }
 
 /**
- * Corrects upstream's harmful thresholds in the schema or configuration: with 50,000 each small write reads the whole queue again
- * (engine.md 2), with 2 each write rewrites the index. Returns undefined if there is nothing to change.
+ * Corrects harmful thresholds of upstream: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if all
+ * are right.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

@@ -1,7 +1,7 @@
 /** Translates errors of the palace's own files into PalaceErrors. */
 import { PalaceError } from "../../../base/errors.ts";
 
-/** Translates an error. Never throws; an unknown error counts as unavailable, so that the outbox tries again. */
+/** Translates an error and never throws. An unknown error counts as unavailable, so that the outbox tries again. */
 export function filesError(error: unknown, file: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const code = String((error as { code?: unknown } | null)?.code ?? "");

@@ -1,4 +1,4 @@
-/** Thread that owns the connection to the palace's files, so that no commit delays the broker. Started by files.ts. */
+/** Thread with the connection to the palace's files, so that no commit delays the broker. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../../base/fault-point.ts";
 import { serveThread } from "../../../base/thread.ts";
@@ -12,7 +12,7 @@ export type FilesThreadData = {
   palaceDir: string;
   fault: string | undefined;
   collection: string | undefined;
-  /** Id that a collection gets if this thread creates it. */
+  /** Id of the collection if this thread creates it. */
   plannedId: string;
 };
 
@@ -48,7 +48,7 @@ await serveThread<FilesMethods>(() => {
   };
 });
 
-/** Finds the nearest rows by comparing every row. For callers that search the palace itself; our own search uses the ledger. */
+/** Finds the nearest rows by comparing every row. Our own search uses the ledger instead. */
 function nearest(
   writer: PalaceWriter,
   asked: Float32Array,

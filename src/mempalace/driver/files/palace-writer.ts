@@ -1,9 +1,6 @@
 /**
- * Writes a Chroma palace without Chroma. It writes rows, metadata and full text directly, and vectors into the write-ahead queue: Chroma
- * moves them into its index when it next opens the palace. Each list of records is one short transaction, and no lock is kept between
- * transactions. Runs on a thread (files-thread.ts).
- *
- * Source: upstream-latest.md 3, which describes what each version of MemPalace sees.
+ * Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue, from which Chroma moves them into its index
+ * later.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync } from "node:fs";
@@ -27,7 +24,7 @@ import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyn
 import { filesError } from "./files-error.ts";
 import { selectValue } from "../../../memory/ledger/select.ts";
 
-/** Maximum time to wait for another transaction, ms. Chroma waits as long, and this thread has no other work. */
+/** Maximum time to wait for another transaction, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Number of the migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
@@ -37,12 +34,12 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id of the collection, if the first record has to create it. It is chosen now, because the outbox needs the target before that. */
+  /** Id for the collection if the first record has to create it. It exists before, because the outbox needs the target earlier. */
   readonly #plannedId: string;
-  /** State of the index when it was last found whole: the times of its files and the inode of its folder. */
+  /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
 
-  /** `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that we create. */
+  /** Prepares a writer. `name` defaults to the drawers' collection; `plannedId` and `kind` are for a collection that it creates. */
   constructor(palaceDir: string, name = DRAWERS, plannedId: string = randomUUID(), kind: CollectionKind = MEMPALACE) {
     this.#kind = kind;
     this.#palaceDir = palaceDir;
@@ -50,7 +47,6 @@ export class PalaceWriter {
     this.#plannedId = plannedId;
   }
 
-  /** Returns the collection, if it exists. Errors: as filesError. */
   collection(): ChromaCollection | undefined {
     return this.#guarded(() => {
       if (!existsSync(chromaFile(this.#palaceDir))) return undefined;
@@ -76,7 +72,6 @@ export class PalaceWriter {
     });
   }
 
-  /** Creates the collection even if no record follows. */
   create(): void {
     this.#write(() => {});
   }
@@ -88,10 +83,7 @@ export class PalaceWriter {
     });
   }
 
-  /**
-   * Repairs harmful states: it moves a torn index (files that do not match) away, so that no process loads it, and corrects thresholds. The
-   * ledger supplies the vectors again (reconciler.ts counts rows without a vector). Returns the reason if an index was torn.
-   */
+  /** Moves a torn index away, so that no process loads it, and corrects thresholds. Returns the reason if an index was torn. */
   mend(): string | undefined {
     return this.#guarded(() => {
       const collection = this.collection();
@@ -118,7 +110,7 @@ export class PalaceWriter {
     this.#open = undefined;
   }
 
-  /** Moves a torn index away. Deletes its mark (`max_seq_id`) first, so that after a kill the next run still finds the torn files. */
+  /** Moves a torn index away. Deletes its `max_seq_id` first, so that after a kill the next run still finds the torn files. */
   #quarantine({ vectorSegment }: ChromaCollection, folder: string): void {
     const stamp = new Date().toISOString().replace(/\..*/, "").replaceAll(/[-:]/g, "").replace("T", "-");
     this.#database().prepare("DELETE FROM max_seq_id WHERE segment_id = ?").run(vectorSegment);
@@ -164,7 +156,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** Opens the file that is now at the path, because a repair may have replaced the file. */
+  /** Opens the file again if a repair has replaced it. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
@@ -193,10 +185,7 @@ export class PalaceWriter {
   }
 }
 
-/**
- * Requires the tables of a current Chroma. Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades by opening
- * it; STORE_CORRUPT if some tables are missing, because the palace would then look empty.
- */
+/** Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades at opening; STORE_CORRUPT if tables are missing. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
