@@ -30,12 +30,11 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
       ? afterPerson(known, [...wordsOfPerson(tx, drawer.id), one], unjudged(drawer))
       : afterOutcome(known, one);
   tx.standings.put(drawer.id, standing, { ...told, weight });
-  if (memory === undefined) return undefined;
+  // A signal never moves or deletes a memory.
+  if (memory === undefined || isSignal(source)) return undefined;
   // A memory with an unreadable time counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
-  // A signal never deletes a memory.
-  if (next.kind === "goes" && isSignal(source)) return undefined;
   follow(tx, { ...memory, standing }, next, atMs);
   return next.kind === "goes" ? standing.score : undefined;
 }

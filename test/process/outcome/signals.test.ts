@@ -221,6 +221,17 @@ test("signals alone never delete or promote a memory, however many there are", a
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
+test("a signal does not move a memory that an agent has used often enough", async () => {
+  await using scene = await begun();
+  const { client, shown } = scene;
+  for (let times = 0; times < 2; times++)
+    await client.call("outcome.score", { outcome: "unknown", memory_scores: { [shown]: "partial" } });
+  await answer(client, ["tests-passed"]);
+  const told = await why(client, shown);
+  expect(told).toMatchObject({ uses: 2, room: "working", moves: [] });
+  expect(told.score).toBeGreaterThanOrEqual(0.7);
+});
+
 test("the end of a turn counts once if it is sent again after a kill", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
