@@ -88,9 +88,9 @@ export function targetOf(path: string): string {
 }
 
 /**
- * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
- * stays and its target gets the content. Keeps the file's mode and owner if no mode is given. Writes in place a file that is mounted alone,
- * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; file system errors.
+ * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the
+ * link stays and its target gets the content. Keeps the file's mode and owner if no mode is given. Writes in place a file that is mounted
+ * alone, because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; file system errors.
  */
 export function writeUserFile(
   path: string,
@@ -123,8 +123,8 @@ export function ownership(file: string): { mode: number; owner: Owner | undefine
 }
 
 /**
- * Writes an existing file in place. Until the new content is synced, the copy `FILE.TIME.palace-former` has the former content. A kill leaves
- * the copy.
+ * Writes an existing file in place. Until the new content is synced, the copy `FILE.TIME.palace-former` has the former content. A kill
+ * leaves the copy.
  */
 function writeInPlace(file: string, content: string | Uint8Array): void {
   const before = readFileSync(file);

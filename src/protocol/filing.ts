@@ -60,8 +60,8 @@ export type SourceContent = {
 };
 
 /**
- * Part of a document: at most SOURCE_PART_MAX characters (UTF-16), beginning at `from`, where the previous part ended. A part never splits a
- * surrogate pair. The broker only stores parts; `source.replace` with the same `sending` files the document.
+ * Part of a document: at most SOURCE_PART_MAX characters (UTF-16), beginning at `from`, where the previous part ended. A part never splits
+ * a surrogate pair. The broker only stores parts; `source.replace` with the same `sending` files the document.
  */
 export type SourcePart = {
   sourceFile: string;

@@ -10,8 +10,9 @@ export type ForgetSelector = { ids: string[] } | { source: string } | { match: s
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * Preview of a forget. `traces`: excerpts of the texts, to find copies in other files. `ids`: ids of facts and entities; they consist of the
- * same words, in lower case. `carried`: number of entries imported from Roampal's graphs. Older brokers send no `marks`, `ids` or `carried`.
+ * Preview of a forget. `traces`: excerpts of the texts, to find copies in other files. `ids`: ids of facts and entities; they consist of
+ * the same words, in lower case. `carried`: number of entries imported from Roampal's graphs. Older brokers send no `marks`, `ids` or
+ * `carried`.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];

@@ -1,7 +1,6 @@
 /**
- * Table of the tools: one row each, in upstream's order (palace.md 2.9). row.ts explains the columns. A new tool needs a row here and its
- * function in the table of its kind and keeper. Without the function the code does not compile. Names and parameters must not change:
- * test/pins checks them.
+ * Table of the tools in upstream's order (palace.md 2.9). Names and parameters must not change: test/pins checks them. The compiler demands
+ * a function for each row, in the table of its kind and keeper.
  */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";

@@ -183,7 +183,9 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is a JSON object; a shell's start files may print other lines. Errors: an Error if no line is a JSON object. */
+/**
+ * Returns the last line that is a JSON object; a shell's start files may print other lines. Errors: an Error if no line is a JSON object.
+ */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);
