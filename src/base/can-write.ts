@@ -1,7 +1,4 @@
-/**
- * Asks the system whether this user may write to an existing path now; the file's mode does not show that. Returns false if the path does
- * not exist.
- */
+/** Returns true if this user may write to an existing path, also considering read-only mounts. */
 import { accessSync, constants } from "node:fs";
 
 export function canWrite(path: string): boolean {

@@ -1,4 +1,4 @@
-/** Returns true in a container: Docker and Podman each leave a file at the container's root. */
+/** Returns true in a container of Docker or Podman, each of which leaves a file there. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

@@ -1,4 +1,4 @@
-/** Version of the product, read once from package.json. */
+/** Version in package.json. */
 import { readFileSync } from "node:fs";
 import { parseRecord } from "./parse-json.ts";
 
