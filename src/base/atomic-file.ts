@@ -23,17 +23,13 @@ import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 import { orElse } from "./or-else.ts";
 
-/** Matches the temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
-/** Age above which a temporary file is a leftover. Its pid does not tell, because it may be of another container. */
+/** Age above which a temporary file is a leftover. The pid in its name may be from another container, so it proves nothing. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/**
- * Writes a temporary file, syncs it, renames it and syncs the folder. `owner`: owner of the file; if given, the umask does not change
- * `mode`. `beforeRename` may throw to leave the old file in place.
- */
+/** Replaces a file atomically and syncs it. With `owner` the umask does not apply. `beforeRename` may throw to leave the old file. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -69,7 +65,7 @@ export function writeFileAtomic(
   syncPath(dirname(path));
 }
 
-/** As in Linux, which gives up after 40 symbolic links. */
+/** Linux's limit. */
 const LINKS_MAX = 40;
 
 /** Follows symbolic links, also to a target that does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
@@ -151,9 +147,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/**
- * Replaces a file atomically without syncing. Only for content that is useless after a power cut, because a power cut may empty the file.
- */
+/** Replaces a file atomically without syncing. A power cut may empty it, so only use this for content that is useless afterwards. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

@@ -1,4 +1,4 @@
-/** Returns true if this user may write to an existing path, also considering read-only mounts. */
+/** Returns true if this user can write to the path. Returns false for a missing path or a read-only mount. */
 import { accessSync, constants } from "node:fs";
 
 export function canWrite(path: string): boolean {

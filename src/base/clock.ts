@@ -1,4 +1,4 @@
-/** Monotonic clock, which changes of the machine's clock do not affect. The simulation test replaces it. */
+/** Monotonic clock, which is independent of the machine's clock. Tests replace it by a simulated clock. */
 export type Timer = { clear(): void };
 
 export type Clock = {

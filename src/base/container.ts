@@ -1,4 +1,4 @@
-/** Returns true in a container of Docker or Podman, each of which leaves a file there. */
+/** Returns true in a container: Docker and Podman leave these files there. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

@@ -1,7 +1,4 @@
-/**
- * Matches paths with the rules of one .gitignore file (gitignore(5), git 2.39). Does not use regular expressions, in which a hostile
- * pattern would backtrack for minutes.
- */
+/** Matches paths with a .gitignore file (git 2.39). A hostile pattern would let a regular expression backtrack for minutes. */
 import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 
 /** Verdict about a path. `unignored`: a rule with `!` includes the path. `rule`: the line that decided. */
@@ -190,7 +187,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Returns undefined for a pattern that matches nothing: one with an open bracket or a final backslash, or a too long one. */
+/** Returns undefined for a pattern that matches nothing: with an open bracket or a final backslash, or too long. */
 function parseNames(pattern: string): Segment[] | undefined {
   const names: Segment[] = [];
   let tokens: Token[] = [];
@@ -220,7 +217,7 @@ function parseNames(pattern: string): Segment[] | undefined {
   return names;
 }
 
-/** Returns a string for a name without wildcards, because a string needs a hundredth of the memory. */
+/** Returns a string for a name without wildcards, to save memory: a token list is a hundred times as large. */
 function asSegment(tokens: readonly Token[]): Segment {
   return tokens.every((token) => typeof token === "string") ? tokens.join("") : tokens.slice();
 }

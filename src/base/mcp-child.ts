@@ -22,7 +22,6 @@ type RequestOptions = {
   onLate?: (error: Error) => void;
 };
 
-/** Error that the server returned for a call. */
 export class McpRefusal extends Error {
   readonly data: Record<string, unknown>;
 
@@ -94,7 +93,6 @@ export class McpChild {
     }
   }
 
-  /** Fails all open and all later calls. */
   end(why: string): void {
     this.#ended ??= new Error(why);
     this.#onEnd?.(why, this.#waiting.size);

@@ -1,12 +1,10 @@
-/** Guesses which word the user meant. */
-
 const DISTANCE_MAX = 2;
 
 export function nearestWord(word: string, candidates: readonly string[], max = DISTANCE_MAX): string | undefined {
   return nearWords(word, candidates, max)[0];
 }
 
-/** Returns the candidates within `max` edits of the word, the most similar first. A candidate that begins with the word has 0. */
+/** Returns the candidates within `max` edits of the typed word, most similar first. A beginning of a candidate counts as 0 edits. */
 export function nearWords(word: string, candidates: readonly string[], max = DISTANCE_MAX): string[] {
   const typed = word.slice(0, 64);
   return candidates

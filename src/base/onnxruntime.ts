@@ -1,7 +1,4 @@
-/**
- * Finds or downloads onnxruntime-node, which runs the models. A clone and the images have it in node_modules. An install does not, and is
- * a quarter as large.
- */
+/** Finds or downloads onnxruntime-node, which runs the models. Without it, an install is a quarter as large. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -25,7 +22,6 @@ export type Runtime = typeof import("onnxruntime-node");
 
 export const RUNTIME = "onnxruntime-node";
 const VERSION = "1.30.0";
-/** Archives to download, with their digests from npm's registry. */
 export const ARCHIVES: Readonly<Record<string, string>> = {
   [`${RUNTIME}@${VERSION}`]:
     "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
@@ -34,7 +30,7 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
 const DRAFT = ".draft-";
-/** Age above which a draft is a leftover. A younger draft may belong to a running download. */
+/** Age above which a draft is a leftover and not a running download. */
 const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 
@@ -60,10 +56,7 @@ export function importRuntime(file: string): Runtime {
   }
 }
 
-/**
- * Downloads the runtime into our cache, checks its digests and deletes libraries of other platforms. A kill leaves only a draft. Errors:
- * STORE_UNAVAILABLE.
- */
+/** Downloads the runtime, checks its digests and deletes other platforms' libraries. A kill leaves a draft. Errors: STORE_UNAVAILABLE. */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
   // The PATH of a service may lack npm, which is in Node's own folder.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };

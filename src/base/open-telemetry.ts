@@ -1,7 +1,4 @@
-/**
- * Makes spans with OpenTelemetry's SDK and sends them as OTLP over HTTP. Loaded only if tracing is on. A slow or missing collector delays
- * no call: spans wait in a queue, and when the queue is full, new spans are dropped.
- */
+/** Makes spans with OpenTelemetry's SDK and sends them over HTTP. A slow collector delays no call: a full queue drops new spans. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Context,
@@ -33,7 +30,6 @@ import {
 } from "./trace.ts";
 import { VERSION } from "./version.ts";
 
-/** Maximum number of spans that wait for the collector. */
 const WAITING_MAX = 2_048;
 /** Maximum length of a `tracestate` that we forward, characters: the minimum that W3C requires. */
 const TRACESTATE_MAX = 512;
@@ -97,7 +93,6 @@ function parentIn(meta: unknown): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { ...remote, ...(traceState !== undefined && { traceState }) });
 }
 
-/** Queue that counts the sent spans and the lost spans. */
 class CountedQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
   readonly #counts: { sent: number; lost: number };

@@ -1,4 +1,4 @@
-/** Parses JSON that may be malformed, such as files that a person has edited. */
+/** Parses JSON that may be malformed. */
 import { readFileSync } from "node:fs";
 import { orElse } from "./or-else.ts";
 
@@ -7,7 +7,6 @@ export function parseJson(text: string): unknown {
   return orElse(() => JSON.parse(text), undefined);
 }
 
-/** Returns the value if `is` accepts it, else undefined. */
 export function parseAs<T>(text: string, is: (value: unknown) => value is T): T | undefined {
   const value = parseJson(text);
   return is(value) ? value : undefined;

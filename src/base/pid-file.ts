@@ -1,4 +1,4 @@
-/** Lock files, each with the pid of the process that holds the lock. */
+/** Lock files that contain the pid of the lock's holder. */
 import { openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isAlive } from "./alive.ts";
 

@@ -1,4 +1,4 @@
-/** Finds the names of the user's project. Searches prefer the wings with these names. Fast, because each shim does this at its start. */
+/** Finds the names of the user's project, whose wings searches prefer. Reads only small files, because each shim does this at its start. */
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";
@@ -11,10 +11,7 @@ const REPOSITORIES = [".git", ".hg", ".jj"];
 const READ_MAX_BYTES = 64 * 1024;
 const NAME_MAX = 128;
 
-/**
- * Returns the project's names, the most specific first: the wing of mempalace.yaml, the git remote's name, then names of folders. Returns
- * no names for `home` and the folders above it.
- */
+/** Returns the project's names, the most specific first; none for `home` and the folders above it. */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
   const homes = [home, orElse(() => realpathSync(home), home)].map((one) => `${one}/`);
@@ -42,7 +39,6 @@ export function projectHere(home: string): string[] {
   );
 }
 
-/** Returns the name of the wing for a folder. */
 export function wingOfFolder(folder: string): string {
   return slugOf(folder) || "project";
 }

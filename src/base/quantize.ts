@@ -1,7 +1,4 @@
-/**
- * Quantizes a vector to int8 for the first pass of a vector search: one byte per dimension, and one scale per vector. Ledger and vector
- * index both use this file; the ledger may not import the index.
- */
+/** Quantizes a vector to int8 for the first pass of a vector search. In `base`, because the ledger may not import the vector index. */
 
 /** Codes have numbers from -127 to 127. */
 const CODE_MAX = 127;

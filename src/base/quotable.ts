@@ -6,17 +6,13 @@ const OPENING =
 /** Characters that look like `>`. The plain `>` is allowed, because no `<` is left for it to close. */
 const CLOSING =
   /[\uff1e\ufe65\u02c3\u1433\u226f\u227b\u22d7\u232a\u276d\u276f\u2771\u27e9\u29fd\u2a7a\u3009\ufe40\u{16f3f}\u{1d237}]/gu;
-/**
- * Control characters, which begin terminal sequences, and invisible characters, which models read. Single joiners are allowed, because some
- * scripts and emoji need them.
- */
+/** Control and invisible characters, which steer terminals and models. Some scripts and emoji need single joiners. */
 const UNSEEN = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]--[\u200c\u200d]]/gv;
 /** Several joiners in a row, which no script needs and which may hide a message. */
 const JOINERS = /[\u200c\u200d]{2,}/gu;
 /** All characters that some program treats as the end of a line. */
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/u;
 
-/** Splits a text into safe lines for a prompt. */
 export function quotableLines(text: string): string[] {
   return text
     .toWellFormed()

@@ -1,4 +1,4 @@
-/** Small files with which clients and brokers tell each other about a palace. They are in the user's state folder and outlive both. */
+/** Files in the user's state folder with which clients and brokers inform each other about a palace. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readRecord } from "./parse-json.ts";
@@ -51,10 +51,7 @@ export function clearStopped(paths: MarkPaths): void {
 
 // --- `starting`: the client that makes this file starts a broker, and other clients wait for that broker ---
 
-/**
- * Makes the file `starting`. Returns false if another client has made it less than `staleMs` ago. The absolute difference also finds a file
- * from the future, after the clock was set back.
- */
+/** Returns false if another client is starting a broker. Also replaces a file from the future, after the clock was set back. */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });

@@ -86,7 +86,6 @@ function nameOf(file: URL): string {
 
 export type LazyThread<M extends Methods> = Thread<M> & {
   isStarted(): boolean;
-  /** Starts the thread before its first call. */
   start(): Promise<Thread<M>>;
 };
 

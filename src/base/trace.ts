@@ -13,12 +13,11 @@ export type Span = {
   run<T>(work: () => T): T;
 };
 
-/** Makes spans and sends them to a collector. */
 export type Tracer = {
   /** Begins a call's span. `meta`: the call's `_meta`, whose `traceparent` identifies the parent span. */
   call(name: string, kind: "client" | "server", meta: unknown, attributes: SpanAttributes): Span;
   current(): Span | undefined;
-  /** `sent`: number of spans that the collector accepted. `lost`: all other ended spans. */
+  /** `sent`: number of spans that the collector accepted. `lost`: number of spans that were dropped or refused. */
   counts(): { sent: number; lost: number };
   /** Sends the waiting spans. Never rejects, and resolves after `timeoutMs` at the latest. */
   close(timeoutMs: number): Promise<void>;

@@ -1,4 +1,3 @@
-/** Version in package.json. */
 import { readFileSync } from "node:fs";
 import { parseRecord } from "./parse-json.ts";
 

@@ -1,6 +1,5 @@
 /** Hides passwords in URLs before a text is shown or logged. */
 
-/** Matches the beginning of a URL. */
 const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
 /** Matches the end of a URL: white space, or the end of a JSON string. */
 const END = /\s|"[\]},:]/;

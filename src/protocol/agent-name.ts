@@ -1,10 +1,8 @@
-/** Cleans the name that a client gives itself. */
 const AGENT_MAX = 64;
 
-/** Agent name of a person who types `palace outcome`. */
+/** Agent name of the command `palace outcome`. */
 export const PERSON = "palace outcome";
 
-/** Name of a client that gives none. */
 export const NAMELESS = "unknown";
 
 /** Returns the name cut to 64 printable ASCII characters. */

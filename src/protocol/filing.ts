@@ -1,7 +1,7 @@
 /** Wire types of feeders' requests, which file documents and transcripts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** Form in which a transcript is filed: as exchanges, or as memories extracted from it (`general`). */
+/** `exchange`: files a transcript as exchanges. `general`: files memories that it extracts from the transcript. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
@@ -14,10 +14,7 @@ export type Miner = (typeof MINERS)[number];
 /** Metadata keys that only miners write. */
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
-/**
- * File that MemPalace mined before this broker adopted the palace. `mtime`: the file's modification time when it was mined, s since 1970;
- * null for MemPalace 3.3.6, which did not record it.
- */
+/** File that MemPalace mined. `mtime`: modification time when it was mined, s since 1970; null for MemPalace 3.3.6. */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
 /** Sizes for cutting a document into drawers, characters. `size`, `overlap`: maximum. `sizeMin`: minimum size of a drawer. */
@@ -38,7 +35,7 @@ export type SourceContent = {
   parts?: { sending: string; length: number };
   /** Date of the text's subject, YYYY-MM-DD, if known. */
   contentDate?: string;
-  /** Where the feeder found `contentDate`: `filename`, `frontmatter`, `body` or `mtime`. */
+  /** Source of `contentDate`: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
   /** Time when the text was written, as ISO 8601, if known. */
   authoredAt?: string;
@@ -108,7 +105,7 @@ export type FilingRecord = {
   drawers: number;
 };
 
-/** Message of an agent's session. The agent made both ids. */
+/** Message of an agent's session, with the agent's own ids. */
 export type SweptMessage = {
   sessionId: string;
   uuid: string;

@@ -43,10 +43,7 @@ export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[]
 /** Progress of erasing forgotten texts from files. `notes`: where fragments of a text may remain. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
-/**
- * Selects writes of the journal, newest first. `imported`: only writes that an import added, instead of this memory's own writes.
- * `before`: `next` of the previous page; absent for the first page.
- */
+/** Selects writes, newest first. `imported`: only imported writes, instead of this memory's own. `before`: `next` of the previous page. */
 export type AuditRequest = {
   agent?: string;
   tool?: string;
@@ -74,7 +71,7 @@ export type AuditEntry = {
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: value of `before` for the next page; null after the last page, but not after every empty page. */
+/** Page of the journal. `next`: value of `before` for the next page; null after the last page. A page may be empty and have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
 /** Selects writes to undo. `seq`: only this journal row, without other writes of the same millisecond. Older brokers ignore it. */
@@ -87,12 +84,9 @@ export type UndoReport = {
   too_old: number;
   /** Writes for which the client gave a time before their arrival, and the earliest of these times. Absent if there are none. */
   dated_by_client?: { writes: number; earliest_ms: number };
-  /**
-   * Arrival of the agent's latest write in the selected time, else of its newest write. Absent if the agent has written nothing, and from
-   * older brokers.
-   */
+  /** Arrival of the agent's last selected write, else of its last write. Absent if it has never written, and from older brokers. */
   latest_ms?: number;
-  /** All agents that wrote in the selected time, the most frequent first. */
+  /** Agents that wrote in the selected time, at most 20, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;

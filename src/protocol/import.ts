@@ -32,7 +32,6 @@ export type ImportItems = {
   standing: { id: string; body: string };
   /** All closets of one source. `sourceFile` is "" for closets without a source. */
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
-  /** Filing record of a mined file. */
   source: { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
   /** `body`: the entity's columns as a JSON array. */
   entity: { id: string; body: string };

@@ -1,7 +1,7 @@
 /** Answers MCP's `initialize`, with or without a broker. */
 import { negotiateMcpVersion, SERVER_NAME } from "./version.ts";
 
-/** Short, because every session has this text in its context. */
+/** Tells the model when to search and file. Short, because every session has this text in its context. */
 export const INSTRUCTIONS = [
   "This is the user's long-term memory, shared by all of their agents.",
   "Search it (mempalace_search) before you say anything about earlier work, decisions, people or preferences, and before you ask what the user may have told before.",

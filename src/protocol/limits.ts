@@ -34,7 +34,6 @@ export const CONVERSATION_PART_SIZE_MAX = 2 * 1024 * 1024;
 /** Maximum number of waiting writes: of all peers, and of one peer. The broker refuses further writes with BROKER_BUSY. */
 export const QUEUE_DEPTH_MAX = 4096;
 export const QUEUE_DEPTH_PEER_MAX = 1024;
-/** Maximum size of the arguments of all waiting writes. */
 export const QUEUE_SIZE_MAX_BYTES = 128 * 1024 * 1024;
 /** Maximum number of names from MemPalace's registry that a feeder sends with one document. */
 export const KNOWN_NAMES_MAX = 1_000;
@@ -46,9 +45,8 @@ export const COMPRESSED_MAX = 200;
 export const CLOSET_SOURCES_MAX = 10;
 /** Maximum number of writes in one ledger transaction. */
 export const COMMIT_BATCH_MAX = 256;
-/** Maximum number of open requests of one stream. The broker stops reading from the stream until one request ends. */
+/** Limits of one stream's open requests. Above them, the broker stops reading from the stream until a request ends. */
 export const PEER_IN_FLIGHT_MAX = 512;
-/** Maximum size of the open requests of one stream. */
 export const PEER_IN_FLIGHT_MAX_BYTES = 32 * 1024 * 1024;
 /** Maximum size of one peer's unread replies. Above it, the broker stops reading from the peer. */
 export const PEER_UNREAD_MAX_BYTES = 4 * 1024 * 1024;

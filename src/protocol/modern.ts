@@ -1,7 +1,4 @@
-/**
- * MCP 2026-07-28 for all connections but HTTP, where the SDK does the same. It has no handshake: each request has an envelope, that is,
- * version and client info in `params._meta`.
- */
+/** MCP 2026-07-28, which has no handshake: each request has an envelope in `_meta` with version and client. On HTTP the SDK reads it. */
 import { isRecord } from "../base/parse-json.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
 import { RPC, type RpcError } from "./spec.ts";
@@ -72,7 +69,6 @@ function issueOf(meta: Record<string, unknown>): { key: string; problem: string 
   return isNamed ? undefined : { key: CLIENT_INFO_META, problem: "expected an object with name and version" };
 }
 
-/** Returns the result of `server/discover`. */
 export function discovered(capabilities: Capabilities, instructions: string | undefined): Record<string, unknown> {
   return {
     supportedVersions: [MODERN_MCP_VERSION],

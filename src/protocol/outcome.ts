@@ -11,7 +11,7 @@ export type OwedScore = {
   memories: readonly { id: string; text: string }[];
 };
 
-/** Events that the agent's host (such as an editor) records in a turn. learning/scoring/signal.ts defines their effect on scores. */
+/** Results of tools in a turn, which the agent's plug-in or hook sends. learning/scoring/signal.ts defines their effect on scores. */
 export const HOST_SIGNALS = ["tests-passed", "tests-failed", "command-failed", "reverted"] as const;
 export type HostSignal = (typeof HOST_SIGNALS)[number];
 
@@ -21,7 +21,6 @@ export function isHostSignal(value: unknown): value is HostSignal {
 
 export type MemoryTold = {
   id: string;
-  /** Id of the memory's drawer. */
   drawer: string;
   wing: string;
   room: string;
@@ -32,10 +31,7 @@ export type MemoryTold = {
   successes: number;
   /** Wilson's lower bound of the memory's success rate; null for an unused memory. */
   proven: number | null;
-  /**
-   * The last outcomes, oldest first. `by`: `agent`, `user`, `judge`, or a HostSignal. `weight`: our trust in `by`, 0…1. Both are null for
-   * outcomes from before the ledger recorded them.
-   */
+  /** Last outcomes, oldest first. `by`: `agent`, `user`, `judge` or a HostSignal. `weight`: our trust in `by`, 0…1. Both may be null. */
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /**
    * Questions for which the memory was shown. `asked`: number of different questions. `solved`: number of questions that the memory
@@ -190,7 +186,6 @@ export type CarriedPage = {
   isShifted: boolean;
 };
 
-/** Names of Roampal's graph files. */
 export const CARRIED_GRAPHS = ["knowledge_graph.json", "content_graph.json", "memory_relationships.json"] as const;
 
 /** Entry of a graph file. `value`: JSON. `at`: file, section and name. The name, or section and name, may be missing. */

@@ -59,7 +59,6 @@ export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & 
   return { id, clientNonce, serverNonce, proof };
 }
 
-/** Checks the client's proof. */
 export function isProof(keys: TokenKeys, context: ProofContext, proof: string): boolean {
   const storedKey = Buffer.from(keys.storedKey, "base64url");
   const signature = hmac(storedKey, message(context));

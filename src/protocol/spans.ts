@@ -1,7 +1,4 @@
-/**
- * Names and attributes of a call's span, after OpenTelemetry's semantic conventions for MCP. They never contain arguments, answers or
- * messages, because these may quote a memory.
- */
+/** Span of a call, after OpenTelemetry's conventions for MCP. It never has arguments or answers, which may quote a memory. */
 import { isErrorCode } from "../base/errors.ts";
 import { isRecord } from "../base/parse-json.ts";
 import type { SpanAttributes } from "../base/trace.ts";

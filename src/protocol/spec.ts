@@ -237,10 +237,7 @@ export type Methods = {
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /**
-   * Returns layer 1 of upstream's wake-up, for all wings or for one. `project`: possible wings of the project; their notes then come first,
-   * and mined drawers are left out.
-   */
+  /** Returns layer 1 of upstream's wake-up. With `project` (possible wings), returns these wings' notes first, and no mined drawers. */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn, after the user's message. Returns texts for the agent's context.
@@ -283,10 +280,7 @@ export type Methods = {
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /** Returns the memories that still need a score, for a judge model: at most twelve, with the beginning of each text. */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
-  /**
-   * Records a judge model's outcomes. `exchange` and `sinceMs` are from `turn.owed`. Outcomes that others have recorded since `sinceMs`
-   * stay. `judged`: number of recorded outcomes.
-   */
+  /** Records a judge model's outcomes, with `exchange` and `sinceMs` of `turn.owed`. Outcomes recorded since `sinceMs` stay. */
   "turn.judge": {
     params: {
       conversation: string;
@@ -297,10 +291,7 @@ export type Methods = {
     };
     result: { judged: number };
   };
-  /**
-   * Stores a book, unless a book with the title exists (`isNew` is then false). `size`, `overlap`: of a chunk, characters. Chunks have the
-   * ids `ID_chunk_0`, `ID_chunk_1` and so on.
-   */
+  /** Stores a book. `isNew`: false if the title exists, and the book stays unchanged. `size`, `overlap`: of a chunk, characters. */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
     result: { title: string; chunks: number; isNew: boolean; id: string };

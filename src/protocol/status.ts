@@ -3,10 +3,7 @@ import type { WireErrorData } from "../base/errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
-/**
- * Outcome door: the port for programs that use Roampal's HTTP API. `doors` does not list it. `isLocal`: programs of the broker's own user
- * need no token. `why`: why the door is closed.
- */
+/** Port for programs that use Roampal's HTTP API. `isLocal`: programs of the broker's own user need no token. */
 export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "open" }
   | { state: "shut"; why: string; hint: string }
@@ -48,16 +45,13 @@ export type Health = {
   error?: { message: string } & WireErrorData;
 };
 
-/**
- * MemPalace's own lock of the palace. `held`: this broker has it. `waiting`: another process has it, so the broker does not write the
- * public palace. `none`: no process with this HOME can take the lock, not even MemPalace.
- */
+/** MemPalace's own lock. While `waiting`, the broker does not write the public palace. `none`: nothing can take the lock with this HOME. */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /** Changes by foreign writers to the public palace. `looking`: the reconciler is still searching. */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
-  /** Who the writers may be, or why this is unknown. */
+  /** Possible writers, or why they are unknown. */
   detail: string;
   /** Number of foreign rows in all `collections`. */
   rows: number;
@@ -85,7 +79,7 @@ export type AdoptionReport = {
   atMs: number | null;
   /** Why the broker refused, or what happened to the palace's vectors. */
   detail: string;
-  /** What the user can do if the broker refused. */
+  /** Advice if the broker refused. */
   hint: string;
   /** Number of rows with numbers in their metadata that an export or repair would round. Older brokers do not send it. */
   inexact?: number;
@@ -112,11 +106,7 @@ export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 /** Requests of a method since the broker's start. The percentiles are estimates from a histogram. */
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
-/**
- * Existing drawers by the time when they were filed. `unit`: the shortest unit with at most 62 periods, else year. `filed`: number of
- * drawers in the period; periods with 0 are left out. `total`: number up to the period's end. `undated`: number of drawers with an unknown
- * day.
- */
+/** Drawers by time of filing, in at most 62 periods or in years, without empty periods. `total`: number up to the period's end. */
 export type Growth = {
   unit: "day" | "month" | "year";
   undated: number;

@@ -1,7 +1,4 @@
-/**
- * Shim: connects an agent's stdio to the broker, and adds an idempotency key to every tool call. It must start fast, so it imports few
- * files.
- */
+/** Shim: connects an agent's stdio to the broker. It must start fast, so it imports few files. */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
 import type { Config } from "../config/config.ts";

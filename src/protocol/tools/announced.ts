@@ -1,7 +1,4 @@
-/**
- * Title, hints and answer fields of each tool, for newer MCP revisions. By the hints about a tool's effects, a host decides whether to ask
- * the user before a call.
- */
+/** Title, effects (by which a host may ask the user before a call) and answer fields of each tool, for newer MCP revisions. */
 import type { ToolName } from "./table.ts";
 
 export type Hints = {

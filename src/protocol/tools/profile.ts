@@ -1,7 +1,4 @@
-/**
- * Lists the tools of a profile: `full` has all tools of MemPalace, `light` a few for small models, `outcome` those of memory that learns
- * from outcomes. A client may also call tools that are not listed.
- */
+/** Lists the tools of a profile. A client may also call other tools. */
 import type { ToolProfile } from "../headers.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
 import { ANNOUNCED, type Hints, outputSchema } from "./announced.ts";

@@ -1,4 +1,3 @@
-/** Columns of the tool table in table.ts. */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {
@@ -19,7 +18,7 @@ export type Properties = Record<string, PropertySchema>;
 export type Columns = {
   /** A write takes effect once for each idempotency key. A read waits for the same peer's earlier writes. */
   kind: "read" | "write";
-  /** What the tool works on: the ledger, the coordination log, or the broker itself. */
+  /** Object of the tool: the ledger, the coordination log, or the broker itself. */
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";

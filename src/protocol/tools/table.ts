@@ -1,7 +1,4 @@
-/**
- * Table of the tools in upstream's order (palace.md 2.9). Names and parameters must not change: test/pins checks them. The compiler demands
- * a function for each row, in the table of its kind and keeper.
- */
+/** Table of the tools in upstream's order (palace.md 2.9). test/pins checks that names and parameters do not change. */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";
 import { LOG_TOOLS } from "./log-tools.ts";

@@ -1,4 +1,3 @@
-/** Functions for channels of every kind to a remote broker. */
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
@@ -44,10 +43,7 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
 /** Local server that opens a channel for each connection. `locals`: the open connections. */
 export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
-/**
- * Listens at `path` and connects each client with a channel from `open`. If client or channel ends, or `open` fails, both end. Errors:
- * system errors.
- */
+/** Listens at `path` and connects each client with a channel from `open`. Both end together. Errors: system errors. */
 export async function serveChannels(
   path: string,
   open: () => Promise<Duplex>,

@@ -9,10 +9,7 @@ export function containerOf(target: string): string | undefined {
   return TARGET.exec(target)?.[1];
 }
 
-/**
- * Sets up the bridge after the container's gate has answered. `dockerOptions`: options of `docker` that select the Docker daemon. Errors:
- * TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
- */
+/** Sets up the bridge. `dockerOptions`: select the Docker daemon. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT. */
 export async function setUpDockerBridge(
   paths: BridgePaths,
   container: string,

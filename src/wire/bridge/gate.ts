@@ -1,7 +1,4 @@
-/**
- * The gate: the command that sshd runs on the host for a bridge's key. It starts a broker if none is running, and passes bytes between the
- * channel and a socket of the broker.
- */
+/** Gate: the command that sshd runs for a bridge's key, which connects the channel with the broker. Starts a broker if needed. */
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { readBrokerFile } from "../client/discover.ts";
@@ -15,7 +12,7 @@ export const GATE_COMMAND = "palace gate";
 /** Marker before the broker's first byte. The output of a login shell may come before the marker. */
 export const GATE_GREETING = "\0palace-gate 1\n";
 
-/** Settings of the gate's host, and the gate's streams. */
+/** Settings of the host, and streams of the channel. */
 export type GateOptions = {
   config: Config;
   stdin: NodeJS.ReadableStream;
@@ -30,10 +27,7 @@ export async function runGate({ config, stdin, stdout }: GateOptions): Promise<v
   await passThrough({ config, stdin, stdout }, () => gateSocket(config));
 }
 
-/**
- * Connects the channel with the broker's own socket, whose peers are admins. Only for `docker exec`. Errors: BROKER_DENIED over SSH; as
- * runGate.
- */
+/** Connects `docker exec` with the broker's own socket, whose peers are admins. Errors: BROKER_DENIED over SSH; as runGate. */
 export async function runOwnerGate({ config, stdin, stdout }: GateOptions): Promise<void> {
   if (config.sshCommand !== undefined) throw denied("an SSH key does not make its holder the owner", "");
   await passThrough({ config, stdin, stdout }, () => ownSocket(config));

@@ -1,7 +1,4 @@
-/**
- * Makes a socket with which this process gets the role admin at a broker in a container. Agents do not get this role: they use the
- * resident's socket.
- */
+/** Makes a socket through which this process, but no agent, gets the role admin at a broker in a container. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

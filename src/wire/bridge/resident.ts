@@ -1,7 +1,4 @@
-/**
- * Resident: the process that keeps a bridge's connection open and serves its local socket, with a channel for each client. A client starts
- * it when needed, and it exits when idle.
- */
+/** Resident: keeps a bridge's connection open and serves its local socket. Clients start it when needed, and it exits when idle. */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -32,7 +29,6 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   if (settings === undefined) throw wrongUsage("no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
-  // end-resident.ts reads the pid.
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 
@@ -80,7 +76,6 @@ function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeCon
   return new BridgeConnection(settings, readFileSync(keyFile(paths)));
 }
 
-/** Returns a function that updates `state.json`. */
 function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
   const nowMs = Date.now();
   let state: BridgeState = {

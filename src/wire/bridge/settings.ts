@@ -38,7 +38,6 @@ export type BridgeState = {
   state: "connecting" | "connected" | "down" | "ended";
   pid: number;
   sinceMs: number;
-  /** Time of this report. */
   atMs: number;
   /** Why the bridge is down. `hint`: the command to type. Both are empty if unknown. */
   why: string;

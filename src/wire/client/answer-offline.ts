@@ -1,7 +1,4 @@
-/**
- * Answers an agent while no broker can be reached: handshake and lists as usual, an acknowledgement for a spooled write, an error for a
- * read. Loaded only in an outage.
- */
+/** Answers an agent in an outage: the handshake, lists, an acknowledgement for a spooled write, an error for a read. */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { RpcFailure } from "../../protocol/rpc-error.ts";

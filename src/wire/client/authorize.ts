@@ -1,7 +1,4 @@
-/**
- * Authorises a connection. On a UNIX socket the kernel identifies the client. Over TCP, client and broker prove to each other that they
- * know the token, so a foreign program on the port learns nothing.
- */
+/** Authorises a TCP connection: client and broker prove to each other that they know the token. A foreign program learns nothing. */
 import type { Socket } from "node:net";
 import { badValue, denied } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
@@ -9,16 +6,12 @@ import { ask } from "../transport/http-client.ts";
 
 /** Client's proof, and check of the broker's proof, for one request. */
 export type Authorization = {
-  /** Headers for this request only. */
   headers: Record<string, string>;
   /** Checks the response headers. Errors: BROKER_DENIED if the server does not know the token. */
   verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
-/**
- * Prepares one request to `path` on a new connection, which the caller destroys after an error. Errors: BROKER_DENIED without a token,
- * CONFIG_BAD_VALUE for a malformed token, and the errors of `ask`.
- */
+/** Prepares one request on a new connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a malformed one; as `ask`. */
 export async function authorize(
   socket: Socket,
   endpoint: Endpoint,

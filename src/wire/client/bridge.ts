@@ -19,10 +19,7 @@ export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }
 
-/**
- * Returns an error if the bridge in MEMPALACE_BROKER is not set up here. An address without user or port matches any user or port. Errors:
- * CONFIG_BAD_VALUE.
- */
+/** Returns an error if MEMPALACE_BROKER asks for another bridge than the one that is set up here. Errors: CONFIG_BAD_VALUE. */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
   if (!endpoint?.startsWith("ssh:")) return undefined;

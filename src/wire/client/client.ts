@@ -28,15 +28,9 @@ const CANCELLED = "notifications/cancelled";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
-/**
- * Settings of a connection. `agent`: name for the journal. `start`: whether to start a broker if none is running. `project`: names of the
- * project that searches prefer.
- */
+/** Settings of a connection. `agent`: name for the journal. `start`: `auto` starts a broker if needed. `project`: as in Introduction. */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
-/**
- * Settings of one call. `key`: idempotency key, by default a new one. To repeat a write after TRANSPORT_TIMEOUT, pass the same key again.
- * `timeoutMs`: time to wait for the answer.
- */
+/** Settings of one call. `key`: idempotency key. Pass the same key to repeat a write after TRANSPORT_TIMEOUT; the default is a new one. */
 export type CallOptions = { key?: string; timeoutMs?: number };
 /** Tool as `tools/list` shows it. `inputSchema`: a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };

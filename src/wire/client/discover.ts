@@ -50,10 +50,7 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
   }
 }
 
-/**
- * Returns true for a copy, as in a copied home folder: another broker.json with the same instance id exists in the home folder that the
- * file names.
- */
+/** Returns true for a copied broker.json: the original still exists in the home folder that the file names. */
 function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
   const original = join(home, basename(path));
@@ -75,7 +72,6 @@ function isDoor(value: unknown): value is Door {
   return /^[\w.:%-]+$/.test(host) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Returns the endpoints to dial, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
   // With a bridge, a broker on this machine would be a second memory.
@@ -95,10 +91,7 @@ function candidates(config: Config): Candidate[] {
 /** Headers that a client sends to a broker. `revision`: MCP revision of an earlier handshake. `project`: names of the client's project. */
 export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
 
-/**
- * Opens a message stream to the running broker. Returns undefined if none is running. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
- * BROKER_DENIED, BROKER_BUSY, TRANSPORT_SANDBOXED.
- */
+/** Opens a stream to the running broker. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE, BROKER_*, TRANSPORT_SANDBOXED. */
 export async function openStream(
   config: Config,
   agent: string,
@@ -155,10 +148,7 @@ function toHealth(body: string): Health | undefined {
   return isWell ? (health as Health) : undefined;
 }
 
-/**
- * Returns the first result of `attempt` that is not undefined. After an error TRANSPORT_* it tries the next endpoint. Errors:
- * TRANSPORT_SANDBOXED, and all errors of other families.
- */
+/** Returns the first result of `attempt`. Tries the next endpoint after an error TRANSPORT_*, except TRANSPORT_SANDBOXED. */
 async function firstLive<T>(
   config: Config,
   path: string,

@@ -1,7 +1,4 @@
-/**
- * Ends a silent connection, because a network that drops packets does not end it. Pings the broker first: a busy broker replies to a ping
- * while it works.
- */
+/** Ends a silent connection, because a network that drops packets does not. A ping first shows whether the broker is only busy. */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { RequestId } from "../../protocol/spec.ts";

@@ -8,8 +8,8 @@ import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
 /**
- * Result of a delivery. `interrupted`: the connection ended. `stuck`: the broker refuses all writes for now. `waiting`: the broker refuses
- * only some writes for now. The remaining writes stay in the spool, in order.
+ * Result of a delivery. `interrupted`: the connection ended. `stuck`: the broker refuses writes for now. `waiting`: the broker refuses only
+ * some writes for now.
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 

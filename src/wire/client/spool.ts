@@ -173,10 +173,7 @@ export class Spool {
     };
   }
 
-  /**
-   * Returns a refused write for `sendAgain`, or undefined if there is no such write. A write that a tool refused gets a new key, because
-   * the broker would answer the old key with the same refusal. Any other write keeps its key, because it may have taken effect.
-   */
+  /** Returns a refused write for `sendAgain`. If a tool refused it, it gets a new key: the broker would repeat the refusal for the old key. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     if (entry === "gone" || entry === undefined) return undefined;
@@ -184,10 +181,7 @@ export class Spool {
     return isUndone === true ? withNewKey(write) : write;
   }
 
-  /**
-   * Moves a refused write back to the waiting writes, with `write` as its new content. After a kill at any step, the write is still in one
-   * of the two folders. Errors: STORE_*.
-   */
+  /** Replaces a refused write by `write` and moves it to the waiting writes. A kill at any step loses no write. Errors: STORE_*. */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
     try {

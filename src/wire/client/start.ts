@@ -1,7 +1,4 @@
-/**
- * Starts the broker's process and waits for it. Only one client at a time starts a broker. This only saves work: of several brokers, all
- * but one would exit at the palace's lock.
- */
+/** Starts the broker's process and waits for it. Usually only one client does; a second broker would exit at the palace's lock. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -62,10 +62,7 @@ function sandboxedAt(where: string, cause: unknown): string {
   return `a sandbox does not let this process open sockets (${(cause as NodeJS.ErrnoException).code} at ${where})`;
 }
 
-/**
- * Returns true if a sandbox refused the connection. EACCES may also mean another user's socket, but then the file's permissions refuse
- * access, too.
- */
+/** Returns true if a sandbox refused the connection, not the permissions of another user's socket (which also give EACCES). */
 function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException;
   if (code !== "EACCES" || endpoint.kind === "tcp") return code === "EPERM" || code === "EACCES";

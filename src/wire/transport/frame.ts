@@ -80,10 +80,7 @@ const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
 const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION}\s*,\s*)?${ID}\s*,`);
 const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`);
 
-/**
- * Returns the id of a request that is too long or not JSON; null if it is not found. Python's clients write the id before the parameters,
- * and TypeScript's clients after them.
- */
+/** Returns the id of a too long or malformed request, or null. Python's clients write the id first, TypeScript's clients last. */
 export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   const first = head.subarray(0, HEAD_SIZE_BYTES).toString("latin1");
   const last = tail.subarray(-TAIL_SIZE_BYTES).toString("latin1");

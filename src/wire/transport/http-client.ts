@@ -23,10 +23,7 @@ export function upgrade(
   });
 }
 
-/**
- * Sends a GET, returns the response and destroys the socket. Errors: BROKER_DENIED, BROKER_BUSY, TRANSPORT_REFUSED, TRANSPORT_CLOSED,
- * TRANSPORT_TIMEOUT.
- */
+/** Sends a GET and destroys the socket. Errors: BROKER_DENIED, BROKER_BUSY, TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT. */
 export function get(
   socket: Socket,
   path: string,
