@@ -1,3 +1,5 @@
+/** Finds the words that a user probably meant. */
+
 const DISTANCE_MAX = 2;
 
 export function nearestWord(word: string, candidates: readonly string[], max = DISTANCE_MAX): string | undefined {

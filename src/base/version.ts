@@ -1,3 +1,4 @@
+/** Version of this program, from package.json. */
 import { readFileSync } from "node:fs";
 import { parseRecord } from "./parse-json.ts";
 

@@ -1,3 +1,4 @@
+/** Cleans the name that a client gives itself. */
 const AGENT_MAX = 64;
 
 /** Agent name of the command `palace outcome`. */

@@ -1,3 +1,4 @@
+/** Columns of the tool table in table.ts, and functions that make its rows. */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {

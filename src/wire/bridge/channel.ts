@@ -1,3 +1,4 @@
+/** Opens channels to a remote broker, and serves them on a local socket. */
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
