@@ -65,7 +65,7 @@ export function writeFileAtomic(
   syncPath(dirname(path));
 }
 
-/** Linux's limit. */
+/** Linux also follows at most 40 links. */
 const LINKS_MAX = 40;
 
 /** Follows symbolic links, also to a target that does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */

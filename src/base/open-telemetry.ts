@@ -42,7 +42,7 @@ export type TracerOptions = {
   onChange: (why: string | undefined) => void;
 };
 
-/** Errors: the SDK's errors for OpenTelemetry's environment variables with unusable values. */
+/** Errors: the SDK's errors for unusable values of OpenTelemetry's environment variables. */
 export function openTelemetry({ service, onChange }: TracerOptions): Tracer {
   const counts = { sent: 0, lost: 0 };
   const queue = new CountedQueue(new OTLPTraceExporter(), counts, onChange);

@@ -1,4 +1,4 @@
-/** Finds the user's file of a copy in the docs feeder's staging folder. feeders/doc-miner/staging-area.ts writes that folder. */
+/** Finds the originals of the docs feeder's staged copies (feeders/doc-miner/staging-area.ts). */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -40,7 +40,7 @@ export class StagedOriginals {
     this.#home = home;
   }
 
-  /** Returns the user's file of a staged copy. Returns undefined if the file is deleted, and for any other path. */
+  /** Returns the original of a staged copy, if it still exists. Returns undefined for any other path. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);
@@ -99,7 +99,7 @@ function rootIn(file: string): string | undefined {
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
     return parseAs(found ?? "", isText);
   } catch {
-    // Answers then show the path of the staged copy.
+    // Answers show the path of the staged copy if its project is unknown.
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);

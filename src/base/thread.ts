@@ -20,7 +20,7 @@ type Request = { id: number; method: string; args: unknown[] };
 type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
-/** Limit of a thread's young generation. An idle thread keeps 192 MB with V8's default, and 16 MB with this limit. */
+/** Limit of a thread's young generation. An idle thread may keep 192 MB with V8's default, and keeps 16 MB with this limit. */
 const YOUNG_MAX_MIB = 24;
 
 /** Id of the thread's first message, which reports the result of `open`. */

@@ -61,7 +61,7 @@ export const ENGINE_DEPTH_PEER_MAX = 128;
 export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;
 /** Maximum size of all peers' unread replies. Above it, the broker disconnects peers that do not read. */
 export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
-/** Time without reading after which a peer counts as one that does not read. */
+/** Time without reading after which a peer counts as slow. */
 export const SLOW_PEER_MS = 1_000;
 /** Maximum number of concurrent reads: of all peers, and of one peer. Further reads wait. */
 export const READS_MAX = 16;

@@ -94,10 +94,10 @@ export type TurnPage = {
 /** Stored book. `source`: the book's file. `at`: time when the broker stored the book. */
 export type Book = { title: string; source: string; at: string; chunks: number };
 
-/** Memory for programs. Some collections and searches add fields (outcome-memory.md 2.12). */
+/** Memory as data for programs. Some collections and searches add fields (outcome-memory.md 2.12). */
 export type MemoryFields = Record<string, unknown> & { id: string; content: string; collection: string };
 
-/** Content of a turn for programs. `exchange`: the exchange to score; null if there is none. `toScore`: memories shown for the exchange. */
+/** Content of a turn as data for programs. `exchange`: the exchange to score, or null. `toScore`: memories shown for the exchange. */
 export type TurnFields = {
   exchange: { user: string; assistant: string } | null;
   toScore: readonly { id: string; text: string }[];

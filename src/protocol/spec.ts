@@ -109,8 +109,9 @@ export type BrokerFile = {
 /** How a search ranks: `lexical` by words, `vector` by meaning, `hybrid` by both. With `auto` the broker chooses. */
 export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
-/** Job and its parameters. `chroma`: program that writes the files; null for the broker itself; absent for any usable program. */
+/** Job and its parameters. */
 export type JobRequest =
+  /** Exports the palace. `chroma`: Chroma's program, which writes the files; null to write without Chroma; absent for any working one. */
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }
@@ -175,10 +176,7 @@ export type Methods = {
   };
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
-  /**
-   * Rebuilds a wing's hallways and tunnels after mining. `hallwayMin`: minimum number of drawers with both names. `topicsMin`: minimum
-   * number of common topics of two wings. Both default to the broker's settings. Repeat the call until `left` is 0.
-   */
+  /** Rebuilds a wing's hallways (between names in the same drawers) and tunnels (by common topics). Repeat the call until `left` is 0. */
   "link.rebuild": {
     params: { wing: string; topics?: Record<string, readonly string[]>; hallwayMin?: number; topicsMin?: number };
     result: { hallways: number; tunnels: number; left: number };
@@ -232,7 +230,7 @@ export type Methods = {
   "drawer.reveal": { params: { id: string }; result: { found: false } | { found: true; drawer: JsonObject } };
   "memory.forgetPreview": { params: ForgetSelector; result: ForgetPreview };
   "memory.forget": { params: ForgetSelector; result: ForgetResult };
-  /** Waits until erasing from files is done, for at most `waitMs`. */
+  /** Waits until forgotten texts are erased from all files, for at most `waitMs`. */
   "memory.erasure": { params: { waitMs: number }; result: ErasureReport };
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };

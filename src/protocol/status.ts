@@ -127,7 +127,6 @@ export type StatsReport = {
   methods: MethodTimes[];
 };
 
-/** Answer to `palace.status`. */
 export type StatusReport = {
   version: string;
   instanceId: string;

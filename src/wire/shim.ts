@@ -69,7 +69,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     });
 }
 
-/** Returns undefined, that is, no tracing, if the tracer cannot be loaded. */
+/** Returns undefined if the tracer cannot be loaded. Tracing is then off. */
 async function loadTrace(): Promise<ShimTrace | undefined> {
   try {
     return new (await import("./shim-trace.ts")).ShimTrace();

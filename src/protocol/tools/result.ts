@@ -20,7 +20,7 @@ export function isRefusal(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { success, error, isError, deleted, added, errors, diary } = value;
   if (success === false || typeof error === "string" || isError === true) return true;
-  // `delete_drawers` returns numbers.
+  // In the answer of `delete_drawers`, `deleted` and `errors` are numbers.
   if (deleted === 0 && typeof errors === "number") return errors > 0;
   const isNothingAdded = Array.isArray(added) && added.length === 0 && (diary === undefined || isRefusal(diary));
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));

@@ -19,7 +19,7 @@ export type Properties = Record<string, PropertySchema>;
 export type Columns = {
   /** A write takes effect once for each idempotency key. A read waits for the same peer's earlier writes. */
   kind: "read" | "write";
-  /** Object of the tool: the ledger, the coordination log, or the broker itself. */
+  /** Part of the system that executes the tool: the ledger, the coordination log, or the broker itself. */
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";

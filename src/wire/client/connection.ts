@@ -23,7 +23,7 @@ type State =
 
 /** Functions with which the owner reaches a broker and handles messages. */
 export type ConnectionOwner = {
-  /** Connects to a broker. Returns undefined to be called again. Errors: PalaceError and system errors, which end the attempt. */
+  /** Connects to a broker. If it returns undefined, it is called again after a pause. Errors: PalaceError and system errors. */
   dial: () => Promise<Stream | undefined>;
   /** Called before a new stream counts as `connected`. */
   prepare: () => Promise<void>;
@@ -41,7 +41,7 @@ export type ConnectionOwner = {
   isAwaiting: () => boolean;
 };
 
-/** Connection of one owner. */
+/** Connection to a broker. After a loss, the owner reconnects it with `connect`. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;

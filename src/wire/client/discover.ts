@@ -74,7 +74,7 @@ function isDoor(value: unknown): value is Door {
 
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  // With a bridge, a broker on this machine would be a second memory.
+  // With a bridge, ignores a broker on this machine, which would have a second memory.
   if (isBridged(config)) {
     if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };

@@ -224,7 +224,7 @@ export class Link {
     if (delivered !== undefined) return delivered(response);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id !== undefined) {
-      // The answer to a call that was sent twice and already has an answer, or to a cancelled call.
+      // This answers a cancelled call, or a call that was sent twice and already has an answer.
       if (call === undefined) return;
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       const fate = fateOfAnswered(data, this.#clock.now() - call.since);

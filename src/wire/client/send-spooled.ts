@@ -61,7 +61,7 @@ export async function deliver(
       const response = await ask(signed(parseMessage(line), { atMs, agent }), agent);
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // The write stays in the spool for another broker or token.
+      // This broker does not know turns, or this token may not write. The write waits for another broker or token.
       if (refusal === "elsewhere") continue;
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
@@ -91,7 +91,7 @@ function signed({ params, ...message }: Message, { atMs, agent }: Pick<SpoolEntr
 
 /**
  * Returns how the broker refused, or undefined. "passing": for now, for example because of a full disk. "elsewhere": another broker or
- * token may accept the write, because this broker does not know turns or this token may not write. `why`: permanently.
+ * token may accept the write. `why`: the reason of a permanent refusal.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {

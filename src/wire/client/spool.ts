@@ -173,7 +173,9 @@ export class Spool {
     };
   }
 
-  /** Returns a refused write for `sendAgain`. If a tool refused it, it gets a new key: the broker would repeat the refusal for the old key. */
+  /**
+   * Returns a refused write for `sendAgain`. If a tool refused it, it gets a new key: the broker would repeat the refusal for the old key.
+   */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     if (entry === "gone" || entry === undefined) return undefined;

@@ -41,7 +41,7 @@ export function clearStop(config: Config): void {
 export type EnsureOptions = {
   /** Time to wait for a broker that this machine cannot start. Default: 0, or START_TIMEOUT_MS for a read-only palace. */
   timeoutMs?: number | undefined;
-  /** Called each time this machine begins to start a broker or a bridge's resident. */
+  /** Called each time a broker or a bridge's resident is being started on this machine. */
   onStarting?: () => void;
 };
 

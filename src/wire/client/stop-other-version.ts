@@ -30,7 +30,7 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   }
 }
 
-/** Returns the pid in broker.json if the listener on the socket has broker.json's instance id and, says the kernel, this pid. */
+/** Returns the pid in broker.json if the socket's listener has broker.json's instance id and, according to the kernel, this pid. */
 async function provenPid(brokerFile: string): Promise<number | undefined> {
   const file = readBrokerFile(brokerFile);
   const door = file?.doors.find(({ kind }) => kind === "unix");
