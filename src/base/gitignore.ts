@@ -1,4 +1,4 @@
-/** Matches paths with a .gitignore file (git 2.39). A hostile pattern would let a regular expression backtrack for minutes. */
+/** Matches paths with a .gitignore file (git 2.39), without regular expressions, which a hostile pattern would slow to minutes. */
 import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 
 /** Verdict about a path. `unignored`: a rule with `!` includes the path. `rule`: the line that decided. */

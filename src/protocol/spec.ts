@@ -68,12 +68,12 @@ export type RequestId = string | number;
 export type RpcRequest = { jsonrpc: "2.0"; id?: RequestId | null; method: string; params?: unknown };
 /** JSON-RPC 2.0 message that gets no answer. */
 export type RpcNotification = { jsonrpc: "2.0"; method: string; params?: unknown };
-/** JSON-RPC 2.0 error. `data` of our own errors is WireErrorData. */
+/** JSON-RPC 2.0 error. `data`: WireErrorData for our own errors. */
 export type RpcError = { code: number; message: string; data?: unknown };
 /** Answer to a request. `id` is null if the request's id is unreadable. */
 export type RpcResponse = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: RpcError });
 
-/** JSON-RPC error codes. All our own errors have SERVER_ERROR. */
+/** JSON-RPC error codes. Most of our own errors have SERVER_ERROR. */
 export const RPC = {
   PARSE_ERROR: -32700,
   INVALID_REQUEST: -32600,
@@ -176,7 +176,7 @@ export type Methods = {
   };
   "closet.compressPreview": CompressPreview;
   "closet.compress": Compress;
-  /** Rebuilds a wing's hallways (between names in the same drawers) and tunnels (by common topics). Repeat the call until `left` is 0. */
+  /** Rebuilds a wing's hallways, and its tunnels by common names and topics. Repeat the call until `left` is 0. */
   "link.rebuild": {
     params: { wing: string; topics?: Record<string, readonly string[]>; hallwayMin?: number; topicsMin?: number };
     result: { hallways: number; tunnels: number; left: number };

@@ -134,7 +134,7 @@ export class Connection {
 
   #onFrame(socket: Socket, bytes: Buffer): void {
     const message = toMessage(bytes);
-    // An unreadable message: the server is not a broker, or the stream is damaged. A new connection may help.
+    // The server is not a broker, or the stream is damaged. A new connection may help.
     if (message === undefined) return void socket.destroy();
     if (!this.#keepAlive.isPong(message.id ?? undefined)) this.#owner.onMessage(message, bytes);
   }

@@ -1,4 +1,4 @@
-/** Ends a silent connection, because a network that drops packets does not. A ping first shows whether the broker is only busy. */
+/** Ends a silent connection, because a lost network does not end it. A ping first shows whether the broker is only busy. */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { RequestId } from "../../protocol/spec.ts";

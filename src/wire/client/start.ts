@@ -211,7 +211,7 @@ function spawnResident(config: Config): void {
 
 /** Starts one of our executables detached, so that it outlives this process. */
 function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
-  // In the shim's bundle this file's extension is .cjs, and the executables have .js.
+  // The executables have .js also beside the shim's bundle, whose own extension is .cjs.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();
