@@ -1,4 +1,4 @@
-/** Returns true in a container: Docker and Podman each leave a file at the container's root. */
+/** Returns true in a container: Docker and Podman leave these files there. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

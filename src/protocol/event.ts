@@ -1,6 +1,6 @@
 /** Events of the coordination log, which agents append for each other. */
 
-/** Text of an event, as agents send and see it. The names are the columns of the file and of upstream's answers. */
+/** Text of an event. The fields are named like the columns of the log's file, and like the fields of upstream's answers. */
 export type EventText = {
   type: string;
   stream: string;
