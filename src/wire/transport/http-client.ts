@@ -36,7 +36,7 @@ export function get(
     // Number() would also accept 1e3, 0x10 and -5.
     const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "") ? Number(headers.get("content-length")) : -1;
     if (length < 0 || length > BODY_SIZE_MAX_BYTES) throw strange();
-    const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
+    const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1), timeoutMs);
     socket.destroy();
     return { status, headers, body: body.found.toString("utf8") };
   });
@@ -117,7 +117,7 @@ function readUntil(
   socket: Socket,
   begun: Buffer,
   end: (bytes: Buffer) => number,
-  timeoutMs = DIAL_TIMEOUT_MS,
+  timeoutMs: number,
 ): Promise<{ found: Buffer; rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let bytes = begun;

@@ -103,3 +103,9 @@ test("an incomplete answer causes an error, and a missing answer times out", asy
   await expect(upgrade(silent, {}, 50)).rejects.toMatchObject({ code: "TRANSPORT_TIMEOUT" });
   expect(silent.destroyed).toBe(true);
 });
+
+test("the time limit of a GET also limits its body", async () => {
+  const socket = await dialled(["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "h"]);
+  setTimeout(() => socket.emit("data", Buffer.from("alf")), 1_000).unref();
+  await expect(get(socket, "/health", {}, 100)).rejects.toMatchObject({ code: "TRANSPORT_TIMEOUT" });
+});
