@@ -1,7 +1,5 @@
 /**
- * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each write at once,
- * and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer is lost. The tests build on each other:
- * each must find what the earlier ones wrote.
+ * Tests the compose stack with real images, volumes and Chroma. The tests build on each other: each must find what the earlier ones wrote.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

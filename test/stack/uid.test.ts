@@ -1,7 +1,3 @@
-/**
- * Tests the compose stack with another uid than the image's. New files in the workspace belong to this uid, and the memory is kept. The
- * same stack shows that people can work in the devbox: its home, its tools, the certificates it trusts and the ports it publishes.
- */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,

@@ -1,4 +1,3 @@
-/** A client chooses how many tools it sees, through its shim or in the address. It may call all tools. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";

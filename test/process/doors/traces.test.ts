@@ -1,4 +1,3 @@
-/** Tests OpenTelemetry's traces of real shims and brokers, with a collector that reads OTLP. */
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -80,7 +79,7 @@ test("a write that is sent again to the next broker has one trace, and the next 
   expect(served?.attributes["palace.replayed"]).toBe(true);
 });
 
-test("if only the broker sends spans, they continue the agent's trace from the shim, the HTTP door and a command's TRACEPARENT", async () => {
+test("a broker's spans continue the agent's trace from a shim without tracing, the HTTP door and a command's TRACEPARENT", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   await palace.startBroker(on(collector));

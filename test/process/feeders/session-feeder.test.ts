@@ -1,4 +1,3 @@
-/** Tests `mempalace-session` against a real broker and databases as opencode writes them. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

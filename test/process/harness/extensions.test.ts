@@ -1,7 +1,4 @@
-/**
- * Tests the pi extension and the opencode plugin as shipped (one file each), in the simplest possible host with a real broker and a
- * real shim.
- */
+/** Tests the pi extension and the opencode plugin as shipped, in minimal hosts with a real broker and shim. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -227,7 +224,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     useEnv(palace);
     const database = openOpencode2Database(palace.config.sessions.opencodeDatabase);
     const { default: plugin } = (await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin };
-    // The plugin's part for 1.x ran in this process. opencode 2 uses the other part.
+    // Deletes what the plugin's part for opencode 1.x left in this process: that part must not run in opencode 2.
     delete (globalThis as { [MARK]?: boolean })[MARK];
     const host = new SecondHost("/home/u/project");
     await host.load(plugin);

@@ -1,7 +1,3 @@
-/**
- * Tests the broker's life as a user sees it: one process, started on demand, stopped by hand, with no lost call at its end, and no new
- * palace without a request.
- */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

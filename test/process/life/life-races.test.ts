@@ -1,4 +1,3 @@
-/** Tests races in a broker's life: idle exits, stops, starts and replacements, while clients write. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";

@@ -1,4 +1,3 @@
-/** Tests an upgrade under running sessions, and version skew in both directions, with a real older build. */
 import { spawn } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";

@@ -1,8 +1,3 @@
-/**
- * Compares our closet builder with MemPalace's. The functions of both MemPalace versions and our functions get the same sources, and every
- * closet has the same id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a
- * drawer.
- */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

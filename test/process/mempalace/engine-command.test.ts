@@ -1,7 +1,3 @@
-/**
- * Tests engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
- * peers take turns, and roles apply. engine-command-faults.test.ts covers a failing child.
- */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";

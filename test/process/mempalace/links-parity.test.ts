@@ -1,7 +1,3 @@
-/**
- * Compares hallways and tunnels after a mine with the real MemPalace's. The same projects go to `mempalace mine` of 3.11 and to
- * `palace mine projects`. The files hallways.json and tunnels.json of both have the same records.
- */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests the resident Python that runs the scripts of tests with the real Chroma. No script sees state that an earlier script opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests Roampal's HTTP API on a real broker: a whole conversation, each path, and every status (outcome-memory.md 4). */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * Tests repeated questions. A memory that solved a question is shown as a known solution when the question is asked again, also in
- * other words (outcome-memory.md 8).
- */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
 import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";

@@ -1,4 +1,3 @@
-/** Tests the page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -36,7 +35,6 @@ async function filled(): Promise<TestPalace> {
   return palace;
 }
 
-/** Returns the number that the page shows under `name`. */
 async function number(page: SeenPage, name: string): Promise<number> {
   const text = await page.locator(`[data-number="${name}"]`).innerText();
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);

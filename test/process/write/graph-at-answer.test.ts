@@ -1,4 +1,3 @@
-/** A fact is in MemPalace's graph file when its answer arrives. If another process has locked the file, the answer does not wait. */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";

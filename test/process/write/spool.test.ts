@@ -1,4 +1,3 @@
-/** Agents keep writing while no broker can be reached. Each write is delivered once, and a read fails at once with the reason. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
