@@ -180,7 +180,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await said).toMatch(/is yours \(uid 1001\), and writing there is denied[^]*DEVBOX_MOUNT_FLAGS=z/);
   });
 
-  test("the devbox compiles C and C++, makes a Python environment, and installs a package of pip into the home", async () => {
+  test("the devbox compiles C and C++, makes a Python environment, and does not refuse pip as externally managed", async () => {
     const source = "#include <iostream>\nint main() { std::cout << 42; }\n";
     writeFileSync(join(workspace, "answer.cpp"), source);
     writeFileSync(join(workspace, "Makefile"), "/tmp/answer: answer.cpp\n\tg++ -o $@ $<\n");

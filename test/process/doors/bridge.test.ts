@@ -204,7 +204,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
+  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its socket, and keeps other entries", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");

@@ -105,7 +105,7 @@ describe.skipIf(missing)("the pi extension", () => {
     await pi.emit("session_shutdown", { reason: "quit" });
   });
 
-  test("the pi extension adds no text to a session that is resumed or forked, and adds its text once if pi speaks MCP itself", async () => {
+  test("the pi extension adds no text to a resumed or forked session, and registers no tools if pi speaks MCP itself", async () => {
     await using palace = createTestPalace({ built: true });
     await palace.startBroker();
     await file(palace, "Use zod.");

@@ -172,7 +172,7 @@ test("a reader may call tools marked as read-only; unknown and unmarked tools co
   reader.close();
 });
 
-test("status, doctor and the readiness page name the child engine; commands that need our own engine name the alternative", async () => {
+test("status and doctor name the child engine; commands that need our own engine name the alternative", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid, ...report } = await palace.report();

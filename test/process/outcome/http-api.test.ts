@@ -156,7 +156,7 @@ test("each invalid request gets its own status and a detail, and changes nothing
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });
 
-test("/api/health names the server, and says if the broker has not opened its memory", async () => {
+test("/api/health names the server and its folder, and says when the model is ready", async () => {
   await using palace = await withDoors();
   const health = await told(palace.door, "/api/health");
   const client = await palace.client();

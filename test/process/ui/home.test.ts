@@ -158,7 +158,7 @@ test("a page with the role reader can read, and its other calls are refused", as
   expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
 });
 
-test("an admin's token opens a page with the role agent, which writes no files on this machine", async () => {
+test("an admin's token opens a page with at most the role agent, until the token is revoked", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

@@ -117,7 +117,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the files driver", () => {
-  it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and doctor names both", async () => {
+  it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and the status reports them", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {

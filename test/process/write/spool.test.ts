@@ -245,18 +245,6 @@ test("a spooled note has the date of its writing, not of its delivery", async ()
   client.close();
 });
 
-test("`palace spool replay` delivers the spooled writes of an agent that has ended", async () => {
-  await using palace = createTestPalace();
-  await palace.run("palace", ["stop"]);
-  const shim = await palace.shim();
-  for (let index = 0; index < 3; index++) await shim.call("mempalace_add_drawer", note(index));
-  await shim.close();
-  await palace.startBroker();
-  const { stdout } = await palace.run("palace", ["spool", "replay", "--json"]);
-  expect(JSON.parse(stdout)).toEqual({ delivered: 3, refused: 0, waiting: 0 });
-  expect((await contents(palace)).length).toBe(3);
-});
-
 test("a paused broker (SIGSTOP) makes no agent wait for long, and does nothing twice when it continues", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
