@@ -19,7 +19,7 @@ const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 
 const SHIMS_A_CONTAINER = 4;
-/** Drawers that each of the eight shims writes when all write at once. */
+/** Drawers that each of the eight shims writes when all write at the same time. */
 const DRAWERS_A_SHIM = 250;
 /** Drawers that one shim writes while a service is killed. */
 const DRAWERS_BESIDE_A_KILL = 500;
@@ -110,7 +110,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
   });
 
-  test("two containers write 2,000 drawers at once, and a third container finds them all", async () => {
+  test("two containers write 2,000 drawers at the same time, and a third container finds them all", async () => {
     const writers = [1, 2].flatMap((container) =>
       Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
     );

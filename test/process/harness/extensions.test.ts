@@ -224,7 +224,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     useEnv(palace);
     const database = openOpencode2Database(palace.config.sessions.opencodeDatabase);
     const { default: plugin } = (await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin };
-    // Deletes what the plugin's part for opencode 1.x left in this process: that part must not run in opencode 2.
+    // Earlier tests loaded the plugin as opencode 1.x, which sets this key. With the key set, the plugin does nothing in opencode 2.
     delete (globalThis as { [MARK]?: boolean })[MARK];
     const host = new SecondHost("/home/u/project");
     await host.load(plugin);

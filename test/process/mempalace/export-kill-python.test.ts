@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     expect(readdirSync(join(palace.home, "refused"))).toEqual(["full"]);
   });
 
-  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has the same rows", async () => {
+  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has all rows of the palace", async () => {
     const folder = join(palace.home, "interrupted");
     mkdirSync(folder);
     const dir = join(folder, "exported");

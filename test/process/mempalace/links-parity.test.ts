@@ -13,7 +13,6 @@ if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
 type Link = Record<string, unknown>;
 
-/** Names in one wing and in others, generic names, and several spellings. */
 const NAMES = ["Alice", "Bob", "Éva", "ChatStore", "chatstore.ts", "src/ChatStore.ts", "lib/ChatStore.ts", "WebFetch"];
 const REGISTRY = {
   people: ["Éva", "Server", "a/src/main.zig", "b/src/main.zig", "main.zig", "x.y", "parser.c", "parser.h", "Parser"],

@@ -64,7 +64,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-test("sync prunes several folders at once, hallways --rebuild makes the hallways again, and `daemon` acts on the broker", async () => {
+test("one sync prunes two folders, hallways --rebuild makes the hallways again, and `daemon` acts on the broker", async () => {
   await using palace = createTestPalace();
   const [one = "", two = ""] = await mineTwo(palace);
   writeFileSync(join(one, ".gitignore"), "b.md\n");

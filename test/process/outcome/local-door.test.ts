@@ -97,7 +97,7 @@ test("bytes pass unchanged through the process at the port", async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
 });
 
-test("a client reads why its request is too large, and not only that the connection was reset", async () => {
+test("a client whose request is too large gets the answer 413 instead of a reset connection", async () => {
   await using palace = await withDoors(false, LOCAL);
   const large = Buffer.alloc(24 * 1024 * 1024, 0x20);
   // Tries many times, because a fault could lose the answer only sometimes.

@@ -107,7 +107,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   "MemPalace that mines beside our broker",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("MemPalace mining through a second mount and a second HOME loses none of our agents' drawers, and doctor warns", async () => {
+    it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {

@@ -306,7 +306,7 @@ test("each write exists once although agents are killed while they spool writes,
   const total = files(palace).length;
   expect(total).toBeGreaterThanOrEqual(acknowledged.size);
   await palace.run("mempalace-broker", ["--ensure"]);
-  // Two clients deliver at once, and the broker dies meanwhile.
+  // Two clients deliver at the same time, and the broker is killed meanwhile.
   const both = Promise.all([palace.run("palace", ["spool", "replay"]), palace.run("palace", ["spool", "replay"])]);
   await expect.poll(() => files(palace).length, { interval: 1, timeout: 20_000 }).toBeLessThan(total - 5);
   process.kill(readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0, "SIGKILL");
