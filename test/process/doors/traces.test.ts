@@ -127,7 +127,7 @@ test("a malformed or huge traceparent is ignored, and the call is answered", asy
   expect(collector.texts.join("")).not.toContain("yyyy");
 });
 
-test("with a collector that refuses spans calls are answered, and /metrics counts the lost spans", async () => {
+test("calls are answered although the collector refuses spans, and /metrics counts the lost spans", async () => {
   await using collector = await startCollector();
   collector.status = 400;
   await using palace = createTestPalace();

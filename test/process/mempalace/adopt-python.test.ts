@@ -75,7 +75,7 @@ for (const version of MEMPALACE_VERSIONS) {
         const found = await shim.call("mempalace_search", { query: "dear diary", limit: 3 });
         expect(JSON.stringify(found)).toContain("dear diary");
         expect(await shim.call("mempalace_diary_read", { agent_name: "me" })).toMatchObject({ showing: 1 });
-        // A known text is found under the palace's own id. A new text gets an id of the same recipe.
+        // A text that the palace has is found under its old id. A new text gets an id that is computed in the same way.
         const again = await shim.call("mempalace_add_drawer", {
           wing: "proj",
           room: "notes",
