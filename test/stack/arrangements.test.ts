@@ -1,7 +1,4 @@
-/**
- * Tests the arrangements that users choose with COMPOSE_FILE. For each, compose itself lists its services. The two arrangements without
- * Chroma's server are really started: a memory is still found after every container was recreated.
- */
+/** Tests the arrangements that users choose with COMPOSE_FILE. Only the two without Chroma's server are really started. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

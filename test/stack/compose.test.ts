@@ -1,7 +1,5 @@
 /**
- * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each write at once,
- * and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer is lost. The tests build on each other:
- * each must find what the earlier ones wrote.
+ * Tests the compose stack with real images, volumes and Chroma. The tests build on each other: each must find what the earlier ones wrote.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -21,7 +19,7 @@ const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 
 const SHIMS_A_CONTAINER = 4;
-/** Drawers that each of the eight shims writes when all write at once. */
+/** Drawers that each of the eight shims writes when all write at the same time. */
 const DRAWERS_A_SHIM = 250;
 /** Drawers that one shim writes while a service is killed. */
 const DRAWERS_BESIDE_A_KILL = 500;
@@ -112,7 +110,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
   });
 
-  test("two containers write 2,000 drawers at once, and a third container finds them all", async () => {
+  test("two containers write 2,000 drawers at the same time, and a third container finds them all", async () => {
     const writers = [1, 2].flatMap((container) =>
       Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
     );

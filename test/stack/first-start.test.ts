@@ -1,7 +1,4 @@
-/**
- * Tests the first start of a devbox that shares the host's palace: the compose service as users start it, and a real sshd as the host's.
- * Until somebody on the host authorizes its key, agents work, their writes are spooled, and no memory is made in the container.
- */
+/** Tests the first start of a devbox that shares the host's palace, with a real sshd in place of the host's. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

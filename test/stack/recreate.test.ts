@@ -1,8 +1,4 @@
-/**
- * Tests the everyday actions on a stack in each state it may have. Afterwards every acknowledged drawer, file of the home, session and line
- * of history must still exist, without a step by hand, and the three real agents find the earlier drawers. The cases run one after another
- * on one stack, so each case also finds the state that the earlier cases left.
- */
+/** The cases run one after another on one stack, so each case also finds the state that the earlier cases left. */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

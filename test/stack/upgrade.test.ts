@@ -1,7 +1,4 @@
-/**
- * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that a really older version made, during
- * writes and during a mine. The ledger has the older version's schema, and this version's broker migrates it while sessions run.
- */
+/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that a really older version made. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
 /**
- * Tests `palace devbox` on a real stack, from two clones with one project name. The tests build on each other: each test must find
- * everything that the earlier tests wrote, whatever step a recreate was killed at and whatever its new image did.
+ * Tests `palace devbox` from two clones with one project name. The tests build on each other: each must find what the earlier ones wrote.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

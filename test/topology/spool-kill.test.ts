@@ -1,8 +1,4 @@
-/**
- * Tests the spool of a container that Docker kills, at two steps, while an agent in it spools a write. The spool is on a volume, and the
- * next container delivers it. Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over
- * TCP.
- */
+/** Docker kills a container while an agent in it spools a write on a volume. The broker starts later on this machine. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

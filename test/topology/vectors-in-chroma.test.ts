@@ -1,6 +1,6 @@
 /**
- * Tests MEMPALACE_VECTORS=chroma through the whole product, with the Chroma server in its own container. Only that server decides which
- * drawers are near a question. The test shows it by deleting vectors there, and by stopping the server.
+ * Only Chroma's server, in its own container, decides which drawers are near a question. The test shows this by changing a vector there and
+ * by stopping the server.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * Tests `palace backup` and `palace backup restore` through a real broker: during writes, after everything was lost, and killed at every
- * step.
- */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -204,7 +200,6 @@ it("a restore killed at any step leaves the old or the new palace, and the next 
     await fill(palace, 5);
     const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
     expect(killed.code, point).toBeNull();
-    // A killed restore does not keep a broker from starting.
     expect((await palace.run("palace", ["start"])).code, point).toBe(0);
     expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
     expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);

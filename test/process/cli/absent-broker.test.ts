@@ -1,6 +1,3 @@
-/**
- * Tests commands whose broker is on another machine and down. The commands report this at once, and spool a write as an agent's shim does.
- */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

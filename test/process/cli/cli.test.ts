@@ -1,7 +1,3 @@
-/**
- * Tests the command line against real brokers: what it prints to stdout and stderr, its exit codes, and that it leaves no file or process
- * behind.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +15,6 @@ const EMPTY = expect.objectContaining({ error: "No palace found" }) as object;
 
 type Answer = { code: number | null; stdout: string; stderr: string };
 
-/** Runs a verb with --json and parses the one document that it prints. */
 async function json(
   palace: TestPalace,
   args: string[],
@@ -30,7 +25,7 @@ async function json(
   return { code, value: JSON.parse(stdout) as Record<string, unknown> };
 }
 
-test("every verb explains itself, and help starts no process", async () => {
+test("every verb explains itself, and help leaves no file", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())
@@ -296,7 +291,6 @@ test("palace up checks that two shims share the palace, and leaves no test data 
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
-  // The output says how search works here, and names the next command.
   expect(stdout).toMatch(
     /^Search finds memories by words and meaning, without the model: .*palace doctor` says what to do\.$/m,
   );

@@ -1,7 +1,3 @@
-/**
- * Tests outputs that were once missing or wrong for a new user. Each executable has a help text. A search shows ids. A refused question
- * still prints a JSON document. A failure names its cause and the next command.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -62,7 +58,6 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
-  // The search says why it did not use the model.
   expect(plain.stderr).toMatch(/^searched without the model: no model on this machine/);
   expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([

@@ -1,7 +1,3 @@
-/**
- * Tests `palace doctor --fix` around real brokers: which problems it fixes, which files it does not touch, and that a second run finds no
- * problem.
- */
 import {
   chmodSync,
   existsSync,

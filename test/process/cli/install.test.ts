@@ -1,4 +1,3 @@
-/** Tests `palace install`, `uninstall` and `agents` as users type them, and kills them at every step. */
 import {
   chmodSync,
   existsSync,

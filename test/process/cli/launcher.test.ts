@@ -1,4 +1,3 @@
-/** Runs the sh launchers of scripts/ as a user does: from any folder, with little on PATH. */
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
@@ -100,7 +99,7 @@ async function shimOf(clone: string, path: string, ...args: string[]): Promise<S
   return { code, pid: child.pid, stdout };
 }
 
-/** Starts the shim with an empty PATH, so only a program with a full path can start: the Node that the launcher noted. */
+/** Starts the shim with an empty PATH: only the Node whose full path the launcher remembers can start. */
 const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
@@ -127,7 +126,7 @@ test("scripts/palace shim runs the build, or the sources if the build is unusabl
     }
 });
 
-test("the second start of scripts/palace shim is replaced by Node (exec) and starts no other process", async () => {
+test("the second start of scripts/palace shim is replaced by Node (exec) and needs no PATH", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
@@ -181,7 +180,7 @@ test.each(["palace", "mempalace", "roampal"])(
   },
 );
 
-test("a hook in a clone runs the build, and fetches missing dependencies without output", async () => {
+test("a hook in a clone runs the build, and without dependencies prints nothing and fetches nothing", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
   setAge(join(clone, "dist/bin"), -60);

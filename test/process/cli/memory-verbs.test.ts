@@ -1,4 +1,3 @@
-/** Tests add, ls, show, edit and rm as a person types them: with a real broker, and in a terminal if they ask a question. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +26,6 @@ function typed(command: string, keys = "", env: Env = {}): { code: number | null
   return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
 
-/** Makes an editor that writes `text`, and returns the editor's path. */
 function editorOf(text: string, exit = 0): string {
   const file = join(palace.home, `editor-${exit}.sh`);
   writeFileSync(`${file}.txt`, text);
@@ -173,7 +171,7 @@ test("forget with the short id of a deleted note erases the text from the journa
   }
 });
 
-/** Types the command that reverts a change. */
+/** Runs the undo command that `output` prints. */
 async function undo(output: string): Promise<void> {
   const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);

@@ -1,4 +1,3 @@
-/** Tests an installation without the optional runtime of the models. The messages name the command that adds the runtime. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Tests `palace stats`, `/metrics` and `palace status --json` of a real broker, and the real Prometheus that scrapes it. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
@@ -18,7 +17,6 @@ if (!hasPrometheus && process.env["CI"] === "true")
 if (!hasPrometheus) console.log("left out: the tests with Prometheus (apt-get install prometheus)");
 const withPrometheus = test.skipIf(!hasPrometheus);
 
-/** Reads /metrics over the owner's socket. */
 async function metricsOf(palace: TestPalace): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   get({ socketPath: palace.config.paths.socketPath, path: "/metrics" }, (answer) => resolve(text(answer))).on(

@@ -1,4 +1,3 @@
-/** Tests `palace status --watch`: a document for each change, rows that changed, and a drawing in place on a terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,4 +1,3 @@
-/** The error for a mistyped option or wing suggests the most similar one. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

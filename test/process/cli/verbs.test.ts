@@ -1,4 +1,3 @@
-/** Tests the names of verbs on the real command line: old names, words that people try, and completions of the shells. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

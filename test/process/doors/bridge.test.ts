@@ -1,7 +1,4 @@
-/**
- * Tests the SSH bridge through a real sshd. Another home on this machine takes the place of the container, so that the tests can
- * watch each step. test/topology has real containers.
- */
+/** Tests the SSH bridge through a real sshd, with another home on this machine in place of a container. */
 import { execFile } from "node:child_process";
 import {
   chmodSync,
@@ -45,7 +42,6 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(JSON.stringify(await near.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
     const status = JSON.parse((await box.run("palace", ["bridge", "status", "--json"])).stdout) as object;
     expect(status).toMatchObject({ bridge: { kind: "gate" }, resident: { state: "connected" }, through: { ok: true } });
-    // The host runs the broker, and the bridge has only an agent's rights.
     expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
     expect(readBrokerFile(join(host.home, ".mempalace/broker.json"))).toBeDefined();
     const doctor = await box.run("palace", ["doctor"]);
@@ -208,7 +204,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
+  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its socket, and keeps other entries", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");

@@ -1,6 +1,3 @@
-/**
- * A door keeps connections free for clients with a token, even if many connections have none. One peer cannot use up all connections.
- */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";

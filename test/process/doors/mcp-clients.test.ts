@@ -1,7 +1,4 @@
-/**
- * Tests the broker with the official clients: both SDK generations over stdio, the raw socket stream and Streamable HTTP, and the
- * inspector's command line over stdio and HTTP. A few lines of TCP relay connect HTTP with the UNIX door.
- */
+/** Tests the broker with the official MCP clients: both SDK generations and the inspector's command line. */
 import { execFile } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
@@ -75,7 +72,7 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
 const HTTP = { v1: HttpV1, v2: HttpV2 };
 const STDIO = { v1: StdioV1, v2: StdioV2 };
 const MODERN = "2026-07-28";
-/** Clients. `revision`: MCP's revision on which client and server agree; undefined is not checked. */
+/** `revision`: MCP revision that client and server must agree on. Undefined is not checked. */
 const CLIENTS = {
   "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
   "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },
@@ -187,10 +184,7 @@ const INSTALL = `
   npm install --ignore-scripts --no-audit --no-fund "@modelcontextprotocol/inspector@$2"
   touch done`;
 
-/**
- * Installs the inspector into the CI cache if it is not there, because a clone should not contain 110 MB for one test. The lock allows one
- * installation at a time. After a killed installation, the next one begins again.
- */
+/** Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time, and a killed one begins again. */
 async function installInspector(): Promise<string> {
   const folder = join(CI_CACHE, `inspector-${INSPECTOR_VERSION}`);
   mkdirSync(CI_CACHE, { recursive: true });

@@ -1,7 +1,3 @@
-/**
- * Tests each tool's answer to a client of MCP 2026-07-28 by real calls. The value in `structuredContent` equals the text, fits the
- * `outputSchema` in the list, and has only fields that the schema names. Also tests titles and hints.
- */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";

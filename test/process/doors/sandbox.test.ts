@@ -1,7 +1,3 @@
-/**
- * Tests agents' sandboxes that refuse sockets. A command and a shim name the cause. They do not start a broker, because they could not
- * reach it.
- */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";

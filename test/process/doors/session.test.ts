@@ -1,7 +1,4 @@
-/**
- * The session in src/protocol/README.md was recorded between a real client and a real broker: both ways, byte for byte, over TCP. Names
- * replace the values that differ from run to run. `WRITE_PAGES=1` writes the page again.
- */
+/** Compares the session in src/protocol/README.md with a recorded one, byte for byte. `WRITE_PAGES=1` writes the page again. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -47,7 +44,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
 
 type Told = { isClient: boolean; bytes: string };
 
-/** Passes bytes on to `port` and notes them. */
+/** Forwards bytes to `port` and records them. */
 async function recorder(port: number, told: Told[]): Promise<{ port: number; ended: Promise<unknown> } & Disposable> {
   const ended = Promise.withResolvers<void>();
   const note = (isClient: boolean, bytes: string): void => {

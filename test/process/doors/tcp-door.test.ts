@@ -1,7 +1,3 @@
-/**
- * Tests the TCP door of a real broker: which token admits whom, what each role may do, what revoking does, and what an impostor on the
- * broker's port learns.
- */
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

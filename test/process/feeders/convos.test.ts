@@ -1,4 +1,3 @@
-/** Tests `palace mine convos` against a real broker. Transcripts grow, runs are killed, and every exchange is filed exactly once. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

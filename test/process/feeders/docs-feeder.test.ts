@@ -1,4 +1,3 @@
-/** Tests `mempalace-docs` against a real broker. It files each document once, loses none, and writes no drawer of an unchanged project. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";

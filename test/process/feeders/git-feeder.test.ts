@@ -1,4 +1,3 @@
-/** Tests `palace mine git` with real repositories and a real broker. Each commit is filed once, even if its hash changes. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

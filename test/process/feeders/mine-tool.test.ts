@@ -1,4 +1,3 @@
-/** Tests the tool `mine` of a real broker. It files drawers, does not delay other calls, checks the role, and ends with the broker. */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,7 +28,6 @@ type Answer = Record<string, unknown> & { output: string };
 /** Maximum number of mined drawers for which an agent's write may wait: about eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
-/** Lists a broker's miner processes, as the kernel knows them. */
 function minersOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .trim()
@@ -141,7 +139,7 @@ test(
   },
 );
 
-/** Returns how many drawers the mine has filed so far. */
+/** Counts the mined drawers, or only those in ledger rows below `before`. */
 function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const count = ledger

@@ -1,7 +1,3 @@
-/**
- * Kills every miner at random moments, again and again. At the end it has filed the same as an undisturbed run: each source is filed whole
- * and once, and no half-filed source counts as done.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,3 @@
-/** Tests `mempalace-session` against a real broker and databases as opencode writes them. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -258,7 +257,7 @@ test.each([
   ["there is no database", undefined, /there is no opencode database at/],
   ["the database belongs to another program", "other", /has no table session, message, part/],
   ["the file is not a database", "noise", /cannot be read: file is not a database/],
-])("if %s, the error names the problem and the command to type", async (_title, kind, message) => {
+])("the error names the problem and the command to type if %s", async (_title, kind, message) => {
   await using palace = createTestPalace();
   const file = join(palace.home, "some.db");
   if (kind === "noise") writeFileSync(file, "x".repeat(10_000));

@@ -1,4 +1,3 @@
-/** Tests forks in opencode, Claude Code and pi. A copied message is filed exactly once, with the fork if no other session has it. */
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,7 +1,3 @@
-/**
- * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook that
- * is slow at the end of a turn.
- */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,7 +6,7 @@ import extension from "../../../src/agents/pi/palace.ts";
 import type { Pi, PiContext, PiEvent } from "../../../src/agents/pi/host.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
-/** Time by which a hook that ends a turn is late, ms. */
+/** Delay of a hook that ends a turn, ms. */
 const LATE_MS = 400;
 /** Time for a turn on a slow machine, ms. */
 const TURN_MAX_MS = 20_000;

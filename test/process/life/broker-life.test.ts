@@ -1,7 +1,3 @@
-/**
- * Tests the broker's life as a user sees it: one process, started on demand, stopped by hand, with no lost call at its end, and no new
- * palace without a request.
- */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -69,7 +65,7 @@ describe("the broker's life", () => {
     expect(await findBroker(palace.config)).toBeDefined();
   });
 
-  it("the broker answers accepted calls before SIGTERM ends it, and leaves no socket", async () => {
+  it("the broker answers accepted calls before SIGTERM ends it, and the next broker gets the other calls", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
@@ -169,7 +165,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("the broker begins a new palace in place of a vanished one only with --new", async () => {
+  it("no broker begins a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");

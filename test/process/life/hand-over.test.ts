@@ -1,4 +1,3 @@
-/** A broker that a client started hands over to a service's broker. Two brokers never run at once, and no write is lost in between. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** A new palace begins only in an empty folder. A folder with remains of a lost or damaged ledger does not count as empty. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A palace folder that is moved beside other links keeps its own links. MemPalace keeps links in `tunnels.json` beside the palace's folder. */
+/** MemPalace keeps a palace's links in `tunnels.json` beside the palace's folder. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

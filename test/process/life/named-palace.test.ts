@@ -1,7 +1,3 @@
-/**
- * Tests a palace named by --palace. A verb that only reads finds the palace or reports that it is missing, and creates no file. A verb
- * that writes may begin the palace, and says so. Hints repeat the --palace option.
- */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

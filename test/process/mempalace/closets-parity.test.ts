@@ -1,8 +1,3 @@
-/**
- * Compares our closet builder with MemPalace's. The functions of both MemPalace versions and our functions get the same sources, and every
- * closet has the same id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a
- * drawer.
- */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,7 +75,7 @@ const CASES: readonly Source[] = [
   ),
   source("nothing here", { sourceFile: "/p/notes-file.md" }, {}),
   ...["", " ", "x", "\n\n\n", '"', '""', "\u0000", "🙂".repeat(5_100)].map((text) => source(text)),
-  // Text across the end of the part that the builder looks at. The part is counted in code points, and an emoji is one.
+  // The closet builder reads only the first 5,000 code points of a file. In these texts that limit is within a heading or a sentence.
   source(`${"🙂".repeat(4_990)} fixed the thing beyond`),
   source(`${"a ".repeat(2_490)}\n# A heading across the end of it`),
   // Quotes at both limits of length, quotes over several lines, unpaired and curly quotes, and the lines of a quote that is longer than a

@@ -1,7 +1,3 @@
-/**
- * Compares our conversation miner with MemPalace's. The same files go to MemPalace 3.11 and to us, and every drawer has the same id, text
- * and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
- */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,7 +1,3 @@
-/**
- * The user switches from MemPalace's files to a Chroma server and back. Deleted notes do not come back, in our memory and in the files that
- * MemPalace reads. The Chroma server is real.
- */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";

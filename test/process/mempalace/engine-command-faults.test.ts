@@ -1,7 +1,3 @@
-/**
- * Tests engine `command` with a failing child: killed, stuck, unable to start, or left by a killed broker. An interrupted write gets a
- * typed error and is never done twice. The broker keeps serving. There are never two children at once.
- */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";

@@ -1,7 +1,3 @@
-/**
- * Tests engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
- * peers take turns, and roles apply. engine-command-faults.test.ts covers a failing child.
- */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
@@ -176,7 +172,7 @@ test("a reader may call tools marked as read-only; unknown and unmarked tools co
   reader.close();
 });
 
-test("status, doctor and the readiness page name the child engine; commands that need our own engine name the alternative", async () => {
+test("status and doctor name the child engine; commands that need our own engine name the alternative", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid, ...report } = await palace.report();

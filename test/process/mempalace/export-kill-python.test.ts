@@ -1,7 +1,3 @@
-/**
- * Tests `palace export` when it cannot run to its end. A folder that is not empty is refused. After Ctrl-C or a kill at any step the export
- * is whole or missing, and no Chroma runs.
- */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -20,7 +16,7 @@ if (missing !== undefined) console.log(`left out: killed exports (${missing})`);
 
 const AFTER_RENAME = "export.after-rename";
 const WHILE_CHROMA_RUNS = "export.after-page:3";
-/** Steps of an export. Only one has a running Chroma; the files of the others are the same, whoever wrote them. */
+/** Steps of an export. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same with and without Chroma. */
 const STEPS = ["export.before-server", WHILE_CHROMA_RUNS, "export.before-verify", "export.before-rename", AFTER_RENAME];
 
 /** Number of notes: enough for a third page. */
@@ -56,7 +52,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     expect(readdirSync(join(palace.home, "refused"))).toEqual(["full"]);
   });
 
-  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has the same rows", async () => {
+  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has all rows of the palace", async () => {
     const folder = join(palace.home, "interrupted");
     mkdirSync(folder);
     const dir = join(folder, "exported");

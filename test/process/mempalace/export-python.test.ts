@@ -1,7 +1,3 @@
-/**
- * Tests `palace export` through real Chroma, while agents write. The real MemPalace opens the export, counts, lists and searches it, and
- * finds the graph. export-kill-python.test.ts has refused, interrupted and killed exports.
- */
 import { cpSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +23,7 @@ if (missing !== undefined) console.log(`left out: export (${missing})`);
 /** More drawers than the threshold at which Chroma writes its index to disk. */
 const INDEXED = 1_100;
 const MINED = "project";
-/** Two file times that Chroma's server reads with the last bit changed, as it reads nine of a hundred times. */
+/** Two file times whose last bit Chroma's server changes, as it does to nine of a hundred times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 /** Mines a document for each of TIMES_S. */
@@ -82,7 +78,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
       await expectOpens(one, palace.home, { dir, drawers: Number(report["drawers"]) });
   });
 
-  it("an export has every row that was filed before it, and writes of agents meanwhile", () => {
+  it("an export has every row that was filed before it, and any other row was filed while it ran", () => {
     expect(exported.size).toBe(report["drawers"]);
     const [before, later] = [
       [...exported].filter(([id]) => rows.has(id)),

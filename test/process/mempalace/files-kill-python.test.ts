@@ -1,7 +1,3 @@
-/**
- * The files driver is killed at every step of a write, and with a damaged index. The palace stays whole, the write is repeated, and the real
- * Chroma of MemPalace reads the same rows. files-python.test.ts has MemPalace's tools.
- */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,3 @@
-/**
- * The files driver writes drawers, and the real MemPalace opens, finds, counts, lists, changes and deletes them. The memory adopts
- * MemPalace's changes. Both sides write in turns, on palaces that either side made. files-kill-python.test.ts has the kills.
- */
 import { describe, expect, it } from "vitest";
 import { add, createScene, quarantined, start, stop } from "../../helpers/files-scene.ts";
 import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";

@@ -1,7 +1,3 @@
-/**
- * Tests forgetting in a palace that a real Chroma uses: the driver `chroma` with a server over the palace's own folder, and the driver
- * `files` on a palace that Python made, with a flushed index. No byte of the text stays, and Python finds everything else.
- */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

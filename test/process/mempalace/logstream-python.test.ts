@@ -1,6 +1,3 @@
-/**
- * The real MemPalace 3.11 and our broker use one coordination log at the same time. The file has both programs' events, and none is lost.
- */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,3 @@
-/**
- * `mempalace init` finds the same as the real 3.11 without a model, prints it in the same words, and writes the same files. It loses no
- * existing file.
- */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

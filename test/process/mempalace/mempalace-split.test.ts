@@ -1,7 +1,3 @@
-/**
- * `mempalace split` makes the same files, lines and totals as both real versions. Unlike them it loses no text when it is killed,
- * overwrites no file and follows no link.
- */
 import { execFileSync } from "node:child_process";
 import {
   existsSync,
@@ -151,7 +147,7 @@ test("split keeps a file that already has a part's name, whether it is another t
   expect(readFileSync(outside, "utf8")).toBe(whole);
 });
 
-test("if split cannot write the sessions, the original stays, and the error names the next step", async () => {
+test("split keeps the original if it cannot write the sessions, and the error names the next step", async () => {
   await using palace = createTestPalace();
   const { chats, whole } = pair(palace);
   const { code, stderr } = await palace.run("mempalace", ["split", chats, "--output-dir", "/proc"]);

@@ -1,7 +1,3 @@
-/**
- * A broker adopts a palace that the real MemPalace mined. Our miners then leave the drawers of unchanged files and their dates unchanged.
- * They file only changed files again, or all files with --force.
- */
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

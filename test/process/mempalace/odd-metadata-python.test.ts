@@ -1,7 +1,4 @@
-/**
- * Others wrote these rows through Chroma itself, with metadata that no MemPalace makes. An update changes only the fields it names, and an
- * export and a repair keep the rest. The rows are compared as Python prints them, because Python distinguishes 1 from 1.0.
- */
+/** Compares rows as Python prints them, because Python distinguishes 1 from 1.0. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";

@@ -1,9 +1,4 @@
-/**
- * Both versions of the real MemPalace mine a palace of more than 2,000 drawers. Its rows are still in its queue, as a mine leaves them. Our
- * broker adopts and writes the palace through kills. Both versions find the palace whole and change it by a mine and by their tools, and
- * our broker adopts it again. torn-index.test.ts damages an index; adopt-python.test.ts adopts 5,000 rows. Each machine mines the palace
- * once (python-chroma.ts).
- */
+/** The rows of this test's palace are still in MemPalace's queue, as a mine leaves them. Each machine mines it once (python-chroma.ts). */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

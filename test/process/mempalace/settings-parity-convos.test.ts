@@ -1,7 +1,3 @@
-/**
- * Tests the settings in MemPalace's config.json that decide how transcripts are filed. With the same settings the same transcripts become
- * the same drawers as with the real MemPalace. settings-parity.test.ts has projects, notes and links.
- */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

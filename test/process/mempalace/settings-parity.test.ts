@@ -1,7 +1,3 @@
-/**
- * Tests the settings in MemPalace's config.json and environment that decide how texts are filed. With the same settings the same project
- * and notes become the same drawers and links as with the real MemPalace. settings-parity-convos.test.ts has the transcripts.
- */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

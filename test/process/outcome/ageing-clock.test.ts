@@ -1,6 +1,3 @@
-/**
- * Tests a broker on a machine whose clock is wrong: it deletes no memory of today, and its deletions can be undone once the clock is right.
- */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";

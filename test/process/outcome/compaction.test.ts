@@ -1,4 +1,3 @@
-/** Tests that the memory shows text again that a compaction dropped from an agent's context (outcome-memory.md 7.6). */
 import { expect, test } from "vitest";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";

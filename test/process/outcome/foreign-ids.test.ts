@@ -1,7 +1,3 @@
-/**
- * Tests that an imported memory whose id does not have Roampal's form gets a new id, and that its own id never enters a prompt
- * (outcome-memory.md 2.2).
- */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";

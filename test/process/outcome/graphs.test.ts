@@ -1,7 +1,3 @@
-/**
- * Tests that an import takes the graphs of a Roampal data folder together with the memories, and that an export writes the graphs
- * (outcome-memory.md 8.1, 8.6, 8.7).
- */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

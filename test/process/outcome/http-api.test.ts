@@ -1,4 +1,3 @@
-/** Tests Roampal's HTTP API on a real broker: a whole conversation, each path, and every status (outcome-memory.md 4). */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -157,7 +156,7 @@ test("each invalid request gets its own status and a detail, and changes nothing
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });
 
-test("/api/health names the server, and says if the broker has not opened its memory", async () => {
+test("/api/health names the server and its folder, and says when the model is ready", async () => {
   await using palace = await withDoors();
   const health = await told(palace.door, "/api/health");
   const client = await palace.client();

@@ -1,6 +1,3 @@
-/**
- * Tests the door at Roampal's port: which clients it admits, and what happens if another program has the port (outcome-memory.md 4.1, 6.6).
- */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";

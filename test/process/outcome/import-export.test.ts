@@ -1,4 +1,3 @@
-/** Imports and exports a Roampal data folder (outcome-memory.md 2, 4.2). test/differential/outcome uses the real package. */
 import { createHash } from "node:crypto";
 import {
   cpSync,
@@ -297,7 +296,6 @@ test("the import uses the folder of its argument, else of ROAMPAL_DATA_PATH, els
   expect(JSON.parse(stdout)).toMatchObject({ dir: data.dir, added: 7 });
 });
 
-/** Maps the ids of a folder's memories to the memories. */
 function contentsOf(dir: string): Map<string, CarriedMemory> {
   const folder = new RoampalFolder(dir);
   try {

@@ -1,4 +1,3 @@
-/** Tests that an import or export names everything that it refuses, and always ends (outcome-memory.md 2, 4.2). */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

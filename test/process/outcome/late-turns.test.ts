@@ -1,4 +1,3 @@
-/** Tests that a turn that ends without a broker is spooled, and stored once with its original time (outcome-memory.md 6.3, 6.6). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -48,7 +47,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** Returns stored turns, oldest first. The client that lists them has delivered the spool before. */
+/** Returns the stored turns, oldest first. Its client delivers the spool first. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });
@@ -198,7 +197,7 @@ test("a slow broker stores a spooled turn once and leaves the spool empty", asyn
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("if the broker missed the beginning of a later turn, the scoring of that turn does not ask about a memory shown for an earlier question", async () => {
+test("a memory shown for an earlier question is not asked about in a later turn whose beginning the broker missed", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);

@@ -1,7 +1,3 @@
-/**
- * Tests that drawers and outcomes form one memory: a drawer's outcomes count in every search, and ended facts count in the order of
- * memories.
- */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";

@@ -1,13 +1,10 @@
-/**
- * Tests that a person's score of a memory replaces the agents' scores, and that the command reports a deletion and prints how to undo it.
- */
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 type Run = Awaited<ReturnType<TestPalace["run"]>>;
 type Why = { found: boolean; score: number; uses: number; successes: number };
 
-/** Makes a palace with an agent's tools and `palace outcome`. */
+/** Starts the broker, and returns an agent's tools and `palace outcome` as functions. */
 async function opened(palace: TestPalace) {
   await palace.startBroker();
   const client = await palace.client();
@@ -27,7 +24,7 @@ async function opened(palace: TestPalace) {
   };
 }
 
-/** Runs the command that an answer prints, as a shell would. */
+/** Runs the undo command in `stdout`, as a shell would. */
 async function typed(palace: TestPalace, stdout: string): Promise<Run> {
   const command = /palace history undo .*$/m.exec(stdout)?.[0] ?? expect.fail(stdout);
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inner, word]) => inner ?? word ?? "");

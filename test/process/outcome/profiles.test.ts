@@ -1,4 +1,3 @@
-/** Tests Roampal's profiles at the HTTP API. Each registered profile has its own memory, and an unknown profile is refused. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

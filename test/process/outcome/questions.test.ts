@@ -1,7 +1,3 @@
-/**
- * Tests repeated questions. A memory that solved a question is shown as a known solution when the question is asked again, also in
- * other words (outcome-memory.md 8).
- */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
 import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -69,7 +65,7 @@ test("a turn shows how effective a collection was for similar questions; an outc
   client.close();
 });
 
-test("a question of a megabyte is answered and learned from without delaying other calls", async () => {
+test("a question of a megabyte is answered, and a score of its answer counts", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });

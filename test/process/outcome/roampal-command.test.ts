@@ -1,4 +1,3 @@
-/** Tests `roampal …`, Roampal's command line on the palace (outcome-memory.md 9), and the door that it opens. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Tests outcomes from signals instead of scores: facts that an agent's host recorded about a turn, and a repeated question. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -178,7 +177,7 @@ test("invalid signals are refused and change nothing", async () => {
   expect(saidOf(await why(client, shown))).toHaveLength(1);
 });
 
-test("if the broker missed the beginning of a turn, the turn's signals count for no memory", async () => {
+test("the signals of a turn whose beginning the broker missed count for no memory", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   await answer(client);

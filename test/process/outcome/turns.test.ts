@@ -1,7 +1,3 @@
-/**
- * Tests the loop of outcome memory: a memory is shown, the agent answers, and the next user message judges the memory and the answer
- * (outcome-memory.md 4.4, 4.5, 4.9).
- */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

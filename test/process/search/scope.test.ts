@@ -1,4 +1,3 @@
-/** Two projects have similar notes. With a real broker and shims in their folders, each agent finds its own note first. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests the page over an SSH bridge: `palace ui` on one machine shows the memory of another machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get } from "node:http";

@@ -1,4 +1,3 @@
-/** Tests search, a drawer and the history in the page. A click changes the ledger, and the page shows HTML in a note as plain text. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DRAWER_SIZE_MAX } from "../../../src/protocol/limits.ts";
@@ -151,7 +150,7 @@ test("erasing a note permanently says which other places contain the text, and e
   await visit(page, `#/drawer?id=${id}`, "The spare key hangs behind the door.");
   await page.getByRole("button", { name: "Erase permanently" }).click();
   await page.getByText("The text is also in 1 other drawer").waitFor();
-  // The page cannot reach waiting writes and staged copies, so it gives the command that does.
+  // The page cannot reach spooled writes and staged copies, so it gives the command that does.
   const [, command = ""] =
     /type (palace forget \S+) on that machine/.exec(await page.getByRole("dialog").innerText()) ?? [];
   expect(command).toBe(`palace forget ${id}`);

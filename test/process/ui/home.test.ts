@@ -1,4 +1,3 @@
-/** Tests the page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -36,7 +35,6 @@ async function filled(): Promise<TestPalace> {
   return palace;
 }
 
-/** Returns the number that the page shows under `name`. */
 async function number(page: SeenPage, name: string): Promise<number> {
   const text = await page.locator(`[data-number="${name}"]`).innerText();
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
@@ -160,7 +158,7 @@ test("a page with the role reader can read, and its other calls are refused", as
   expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
 });
 
-test("an admin's token opens a page with the role agent, which writes no files on this machine", async () => {
+test("an admin's token opens a page with at most the role agent, until the token is revoked", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

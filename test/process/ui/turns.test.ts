@@ -1,4 +1,3 @@
-/** Tests turns and curves in the page: the memories that agents were shown, and the outcomes of these memories. */
 import type { Browser } from "playwright-core";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";

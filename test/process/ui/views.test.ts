@@ -1,4 +1,3 @@
-/** Tests facts, diary, long jobs and long lists in the page. */
 import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";

@@ -1,7 +1,3 @@
-/**
- * The driver of one memory changes in turns: none, files, and a Chroma server. Each broker is killed while it writes. The ledger keeps
- * every acknowledged write, and at the end the public palace has each of them once.
- */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * A real MemPalace that only reads moves the index of a palace away that our driver writes through a real Chroma server. The broker notices
- * it, doctor says how to bring the vectors back, and this works. foreign-writers.test.ts has a MemPalace that writes.
- */
 import { describe, expect, it } from "vitest";
 import { doctor, file, FOUND_MAX_MS, ledgerIds, OURS, setChromaScene } from "../../helpers/foreign-scene.ts";
 import { mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
@@ -50,7 +46,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   });
 });
 
-/** Returns true if Chroma has a vector for each id. It fails a whole request if one id has none. */
+/** Returns true if Chroma has a vector for each id. Chroma fails a whole request if one id has none. */
 async function haveVectors(url: string, ids: readonly string[]): Promise<boolean> {
   const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
   const found = (await (await fetch(collections)).json()) as { id: string; name: string }[];

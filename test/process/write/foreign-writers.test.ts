@@ -1,8 +1,4 @@
-/**
- * A real MemPalace that our lock cannot reach, under another HOME or at another mount point, writes the same palace as our driver, itself
- * or through a real Chroma server. The broker notices the MemPalace by the palace's own row numbers, doctor names it, and our drawers
- * stay. foreign-reader.test.ts has a MemPalace that only reads.
- */
+/** Tests a real MemPalace that our lock cannot reach (another HOME or mount point) and that writes the palace of our driver. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,8 +77,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. So each driver and each version
-    // is tested here once. The test below with many writers has 3.11.0 beside a Chroma.
+    // The driver decides how a foreign writer is noticed, and the writer's version how it writes, so each is tested once.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -112,7 +107,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
   "MemPalace that mines beside our broker",
   () => {
     // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("while MemPalace mines by a second mount path and a second HOME, and our agents write, we lose no drawer, and doctor warns", async () => {
+    it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
@@ -128,7 +123,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       });
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       let mining = true;
-      // Upstream's miner often gives up beside a Chroma that is being written to. Drawers that an agent files through it arrive.
+      // Upstream's miner often gives up while others write to its Chroma, so MemPalace also files drawers for an agent.
       const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
         const place = options.palace === undefined ? [] : ["--palace", options.palace];
         await runMempalace(NEW, [...place, "mine", project], options);

@@ -1,7 +1,4 @@
-/**
- * Tests a disk that fills up under a running broker, and a palace that cannot be written. Errors are typed, no write is half done, reads
- * continue, and writes work again when there is space. Needs root, for its own small tmpfs.
- */
+/** Needs root, to mount small disks (tmpfs). */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,3 @@
-/**
- * A mine is killed after it filed its files and before it made their hallways and tunnels. The next run of the same mine makes them,
- * although no file has changed. The test makes the state of a killed run: it restores the notes that a real run has at that moment.
- */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * Project files that are too long for one message become the drawers that MemPalace makes from them. If the miner or the broker is
- * killed while a file is sent, the palace has the old or the new document, whole and once.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -173,7 +169,7 @@ test.each(BLOWS)(
   },
 );
 
-test("if the miner is killed after any part, the old document stays, and the next run files the new document", async () => {
+test("a miner killed after any part leaves the whole old or the whole new document, and the next run files the new document", async () => {
   const long = sparse("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();

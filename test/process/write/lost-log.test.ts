@@ -1,7 +1,3 @@
-/**
- * Another process deletes the write-ahead log of the ledger, or of the coordination log, under a running broker. Every acknowledged write
- * stays, whenever the broker is killed.
- */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -24,7 +20,6 @@ const event = (body: string): Record<string, string> => ({
 });
 const coordinationLog = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
 
-/** Reads the ids of all events from the file. */
 function eventsIn(file: string): string[] {
   const database = new Database(file, { readonly: true });
   try {

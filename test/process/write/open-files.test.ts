@@ -1,7 +1,3 @@
-/**
- * Tests that two brokers never have the same file of a palace open. The test watches the files, and notices any second process that opens
- * one of them, by any path.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,3 @@
-/** A client sees its own writes. Reads sent behind writes on one connection wait for them, whoever else is writing. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Whichever part of an index a crash or a disk damages, the palace gets every vector back from the ledger's copy. The real Chroma fails on
- * most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). Chroma reads the palace after our repair.
- * test/unit/mempalace/files/read.test.ts has more damages, without Chroma.
- */
+/** Damages each file of a palace's index. The real Chroma fails on most damages and crashes on some (1.5.9: SIGSEGV on half a header). */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * Tests MemPalace's own lock with the oldest and the newest real MemPalace. A MemPalace of the same HOME refuses to write, names our
- * broker, and works again once the broker has ended. The broker waits for a MemPalace that was there first.
- */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * The grid runs every scenario in every topology to which the scenario applies, with real sshd, real containers and the packed package,
- * and with the same agent configuration everywhere. The test files in this folder share the topologies among them, so that two files run
- * in parallel. At its end each file prints its part of the table of scenarios and topologies.
+ * The grid runs every scenario in every topology to which it applies. The test files in this folder share the topologies among them, so
+ * that two files run in parallel.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Topologies of the grid (world.ts) whose broker runs on this machine, with agents on the same machine, or with containers that reach the
- * broker over SSH or TCP.
- */
+/** Topologies of the grid (world.ts) whose broker runs on this machine. Agents run here or in containers that use SSH or TCP. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -283,7 +283,6 @@ function placesFor({ places }: World, count: number): Place[] {
   );
 }
 
-/** Returns the pid of the broker that has the palace. */
 function brokerOf({ home }: World): number | undefined {
   return readBrokerFile(join(home, "broker.json"))?.pid;
 }

@@ -14,7 +14,7 @@ export type World = AsyncDisposable & {
   readonly home: string;
   /** Places where agents run: the host, or containers by number. */
   readonly places: readonly Place[];
-  /** Starts a shim with the command line of the configuration at that place. */
+  /** Starts a shim at `place`, with the command line that an agent's configuration has there. */
   agent(place: Place): Promise<StdioMcp>;
   /**
    * Sends SIGKILL. Afterwards the next client starts a broker if clients may, and otherwise the broker's supervisor does. Before that,
