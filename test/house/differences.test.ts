@@ -1,4 +1,4 @@
-/** scripts/docs.ts writes the page of accepted differences from the differential test's table. Every entry gives a reason. */
+/** Checks the table of accepted differences from MemPalace, and the page that scripts/docs.ts makes from it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

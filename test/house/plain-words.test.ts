@@ -1,7 +1,4 @@
-/**
- * Counts the marks of sentences that are hard to read. Each count may only fall, and its ceiling here falls with it. A marked sentence may
- * still be good.
- */
+/** Counts the marks of hard sentences in each place. A ceiling may only fall. A marked sentence may still be good. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -55,7 +52,7 @@ function marked(texts: readonly string[]): string[] {
     .filter((text) => Object.values(MARKS).some((mark) => mark.test(text)));
 }
 
-test.each(CEILINGS)("%s has no more marked sentences than before", (_name, texts, ceiling) => {
+test.each(CEILINGS)("%s has no more marked sentences than its ceiling", (_name, texts, ceiling) => {
   const all = texts();
   expect(all.length).toBeGreaterThan(10);
   const found = marked(all);

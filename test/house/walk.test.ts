@@ -35,7 +35,7 @@ test("the walk of one write enters at most eight files outside the ledger and cl
   expect(pairs.filter(({ file, from }) => floorOf(file) > floorOf(from)).length).toBeLessThanOrEqual(CLIMBS_MAX);
 });
 
-test("each step of one write that has an arrow for an import is imported by the step before it", () => {
+test("the file of each step marked with → is imported by the file of the step before it", () => {
   const direct = pairs.filter(({ arrow }) => arrow === "→");
   expect(direct.length).toBeGreaterThan(2);
   const missing = direct.filter(({ file, from }) => {

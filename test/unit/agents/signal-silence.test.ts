@@ -167,7 +167,7 @@ test.each([
   expect(toldBy(line, 0).tests).toBe("passed");
 });
 
-/** Lines that reverted no work, or of which it is unknown whether they reverted work. */
+/** Lines that did not revert work, or that may not have reverted it. */
 test.each([
   ...[
     "false && git restore x; true",

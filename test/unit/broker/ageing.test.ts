@@ -66,7 +66,7 @@ async function ageUntil(count: number): Promise<void> {
   }
 }
 
-test("at its start a broker deletes an unscored memory that is 25 hours old, and keeps a memory of the last hour", async () => {
+test("at its start a broker deletes an unscored memory that is 25 hours old, and keeps a memory that is one hour old", async () => {
   record("The old port is 4711", 25 * HOUR_MS);
   record("The new port is 4712", HOUR_MS);
   await ageUntil(1);

@@ -1,7 +1,4 @@
-/**
- * Tests with several versions of Node and several settings folders. Each agent starts an existing program, and each profile is wired
- * separately.
- */
+/** Tests installs with several versions of Node and with several settings folders (profiles). */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
