@@ -1,4 +1,4 @@
-/** Tests of long jobs that do not answer. The list of jobs and the broker's end wait for them only for a limited time. */
+/** Tests jobs that do not answer or do not end, and the arguments of an export. */
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

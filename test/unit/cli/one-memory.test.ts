@@ -1,6 +1,4 @@
-/**
- * After `up` has started a stack in Docker, tests which memory this machine's agents use. `up` never replaces an existing memory silently.
- */
+/** Tests which memory this machine's agents use after `up` has started a stack in Docker. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,7 +11,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "palace-join-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A PATH without `docker`. With this PATH, setting up a bridge would fail. */
+/** Returns a configuration without `docker` on PATH, so that setting up a bridge would fail. */
 const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME: home, PATH: home, ...more });
 
 test.each([
