@@ -1,7 +1,4 @@
-/**
- * Tests the texts that an agent is shown. Other programs read the formats of these texts, and stored text inside them stays data
- * (outcome-memory.md 3.8, 6.4, 6.5).
- */
+/** Tests the texts that an agent is shown (outcome-memory.md 3.8, 6.4, 6.5). */
 import { expect, test } from "vitest";
 import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/learning/turn/injection.ts";
 import { asksNothing } from "../../../src/protocol/small-talk.ts";

@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** Notes the time, as a broker does. `row`: number of the newest row. */
+  /** Records the time, as a broker does. `row`: number of the newest row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }
@@ -149,4 +149,4 @@ test.each([
   {},
   { shifts: [] },
   { shifts: [{}], bootId: "", trueMs: 1, lastRow: 1, wallMs: 1, uptimeMs: 1 },
-])("%j is refused as a noted time", (value) => expect(isTrueTime(value)).toBe(false));
+])("%j is refused as a stored time", (value) => expect(isTrueTime(value)).toBe(false));

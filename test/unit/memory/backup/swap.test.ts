@@ -1,7 +1,4 @@
-/**
- * A restore swaps the old palace for the new one by a list of moves. A missing, foreign or incomplete file ends the swap before its first
- * move. A swap deletes no file.
- */
+/** Tests the swap of the old palace for a restored one: a list of moves that deletes no file. */
 import {
   existsSync,
   mkdirSync,
@@ -143,7 +140,7 @@ test("without the staged ledger the restore fails and creates no empty ledger", 
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("after a restore, an older public file without a tunnel or hallway does not delete it", () => {
+test("after a restore, an older public file that lacks a tunnel or hallway does not delete it from the ledger", () => {
   rmSync(join(staged.folder, LEDGER));
   const ledger = openForWriting(join(staged.folder, LEDGER));
   for (const kind of ["tunnel", "hallway"])
