@@ -1,7 +1,4 @@
-/**
- * A change of a long drawer touches many rows. A kill at any of these rows leaves the whole old drawer. If the same call is sent
- * again, it is done completely and once.
- */
+/** Tests a kill at each row of a change of a long drawer. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

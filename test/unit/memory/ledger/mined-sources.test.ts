@@ -1,4 +1,4 @@
-/** Tests on a real ledger which sources of an adopted palace count as filed. Each test is about one of MemPalace's rules. */
+/** Tests on a real ledger which sources of an adopted palace count as filed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
