@@ -1,4 +1,4 @@
-/** Table of the imports that each room of src may have. oxlint.config.ts makes lint rules from it; layers.test.ts checks dynamic imports too. */
+/** Table of the imports that each room of src may have. oxlint.config.ts makes lint rules from it; layers.test.ts checks all imports. */
 
 /** A folder of src with its own import rules. A file belongs to the innermost room that contains it. */
 export type Room = {

@@ -378,7 +378,7 @@ const FORGET_REACHES: Readonly<Record<string, string>> = {
   meta: "has only our settings and marks",
 };
 
-test("forgetting covers every table of the ledger", () => {
+test("the list of what forgetting does to each table has every table of the ledger", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
   expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());

@@ -1,7 +1,4 @@
-/**
- * Tests how the ledger and knowledge_graph.sqlite3 are kept equal: which rows are sent, which rows are adopted, and whose row wins if both
- * changed.
- */
+/** Tests how the ledger and knowledge_graph.sqlite3 are kept equal, and whose row wins if both changed. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
