@@ -1,7 +1,4 @@
-/**
- * Tests how foreign rows are found in a palace file in Chroma's own form, by comparing the file with a real ledger. The driver writes as
- * Chroma's server does.
- */
+/** Tests how foreign rows in Chroma's file are found by comparing the file with a real ledger. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -25,7 +25,7 @@ test.each<[string, object, boolean]>([
   ["a refusal with isError", { result: { content: [{ type: "text", text: "Error: full" }], isError: true } }, true],
   ["a checkpoint that was partly done", { result: told({ added: ["a"], errors: ["item 1: no room"] }) }, false],
   ["a protocol error", { error: { code: -32602, message: "no" } }, false],
-])("after %s", async (_name, answer, isNew) => {
+])("a refused write that is sent again gets a new key only if the tool refused the whole write: after %s", async (_name, answer, isNew) => {
   const params = {
     name: "mempalace_update_drawer",
     arguments: { drawer_id: "x" },

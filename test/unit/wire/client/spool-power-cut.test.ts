@@ -1,6 +1,4 @@
-/**
- * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe exists and is complete.
- */
+/** Simulates a power cut at every moment of spooling, refusing and resending writes. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -217,7 +217,7 @@ test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
   ["a tool whose answer is only an error", { error: "No such room" }, /^No such room$/],
-])("%s is put aside with the reason of the refusal", async (_name, answer, why) => {
+])("%s is set aside with the reason of the refusal", async (_name, answer, why) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
