@@ -209,7 +209,7 @@ describe("the driver of a palace in files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Reads the files without the driver. In test/process/mempalace/files-python.test.ts the real Chroma reads them. */
+  /** Reads the files without the driver. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);

@@ -1,4 +1,3 @@
-/** Checks the table of accepted differences from MemPalace, and the page that scripts/docs.ts makes from it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Checks that each export in `DOCUMENTED` has a docstring that begins with a verb or a noun. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 

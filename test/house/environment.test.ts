@@ -1,4 +1,3 @@
-/** Checks that the environment is read in one place, and that each variable is documented. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Checks that JSON is validated where it is read: no file of src claims a type for the result of `JSON.parse`. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 

@@ -22,7 +22,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "wire/client": room([...FOUNDATION, "wire/transport"]),
   // Connects two machines. It uses the client's discovery.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
-  // The shim. It needs `transport` for the line framing, because stdio is one more byte stream.
+  // The shim. It reads stdio with the line framing of `transport`.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
   // Types and interfaces that the rules, the broker and the stores share, without behaviour.
@@ -48,8 +48,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     closedNode: ["node:net", "node:http"],
   }),
 
-  // MemPalace's coordination log, a separate file that only this wing writes. It treats repeated keys and refusals as
-  // the ledger does.
+  // MemPalace's coordination log, a separate file that only this folder writes, with the ledger's code for SQLite and repeated writes.
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
@@ -68,8 +67,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
-  // Controls the compose stack from outside, through Docker's own API. It reads a copy of the stack's memory like any
-  // backup.
+  // Controls the compose stack through Docker, and reads a copy of the stack's memory like any backup.
   devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
 
   // Reads and writes a Roampal folder on the user's machine.

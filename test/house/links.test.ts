@@ -1,4 +1,3 @@
-/** Checks that every link in the pages leads to an existing file and heading, and that every named test exists. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";

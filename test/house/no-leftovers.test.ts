@@ -1,4 +1,3 @@
-/** Checks that the tree has no unfinished work: no TODO comments, no focused or silently skipped tests, no paths of one machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Checks that no file is too long to read in one go, and that each says at its top what it is. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

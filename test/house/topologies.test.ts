@@ -1,4 +1,3 @@
-/** Checks that the pages on topologies name the test for each threat, and mention every topology of the topology tests. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

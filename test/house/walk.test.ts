@@ -1,4 +1,4 @@
-/** Checks the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor of the picture there. */
+/** Checks the walk of one write in src/README.md. A step climbs if its file is on a higher floor of the picture in that page. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** Tests of the models' runtime, which `palace model get` fetches. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

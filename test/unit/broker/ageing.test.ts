@@ -42,7 +42,6 @@ function record(takeaway: string, ageMs: number): void {
   write("outcome.record", { key_takeaway: takeaway }, { key: takeaway, ageMs });
 }
 
-/** Starts the ageing, and returns the function that ends it. */
 function start(): () => void {
   // Ageing calls only this method of the thread.
   const call = (_method: "putMeta", key: string, value: string): Promise<void> =>

@@ -68,7 +68,7 @@ test("a cancelled job with a stuck thread ends, and while two threads are stuck 
   }
   const { id: refused } = jobs.start("verify", {}, () => reading(2));
   expect(await jobs.ended(refused)).toMatchObject({ state: "failed", error: { code: "BROKER_BUSY" } });
-  // The stuck threads continue and end.
+  // Lets the stuck threads continue and end.
   for (const pipe of pipes.slice(0, 2)) await release(pipe);
   let again = "";
   await expect

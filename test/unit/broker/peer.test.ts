@@ -1,4 +1,3 @@
-/** Tests of a peer's name, tools and MCP revision. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/headers.ts";

@@ -1,4 +1,3 @@
-/** Tests when the broker makes scheduled backups. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

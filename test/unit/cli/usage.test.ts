@@ -1,4 +1,3 @@
-/** A usage error shows every way to call a command in one line, and says where to read more. */
 import { expect, test } from "vitest";
 import { usageError } from "../../../src/cli/define-verb.ts";
 import { projects } from "../../../src/cli/verbs/docs.ts";

@@ -1,4 +1,3 @@
-/** Tests the settings for filing, from config.json and the environment. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

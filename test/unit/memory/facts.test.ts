@@ -1,4 +1,3 @@
-/** Tests of facts on a real ledger: storing, querying and repeating. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";

@@ -1,4 +1,4 @@
-/** Tests documents that are sent in parts. The ledger is real. */
+/** Tests documents that are sent in parts, on a real ledger. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

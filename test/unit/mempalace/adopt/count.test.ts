@@ -1,4 +1,3 @@
-/** Tests the count of adopted rows. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -31,7 +31,6 @@ test("a search with a filter returns the matching drawers, nearest first", async
   }
 });
 
-/** Clock that a test moves. */
 class HandClock implements Clock {
   #atMs = 0;
   #due: { atMs: number; call: () => void }[] = [];

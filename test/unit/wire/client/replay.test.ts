@@ -1,4 +1,3 @@
-/** A refused write that is sent again is a new write only if the tool refused the whole write. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests what `stop` does if no broker runs. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

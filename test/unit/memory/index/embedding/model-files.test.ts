@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -72,9 +72,4 @@ test("a model is found even if the cache cannot be written", async () => {
   mkdirSync(home, { recursive: true });
   writeFileSync(config.cacheDir, "a file where the folder would be");
   expect((await findModel({ ...config, dir }))?.folder).toBe(dir);
-});
-
-test("a model folder that was copied into our cache is found there", async () => {
-  cpSync(writeTinyModel(join(home, "one")), inCache(), { recursive: true });
-  expect((await findModel(config))?.folder).toBe(inCache());
 });

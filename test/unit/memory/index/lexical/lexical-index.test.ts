@@ -202,10 +202,6 @@ test("a query without words has no candidates and no scores", async () => {
   expect(await scoresOf("boat", [])).toEqual([]);
 });
 
-test("an empty palace has no candidates", async () => {
-  expect(await rowsOf("boat")).toEqual([]);
-});
-
 test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
   const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];

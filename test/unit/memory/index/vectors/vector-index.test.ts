@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Number of calls, more than one thread accepts at once. */
+/** Number of calls. A thread accepts fewer at once. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
