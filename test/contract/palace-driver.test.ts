@@ -138,7 +138,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
   }, 600_000);
 
-  test("a query of a wing and room returns cosines, best first", async () => {
+  test("a query with or without a filter by wing and room returns hits with their cosines, best first", async () => {
     const { driver } = await make();
     const near = record("near", 0, { wing: "w1", room: "r1" });
     near.vector[1] = 0.5;
@@ -350,7 +350,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     });
   });
 
-  test("Chroma keeps every acknowledged record through SIGKILL", async () => {
+  test("after a SIGKILL Chroma still has every acknowledged record", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();

@@ -53,7 +53,7 @@ function startedBy(path: string): string[] {
     .filter((file) => shipped.has(file));
 }
 
-test.skipIf(missing)("a command or an export reaches every built file in the package", () => {
+test.skipIf(missing)("every built file in the package is needed by a command, an export or an agent's copy", () => {
   // The web page does not count: its index.html names its files.
   const code = [...shipped].filter((path) => /^dist\/(?!ui\/).*\.c?js$/.test(path));
   const edges = new Map(code.map((path) => [path, [...importsOf(path), ...startedBy(path)]]));
@@ -73,7 +73,7 @@ test.skipIf(missing)("the package has the file of every thread and process that 
   expect(started.filter((path) => !shipped.has(path))).toEqual([]);
 });
 
-test.skipIf(missing)("an export reaches every declaration file in the package, and none is missing", () => {
+test.skipIf(missing)("every declaration file in the package is needed by an export, and none is missing", () => {
   const declared = [...shipped].filter((path) => path.endsWith(".d.ts"));
   const declarationOf = (path: string): string => path.replace(/\.[jt]s$/, ".d.ts");
   const edges = new Map(declared.map((path) => [path, importsOf(path).map(declarationOf)]));

@@ -47,7 +47,7 @@ describe("the coding agents", () => {
     expect(readdirSync(folder).sort()).toEqual(["bin", "made-from", "pi"]);
   });
 
-  test("the installer refuses an unknown agent and names its help page", async () => {
+  test("the installer refuses an unknown agent and prints the command for its help", async () => {
     const done = await execa(process.execPath, [SCRIPT, "--without", "nobody"], { reject: false });
     expect(done).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("node scripts/agents.ts --help") });
     expect(AGENTS).toHaveLength(3);

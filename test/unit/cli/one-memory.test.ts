@@ -49,7 +49,7 @@ test("this machine shares the stack's memory if its bridge leads into the stack'
   expect(await joinStack(config(), "other-broker-1", {})).toMatchObject({ state: "apart" });
 });
 
-test("docker uses the Docker daemon that the environment names", () => {
+test("docker gets DOCKER_HOST as an option, and DOCKER_HOST wins over DOCKER_CONTEXT", () => {
   expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",

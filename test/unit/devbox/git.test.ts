@@ -64,7 +64,7 @@ test("up mounts no extra git folder for a workspace that is a whole repository, 
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("up notes that git does not work in the devbox for a submodule or a path with a colon", () => {
+test("up reports that git does not work in the devbox for a submodule or a path with a colon", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");

@@ -88,7 +88,7 @@ test("uninstall from one profile names and keeps the other profiles, and uninsta
   expect(readdirSync(join(home, "state/install/originals"))).toEqual([]);
 });
 
-test("install expands a tilde in the variable of pi's folder, as pi does", () => {
+test("a tilde at the start of PI_CODING_AGENT_DIR means the home folder, as in pi", () => {
   for (const [value, folder] of [
     ["~/work", "/h/work"],
     ["~", "/h"],

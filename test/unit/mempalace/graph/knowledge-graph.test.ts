@@ -184,7 +184,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("rows of the graph file that MemPalace could not have made are skipped", () => {
+  it("a graph file with a renamed column changes nothing in the ledger", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");
