@@ -154,7 +154,7 @@ test("after a restore, an older public file that lacks a tunnel or hallway does 
   restored.close();
 });
 
-test("a staged folder that lost a file, or whose rows differ from its manifest, replaces no palace", () => {
+test("a staged folder that lost a file, or whose rows differ from its manifest, is refused", () => {
   for (const name of [LEDGER, EVENTS]) rmSync(join(staged.folder, name));
   openForWriting(join(staged.folder, LEDGER)).close();
   const { counts } = lookInto(staged.folder);
@@ -167,7 +167,7 @@ test("a staged folder that lost a file, or whose rows differ from its manifest, 
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("a swap moves only the palace's own files; other files in its folder and another home's graph stay", () => {
+test("the list of the palace's own files has no other file of its folders and no graph of another home", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");

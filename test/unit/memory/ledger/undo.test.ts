@@ -129,7 +129,7 @@ test("undo of one write by its seq keeps the other writes that arrived in the sa
   expect(all("SELECT text FROM drawer")).toEqual([["word two"]]);
 });
 
-test("undo names and keeps a change that somebody else overwrote, and reverts the rest", () => {
+test("undo refuses changes that somebody else overwrote, names the other agent, and reverts the rest", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
@@ -147,7 +147,7 @@ test("undo names and keeps a change that somebody else overwrote, and reverts th
   expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
 });
 
-test("undo keeps somebody else's change between two writes of the agent", () => {
+test("undo refuses to revert a drawer that somebody else changed between two writes of the agent", () => {
   const { kept } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("c", "update_drawer", { drawer_id: kept, content: "by c" });

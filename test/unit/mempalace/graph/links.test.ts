@@ -83,7 +83,7 @@ describe("create_tunnel", () => {
   });
 });
 
-it("find_tunnels and follow_tunnels accept either spelling of a wing, and either end of a tunnel", () => {
+it("list_tunnels and follow_tunnels accept either spelling of a wing, and either end of a tunnel", () => {
   const { drawer_id } = graph.write("add_drawer", { wing: "My-Wing", room: "r", content: "é".repeat(400) }) as Json;
   graph.write("add_drawer", { wing: "other", room: "s", content: "text" });
   const ends = { source_wing: "other", source_room: "s", target_wing: "My-Wing", target_room: "r" };

@@ -169,7 +169,7 @@ test("a refreshed vector index has the changes of a commit: added, updated, move
   expect(await rowsOf(two)).toEqual([third, first]);
 });
 
-test("a commit before the first query starts no thread, and the query finds it", async () => {
+test("the first query finds a drawer that was committed before it", async () => {
   const late = (index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
   const vector = randomVector();
   const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
