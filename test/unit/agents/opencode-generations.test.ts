@@ -129,7 +129,7 @@ test("opencode 2: before a compaction the plugin files the session and adds a hi
   await filed(2);
 });
 
-test("opencode 2: a resumed session gets the stored wake-up text, and a subagent gets no wake-up text", async () => {
+test("opencode 2: for a resumed session the plugin asks for the stored wake-up text, and for a subagent it asks for none", async () => {
   const host = await loaded();
   host.sessions.set("ses_old", { messages: [{ id: "m", type: "user", text: "once" }] });
   await host.prompt("ses_old", "again");

@@ -8,7 +8,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
 
 const SAYS_NOTHING = { hasFailed: false, hasReverted: false };
 
-/** Lines in which no test ran, or whose exit code is hidden. */
+/** Lines in which no test ran, or whose exit code may not come from the tests. */
 test.each([
   ...[
     "set +o pipefail; npm test | tail",
