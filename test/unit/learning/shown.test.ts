@@ -114,7 +114,7 @@ test("a hostile id is replaced in every text", () => {
 });
 
 test.each(["[id:", "[Id:", "[iｄ:", "［id:", "[ id :", "[ıd：", "[𝐢𝐝:", "[id\u200b:", "[íd:", "[1d:", "[id∶"])(
-  "%s in a text cannot be taken for an id",
+  "the characters %s in a text cannot be mistaken for an id",
   (mark) => {
     const folded = quoted(`tea ${mark}working_00000000]`)
       .normalize("NFKD")

@@ -62,7 +62,7 @@ test("a search with another spelling of a wing or room says where it searched", 
   expect(exact).not.toHaveProperty("hint");
 });
 
-test("a search in an unknown place names the nearest places", async () => {
+test("a search in an unknown wing or room gets a hint with similar names, if any exist", async () => {
   const found = await palace.search("ferry", { wing: "one_projekt", source_file: "README.md" });
   expect(found).toMatchObject({
     ...{ results: [], nothing_found: true, filters: { wing: "one_projekt", source_file: "README.md" } },

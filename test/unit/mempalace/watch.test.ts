@@ -87,7 +87,7 @@ describe("the comparison of the public palace with the ledger", () => {
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
   });
 
-  it("the comparison accepts a row without wing and room for a drawer at the default place", () => {
+  it("the comparison accepts a row without wing and room for a drawer in the default wing and room", () => {
     const { wing, room } = place({});
     const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
     ledger.exec("DELETE FROM outbox");

@@ -117,7 +117,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   expect(tree()).toEqual(before);
 });
 
-test("a staged folder that is a link to another place is refused", () => {
+test("a staged folder that is a link to another folder is refused", () => {
   const elsewhere = join(root, "elsewhere");
   list(plan());
   renameSync(staged.folder, elsewhere);

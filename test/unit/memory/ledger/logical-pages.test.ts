@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Row = { id: string; wing: string; room: string; day: number; parent?: string; index?: number };
 
-/** Returns single and split drawers in random order. A slice may be in another place; a split drawer may also have a row of its own id. */
+/** Returns single and split drawers in random order. Slices may have different rooms; a split drawer may also have a row of its own id. */
 function makeRows(seed: number): Row[] {
   const random = seededRandom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
@@ -70,7 +70,7 @@ function fill(rows: readonly Row[]): void {
   ledger.close();
 }
 
-/** Lists drawers as upstream does: joins the rows of a place, selects the drawers in the window, and sorts them by id. */
+/** Lists drawers as upstream does: joins the rows of a wing and room, selects the drawers in the window, and sorts them by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,
@@ -141,13 +141,13 @@ test("with any filter, a list with each split drawer as one entry has the pages 
   }
 });
 
-test("the list for people has every row except later slices, newest first, in every place", () => {
+test("the list for people has every row except later slices, newest first, for every wing and room", () => {
   const rows = makeRows(5);
   fill(rows);
   openForWriting(file).close();
   const inOrder = (a: Row, b: Row): number => (a.index ?? 0) - (b.index ?? 0) || (a.id < b.id ? -1 : 1);
   const firstOf = (parent: string): Row | undefined => rows.filter((row) => row.parent === parent).toSorted(inOrder)[0];
-  // A split drawer is listed at its oldest row; if its slices are in several places, at its first slice.
+  // A split drawer is listed at its oldest row, or at its first slice if its slices have different wings or rooms.
   const listedAt = (parent: string): Row | undefined => {
     const slices = rows.filter((row) => row.parent === parent);
     const isSpread = new Set(slices.map(({ wing, room }) => `${wing} ${room}`)).size > 1;

@@ -94,7 +94,7 @@ test("a note that was deleted while a Chroma server was in use does not come bac
   expect(idsIn()).toEqual([kept]);
 });
 
-test("a row that another program files under a deleted note's id is adopted as before", () => {
+test("a row that another program files under a deleted note's id counts as foreign", () => {
   const id = add("the quarry opens at seven");
   sendTo(files);
   sendTo(SERVER);

@@ -130,7 +130,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes to a fact that we have just sent win", () => {
+  it("a fact that another program changes just after we sent the fact has the other program's value in both stores", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();

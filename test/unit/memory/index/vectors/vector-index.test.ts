@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter by place, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
+test("with a filter by wing, room, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
