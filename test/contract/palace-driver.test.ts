@@ -1,7 +1,4 @@
-/**
- * Contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The driver for Chroma needs a real server.
- * Without one it is skipped with the reason, and fails under CI.
- */
+/** Tests the contract of PalaceDriver with every driver. Without a Chroma server its driver's tests are skipped, and CI fails. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -141,7 +138,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
   }, 600_000);
 
-  test("a query of a wing and room returns cosines, best first", async () => {
+  test("a query with or without a filter by wing and room returns hits with their cosines, best first", async () => {
     const { driver } = await make();
     const near = record("near", 0, { wing: "w1", room: "r1" });
     near.vector[1] = 0.5;
@@ -212,7 +209,7 @@ describe("the driver of a palace in files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Reads the files without the driver. In test/process/mempalace/files-python.test.ts the real Chroma reads them. */
+  /** Reads the files without the driver. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);
@@ -299,7 +296,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     });
   });
 
-  test("the driver uses a collection of another client unchanged", async () => {
+  test("the driver uses another client's collection and keeps the collection's metadata", async () => {
     const database = await server.createDatabase();
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
     const made = { name: "mempalace_drawers", metadata: { "hnsw:space": "cosine", "hnsw:sync_threshold": 50_000 } };
@@ -331,7 +328,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     expect((await readRow(database, "a"))?.metadata).toEqual({ _repaired_empty_meta: true });
   });
 
-  test("a lost collection is unavailable until the driver is opened again", async () => {
+  test("after its collection was deleted, the driver fails with STORE_UNAVAILABLE until it is opened again", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -353,7 +350,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     });
   });
 
-  test("Chroma keeps every acknowledged record through SIGKILL", async () => {
+  test("after a SIGKILL Chroma still has every acknowledged record", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();

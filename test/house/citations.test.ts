@@ -1,4 +1,3 @@
-/** Checks that every page and section that a comment cites exists. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";

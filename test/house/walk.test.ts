@@ -1,4 +1,4 @@
-/** Checks the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor of the picture there. */
+/** Checks the walk of one write in src/README.md. A step climbs if its file is on a higher floor of the picture in that page. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -35,7 +35,7 @@ test("the walk of one write enters at most eight files outside the ledger and cl
   expect(pairs.filter(({ file, from }) => floorOf(file) > floorOf(from)).length).toBeLessThanOrEqual(CLIMBS_MAX);
 });
 
-test("each step of one write that has an arrow for an import is imported by the step before it", () => {
+test("the file of each step marked with → is imported by the file of the step before it", () => {
   const direct = pairs.filter(({ arrow }) => arrow === "→");
   expect(direct.length).toBeGreaterThan(2);
   const missing = direct.filter(({ file, from }) => {

@@ -45,7 +45,7 @@ test.each([
   ...["what?", "why?", "and now?", "what do you think?", "where were we?", "who are you?", "what else?", "hm", "hello"],
   ...["yes do that", "go on", "try again", "do it again please", "not that, the other", "I agree", "can you continue?"],
   ...["sounds good", "looks good, continue", "perfect, thanks!", "ok thanks", "never mind", "👍", "ja, mach das"],
-])("the prompt %j brings no text", async (prompt) => {
+])("the prompt %j gets no text", async (prompt) => {
   expect(await recallText(client, prompt, 10_000)).toBe("");
 });
 
@@ -59,6 +59,6 @@ test.each([
   ["backup?", "backup"],
   ["where is the ledger?", "ledger"],
   ["ok, and which port is staging on", "5433"],
-])("the short question %j brings its answer", async (prompt, answer) => {
+])("the short question %j gets the note with its answer", async (prompt, answer) => {
   expect(await recallText(client, prompt, 10_000)).toContain(answer);
 });

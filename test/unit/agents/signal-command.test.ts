@@ -1,7 +1,4 @@
-/**
- * Tests how a command line and its exit code are read: whether the line ran tests, which command the exit code is from, what
- * failed, and whether work was reverted.
- */
+/** Tests what a command line and its exit code tell us: whether tests ran, what failed, and whether work was reverted. */
 import { expect, test } from "vitest";
 import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";

@@ -8,7 +8,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
 
 const SAYS_NOTHING = { hasFailed: false, hasReverted: false };
 
-/** Lines in which no test ran, or whose exit code is hidden. */
+/** Lines in which no test ran, or whose exit code may not come from the tests. */
 test.each([
   ...[
     "set +o pipefail; npm test | tail",
@@ -167,7 +167,7 @@ test.each([
   expect(toldBy(line, 0).tests).toBe("passed");
 });
 
-/** Lines that reverted no work, or of which it is unknown whether they reverted work. */
+/** Lines that did not revert work, or that may not have reverted it. */
 test.each([
   ...[
     "false && git restore x; true",

@@ -50,11 +50,10 @@ test(
           ),
         ),
       ];
-      // Keeps every path either a file or a folder in all trees.
+      // Leaves out paths that are folders of other paths.
       const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
       execFileSync("git", ["init", "-q"], { cwd: folder });
-      // Each round has its rules in its own folder, so that one git process decides all rounds. Git decides only by the path, so no file is
-      // made.
+      // Each round has its own folder, so one git process decides all rounds. Git looks only at paths, so no file is made.
       const rounds = new Map<string, string[]>();
       for (let round = 0; round < ROUNDS; round++) {
         const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>

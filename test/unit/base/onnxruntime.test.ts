@@ -1,4 +1,3 @@
-/** Tests of the models' runtime, which `palace model get` fetches. test/install/packed.test.ts fetches it from the registry. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

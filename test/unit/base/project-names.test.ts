@@ -109,7 +109,7 @@ test("a plain folder is a project of its own name, and the home folder does not 
   rmSync(`${home}-link`);
 });
 
-test("odd files in place of git's files cause no error and do not block", () => {
+test("pipes and damaged files in place of git's files cause no error and do not block", () => {
   const folder = makeRepository("odd", "git@example.org:team/oak.git");
   rmSync(join(folder, ".git/config"));
   execFileSync("mkfifo", [join(folder, ".git/config"), join(folder, "mempalace.yaml")]);

@@ -48,7 +48,7 @@ test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])("a thread reports a full disk (%s
   await thread.close();
 });
 
-test("a thread that makes many objects keeps its young heap small", async () => {
+test("the young heap of a thread that makes many objects stays within 24 MiB", async () => {
   const answer = `
     let kept = [];
     for (let turn = 0; turn < 30; turn++) kept = Array.from({ length: 200_000 }, (_, at) => ({ at, turn }));

@@ -80,7 +80,7 @@ test.each(WRITES)("%s: a link without a target stays a link, and its target is m
   expect(lstatSync(target).isFile()).toBe(true);
 });
 
-test("a link that leads to itself is refused with the command that shows it", () => {
+test("a symbolic link to itself is refused, and the hint has the command that shows the link", () => {
   const file = join(home, "loop");
   symlinkSync("loop", file);
   for (const work of [() => targetOf(file), () => writeUserFile(file, "x")])

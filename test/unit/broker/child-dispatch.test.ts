@@ -1,4 +1,4 @@
-/** The broker itself answers the handshake, and not MemPalace's own server, which is the broker's child. */
+/** Tests the handshake with engine `command`, whose child process is MemPalace's own server. */
 import { expect, test } from "vitest";
 import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
 import { RequestQueue } from "../../../src/broker/child/request-queue.ts";

@@ -1,4 +1,4 @@
-/** Tests the broker beside a real child process: the time that a child gets to end, and which requests a client that leaves cancels. */
+/** Tests engine `command` with a real child process. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Tests the parts of engine `command` that need no child: which calls only read, which keys are remembered, and the rollback after a killed
- * MemPalace.
- */
+/** Tests the parts of engine `command` that need no child process. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

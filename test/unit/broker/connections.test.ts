@@ -70,7 +70,7 @@ test("one peer, and all peers together, may have only a limited number of connec
   first.destroy();
   expect(join("a")[1]).toMatch(/^too many connections of 9 peers/);
   expect(join("owner", true)[1]).toBeUndefined();
-  // A connection takes one place, even if it is admitted twice.
+  // A connection counts once, even if it is admitted twice.
   const [again] = own[1] as [Socket, undefined];
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });

@@ -44,7 +44,7 @@ test("a commit wakes a waiting call at once, and a commit between `mark` and the
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("a wait sees a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
+test("a wait notices a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));

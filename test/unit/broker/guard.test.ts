@@ -1,4 +1,4 @@
-/** The TCP port refuses foreign host names and origins before it looks at a token, and says why. After ten failures it gives no reasons. */
+/** Tests which requests the TCP port admits, by host name, origin and token, and what it answers after many failures. */
 import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -137,7 +137,7 @@ test("the guard refuses a request without a readable proof", () => {
   }
 });
 
-test("listening on a public address needs a token, and on the loopback needs no token", () => {
+test("listening on a public address needs a token, and listening on loopback does not", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
   for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();

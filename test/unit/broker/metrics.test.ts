@@ -1,4 +1,3 @@
-/** Tests the counters of requests in `/metrics`, which has Prometheus' text format. */
 import { expect, test } from "vitest";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";

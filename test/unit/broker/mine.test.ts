@@ -105,7 +105,7 @@ test("a long mine answers with its progress, and a later call returns the result
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
   // Both callers got the step before their answers and no step after them.
   expect(steps).toEqual({ first: [1], second: [1] });
-  // The result was taken, so the next call starts a new mine.
+  // The last call returned the result, so the next call starts a new mine.
   rmSync(go);
   expect(await call("open")).toMatchObject({ status: "running" });
   await jobs.close();

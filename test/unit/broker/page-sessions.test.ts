@@ -32,7 +32,7 @@ test("a page's session has the role of its link, until all sessions are cleared"
   expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: false, status: 401 });
 });
 
-test("a page's session is over when the token is revoked whose client asked for the link", () => {
+test("a page's session ends when the token of the client that asked for its link is revoked", () => {
   const valid = new Set(["token"]);
   const sessions = new Sessions(Date.now, (id) => valid.has(id));
   const { bearer = "" } = sessions.exchange(sessions.addLink("agent", "token").token) ?? {};

@@ -1,4 +1,3 @@
-/** Tests a child process and its supervisor. The broker knows the child's tools and replaces a child that ended. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

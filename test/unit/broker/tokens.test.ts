@@ -40,7 +40,7 @@ test("a token is valid until it expires or is revoked", () => {
   expect(broken).not.toHaveBeenCalled();
 });
 
-test("with a damaged token file the broker admits nobody and leaves the file unchanged", () => {
+test("with a damaged token file the broker admits nobody, and no token can be added", () => {
   const book = new TokenBook(file, () => {});
   const { record } = addToken(file, { name: "a", role: "agent" });
   expect(book.find(record.id)).toBeDefined();

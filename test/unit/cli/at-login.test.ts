@@ -16,7 +16,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** Characters with a meaning in a unit or in XML. */
 const AWKWARD = `a b"c\\d%h$HOME&<e>'f`;
 
-/** Returns the reason why a program cannot check a file here. Under CI=true a missing program is a failure. */
+/** Returns the reason if the program is missing. Throws under CI=true. */
 function without(program: string): string | undefined {
   const { error } = spawnSync(program, ["--version"]);
   if (error === undefined) return undefined;

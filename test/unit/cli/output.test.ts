@@ -9,7 +9,7 @@ import {
   shorten,
 } from "../../../src/cli/terminal/output.ts";
 
-test("a table aligns its columns, and numbers to the right", () => {
+test("a table aligns its columns, with numbers at the right", () => {
   expect(
     alignRows([
       ["a", 5, "x"],

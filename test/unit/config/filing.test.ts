@@ -1,4 +1,3 @@
-/** Tests the settings for filing. The environment wins over the file. An invalid value is reported and counts as missing. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -47,7 +47,7 @@ test("up does not mount a folder that git did not make for this workspace", () =
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // Now the folder's `gitdir` names the workspace. First its repository has no HEAD, and then its `commondir` names another folder.
+  // `gitdir` leads back to the workspace, but first the repository has no HEAD, and then `commondir` names another folder.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();
@@ -64,7 +64,7 @@ test("up mounts no extra git folder for a workspace that is a whole repository, 
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("up notes that git does not work in the devbox for a submodule or a path with a colon", () => {
+test("up reports that git does not work in the devbox for a submodule or a path with a colon", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -74,7 +74,7 @@ test("up notes that git does not work in the devbox for a submodule or a path wi
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("a workspace without a git folder removes only the previous git folder from .env", () => {
+test("for a workspace without a git folder, an earlier git folder in .env becomes empty, and no line is added", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });

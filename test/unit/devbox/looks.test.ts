@@ -1,7 +1,4 @@
-/**
- * Tests the parts of a recreate without side effects: whether memory and home stayed the same, which files would be lost, and which agents
- * run.
- */
+/** Tests the parts of `up` and `palace devbox recreate` that need no Docker. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -28,7 +25,7 @@ test("a memory counts as changed after lost drawers, texts or writes, but not af
   expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
 });
 
-test("a restore asks before it replaces a memory that is not empty", () => {
+test("a restore describes the memory that it would replace, unless the memory is empty", () => {
   expect(describeReplaced({ drawers: 0, facts: 0 })).toBeUndefined();
   expect(describeReplaced({ drawers: 1, facts: 0 })).toBe("1 drawer and 0 facts");
   expect(describeReplaced({ drawers: 0, facts: 2 })).toBe("0 drawers and 2 facts");

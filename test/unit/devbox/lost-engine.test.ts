@@ -137,7 +137,7 @@ async function servePrinter(frames: number, removed: () => void): Promise<void> 
   });
 }
 
-test("a slow disk holds a program's output back, and the output does not fill the memory", async () => {
+test("with a slow disk less than 16 MiB of a program's output wait in memory", async () => {
   await servePrinter(64, () => {});
   const engine = await connectEngine(`unix://${socket()}`);
   let most = 0;

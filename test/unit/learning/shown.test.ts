@@ -1,7 +1,4 @@
-/**
- * Tests the texts that an agent is shown. Other programs read the formats of these texts, and stored text inside them stays data
- * (outcome-memory.md 3.8, 6.4, 6.5).
- */
+/** Tests the texts that an agent is shown (outcome-memory.md 3.8, 6.4, 6.5). */
 import { expect, test } from "vitest";
 import { CHARACTERS_MAX, injectionText, nameIn, quoted, type Shown } from "../../../src/learning/turn/injection.ts";
 import { asksNothing } from "../../../src/protocol/small-talk.ts";
@@ -117,7 +114,7 @@ test("a hostile id is replaced in every text", () => {
 });
 
 test.each(["[id:", "[Id:", "[iｄ:", "［id:", "[ id :", "[ıd：", "[𝐢𝐝:", "[id\u200b:", "[íd:", "[1d:", "[id∶"])(
-  "%s in a text cannot be taken for an id",
+  "the characters %s in a text cannot be mistaken for an id",
   (mark) => {
     const folded = quoted(`tea ${mark}working_00000000]`)
       .normalize("NFKD")

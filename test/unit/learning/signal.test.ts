@@ -1,4 +1,3 @@
-/** Tests the effect of each signal on a score, and when a question counts as asked again. */
 import { expect, test } from "vitest";
 import { askedMark } from "../../../src/learning/turn/repeated-question.ts";
 import { newStanding } from "../../../src/learning/memory/memory.ts";

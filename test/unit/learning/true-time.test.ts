@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** Notes the time, as a broker does. `row`: number of the newest row. */
+  /** Records the time, as a broker does. `row`: number of the newest row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }
@@ -82,7 +82,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])("a clock that is wrong by %d ms do
   expect(machine.age(4, machine.wallMs - HOUR_MS)).toBe(HOUR_MS);
 });
 
-test("restarts with a wrong clock age a memory by at most the machine's running time", () => {
+test("restarts with a clock that is 100 days ahead age a memory by at most six hours too much", () => {
   const machine = new Machine();
   machine.tick(0);
   machine.pass(HOUR_MS);
@@ -149,4 +149,4 @@ test.each([
   {},
   { shifts: [] },
   { shifts: [{}], bootId: "", trueMs: 1, lastRow: 1, wallMs: 1, uptimeMs: 1 },
-])("%j is refused as a noted time", (value) => expect(isTrueTime(value)).toBe(false));
+])("%j is refused as a stored time", (value) => expect(isTrueTime(value)).toBe(false));

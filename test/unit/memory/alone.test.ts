@@ -1,7 +1,4 @@
-/**
- * Tests that the memory works without the other wings: it files and finds drawers and answers questions about facts with only `base`,
- * `protocol`, `config` and `memory` loaded.
- */
+/** Tests that the memory works with only the wings `base`, `protocol`, `config` and `memory` loaded. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -110,7 +110,7 @@ test("delete_by_source only previews by default, and deletes that source in ever
   expect(reader.drawerCount()).toBe(1);
 });
 
-test("the preview of delete_by_source names five places, as MemPalace does", () => {
+test("the preview of delete_by_source lists the wing and room of at most five drawers, as MemPalace does", () => {
   for (let at = 0; at < 6; at++) file(`text ${at}`, { room: `r${at}`, source_file: "/s.md" });
   const { match_count: count, sample } = write("delete_by_source", { source_file: "/s.md" });
   expect([count, sample]).toEqual([6, [0, 1, 2, 3, 4].map((at) => ({ wing: "w", room: `r${at}` }))]);

@@ -1,4 +1,3 @@
-/** Tests of facts on a real ledger: storing, querying and repeating. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
@@ -107,7 +106,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("kg_invalidate and kg_supersede end every open fact with this subject, predicate and object, and also succeed without such a fact", () => {
+  it("kg_invalidate ends an open fact once, and also succeeds without an open fact", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,

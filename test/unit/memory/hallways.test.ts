@@ -1,4 +1,4 @@
-/** Tests the links that a mine makes from the names on its drawers, write by write. links-parity.test.ts tests the rules. */
+/** Tests the links that a mine makes from the names on its drawers. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listHallways } from "../../../src/memory/graph/tunnels.ts";
 import { LINKS_CHANGED_MAX } from "../../../src/protocol/limits.ts";

@@ -12,7 +12,7 @@ test("a short prompt is one text", () => {
   expect(parts(LAST)).toEqual([LAST]);
 });
 
-test("a long prompt is searched for as a whole and by sentence, without its greeting", () => {
+test("a long prompt is searched for as a whole and sentence by sentence, but not by its greeting", () => {
   const prompt = `Hi there! ${FIRST} ${"It was set up by a colleague last year. ".repeat(5)}${LAST} Thanks!`;
   expect(parts(prompt)).toEqual([prompt, FIRST, "It was set up by a colleague last year.", LAST]);
 });

@@ -35,7 +35,7 @@ test("the first hits get the model's order; the list of scores and the order of 
   expect(after.scores).toEqual(before.scores);
 });
 
-test("explain shows each hit's model score and former place, and why no model was used", async () => {
+test("explain shows each hit's model score and its rank without the model, or why no model was used", async () => {
   const without = await search(undefined, { explain: true }, 3);
   const { answer } = await search(byNumber, { explain: true }, 3);
   expect(answer).toMatchObject({

@@ -1,7 +1,4 @@
-/**
- * A search that knows the client's project prefers the project's wings, searches only these wings, or searches all wings. The tests use a
- * real ledger.
- */
+/** Tests searches that know the client's project: they prefer its wings, search only these, or search all wings. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { wingsNamed } from "../../../src/memory/search/filter-names.ts";

@@ -151,7 +151,7 @@ test("a fact that kg_invalidate ends today is outdated at once, but not in a sea
   expect(await labels()).toEqual([undefined, undefined]);
 });
 
-test("of several near-duplicates only the best is a hit, and other drawers get the free places", async () => {
+test("only the best of several near-duplicates is a hit, and other drawers fill the rest of the answer", async () => {
   const wing = { wing: "copies" };
   const body =
     "the nightly backup of the ledger goes to the second disk since the first one was full every time we looked at it";

@@ -77,7 +77,7 @@ test("with a static or model vector the cosine makes up half of the confidence",
   expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 
-test("every hit has its id, its place and source, and its times of writing and filing", async () => {
+test("every hit has its id, its source, and its times of writing and filing", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file(NOTES[0] as string, { source_file: "/notes/harbour.md" });
   const [hit] = (await palace.search("harbour")).results;

@@ -1,7 +1,4 @@
-/**
- * Tests on a real ledger of documents that are sent in parts. Parts stay invisible until the document is filed, and two documents never
- * mix.
- */
+/** Tests documents that are sent in parts, on a real ledger. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -109,7 +109,7 @@ test("a replaced folder, such as an empty mount point, does not prove that its f
   expect(await report("1")).toMatchObject({ missing: 0, unresolved: 1 });
 });
 
-test("a source that sync removed is filed again by its feeder, even with the same text", async () => {
+test("sync removes the filing record of a removed source, so its feeder files the source again", async () => {
   const source = { wing: "w", room: "r", sourceFile: join(project, "gone.md"), mtime: 1, sha256: "ab", addedBy: "t" };
   file(join(project, "kept.md"));
   write("source.replace", { ...source, content: "a document that is long enough to become a drawer of its own here" });
@@ -127,7 +127,7 @@ function counting(): { files: typeof sourceFiles; asked: string[] } {
   };
 }
 
-/** Returns how many turns the event loop gave to other work meanwhile. */
+/** Returns how many turns the event loop gave to other work during `work`. `turns`: the number so far. */
 async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const counted = (async () => {

@@ -1,7 +1,4 @@
-/**
- * Tests the test vectors of palace.md 12, which were computed with upstream's own functions: ids, chunks, closet lines,
- * the sanitiser, names, dates.
- */
+/** Tests the test vectors of palace.md 12, which were computed with upstream's own functions. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Tests the Chroma driver against special servers: silent, late or damaged servers, a server of another program, and Chroma
- * Cloud with its quotas. test/contract/palace-driver.test.ts tests it with a real server.
- */
+/** Tests the Chroma driver against simulated servers: silent, late and damaged servers, another program's server, and Chroma Cloud. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";

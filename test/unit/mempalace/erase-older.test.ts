@@ -72,7 +72,7 @@ test("an erasure does not wait for a drawer that the palace never had, or has wi
   expect(await erasure.settled(10_000)).toMatchObject({ pending: 0, problems: [], notes: [] });
 });
 
-test("an erasure says that a Chroma server elsewhere may keep earlier texts, and does not wait for it", async () => {
+test("an erasure says that a Chroma server elsewhere may keep earlier texts, and does not wait for the server", async () => {
   waiting = [{ id: "changed", text: "harmless" }];
   start(() => expect.unreachable(), false);
   const { pending, notes } = await erasure.settled(10_000);

@@ -167,7 +167,7 @@ test.each([
   });
 });
 
-test("the cleanup removes only an export that was started", () => {
+test("the cleanup keeps a palace in which no export was started", () => {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
   writer.close();

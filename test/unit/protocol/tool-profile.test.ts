@@ -1,7 +1,4 @@
-/**
- * Tests the light profile's size. The estimate is above the count of any common tokenizer: one token for every four letters of a run, and
- * one for every digit and punctuation mark. Real counts are about half of the estimate (bytes / 4).
- */
+/** Tests the tool profiles. The token estimate is above the count of any common tokenizer; real counts are about half of it. */
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";

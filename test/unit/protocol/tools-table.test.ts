@@ -1,8 +1,4 @@
-/**
- * Checks that tools behave as the table of tools says. For every row the tests ask the real dispatcher, and the real client without a
- * broker, and compare the behaviour with the row's columns. A call that needs an open palace ends with an error when it opens the
- * palace, which shows how far the call got.
- */
+/** Checks with the real dispatcher and the real client that each tool behaves as its row in the table of tools says. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -21,6 +17,7 @@ import type { PropertySchema } from "../../../src/protocol/tools/row.ts";
 import { type Tool, type ToolName, TOOLS, type ToolsWith } from "../../../src/protocol/tools/table.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
+/** Error of each call that gets as far as opening the palace. */
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 

@@ -1,4 +1,4 @@
-/** Checks the text of the compose file on every machine. test/stack starts the services. */
+/** Checks the text of the compose file, without Docker. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

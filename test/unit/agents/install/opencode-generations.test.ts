@@ -124,7 +124,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("for an unknown version of opencode, install uses the form of its settings file, or else the form of 1.x, and prints a note", () => {
+test("if opencode's version is unknown, install uses the form of the settings file, or else the form of 1.x with a note", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();
@@ -147,7 +147,7 @@ test("for an unknown version of opencode, install uses the form of its settings 
   expect(() => install("opencode", parts, false)).toThrow("line 2");
 });
 
-test("install refuses an mcp or mcp.servers that is not an object", () => {
+test("install refuses settings in which mcp or mcp.servers is not an object", () => {
   useOpencode("2.2.6");
   for (const [text, name] of [
     ['{ "mcp": 1 }', "mcp is not an object"],

@@ -1,4 +1,4 @@
-/** Tests on real files that every kind of rival is found: a setting or program that replaces, repeats or disables our wiring. */
+/** Tests that we find every kind of rival: a setting or program that replaces, repeats or disables our wiring. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -136,7 +136,7 @@ test("the miner does not file the account files of an export, but files other JS
   expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: [{ text: '{"theme":"dark"}' }] });
 });
 
-/** Returns the time at which the text of each drawer was said. */
+/** Returns the first line of each drawer, and the time at which its text was said. */
 function dated(document: unknown): [string, string | null | undefined][] {
   const reading = read(document);
   if (typeof reading === "string") throw new Error(reading);

@@ -18,7 +18,7 @@ const SOURCES = [
   r`\s\b@\b`,
   r`\bversion \d`,
 ];
-/** Characters next to a word: letters of other scripts, digits and their marks, halves of a surrogate pair. */
+/** Characters next to a word: letters of other scripts, digits, punctuation, halves of a surrogate pair. */
 const BESIDE = ["", " ", "_", "é", "1", "٣", "-", "’", "x", "\n", "😀", "\ud83d", "."];
 const TEXTS = 100;
 

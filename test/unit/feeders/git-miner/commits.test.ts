@@ -97,7 +97,7 @@ describe("a commit", () => {
     ],
     ["that merges with the author's words is filed", { ...merge, message: "Merge the two doors\n" }, undefined],
     ["with one parent and a merge message is filed", { parents: ["b"], message: "Merge branch 'x'\n" }, undefined],
-  ])("%s: %#", (_name, more, why) => {
+  ])("a commit %s", (_name, more, why) => {
     expect(whyLeftOut(commitOf(more))).toBe(why);
   });
 

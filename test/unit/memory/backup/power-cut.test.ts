@@ -1,7 +1,4 @@
-/**
- * Cuts the power at every moment of a restore, a move and a backup. Afterwards either the old palace or the new one is complete, and every
- * backup that was reported exists.
- */
+/** Simulates a power cut at every moment of a restore, a move and a backup. */
 import {
   copyFileSync,
   existsSync,

@@ -1,7 +1,4 @@
-/**
- * A restore swaps the old palace for the new one by a list of moves. A missing, foreign or incomplete file ends the swap before its first
- * move. A swap deletes no file.
- */
+/** Tests the swap of the old palace for a restored one: a list of moves that deletes no file. */
 import {
   existsSync,
   mkdirSync,
@@ -120,7 +117,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   expect(tree()).toEqual(before);
 });
 
-test("a staged folder that is a link to another place is refused", () => {
+test("a staged folder that is a link to another folder is refused", () => {
   const elsewhere = join(root, "elsewhere");
   list(plan());
   renameSync(staged.folder, elsewhere);
@@ -143,7 +140,7 @@ test("without the staged ledger the restore fails and creates no empty ledger", 
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("after a restore, an older public file without a tunnel or hallway does not delete it", () => {
+test("after a restore, an older public file that lacks a tunnel or hallway does not delete it from the ledger", () => {
   rmSync(join(staged.folder, LEDGER));
   const ledger = openForWriting(join(staged.folder, LEDGER));
   for (const kind of ["tunnel", "hallway"])
@@ -157,7 +154,7 @@ test("after a restore, an older public file without a tunnel or hallway does not
   restored.close();
 });
 
-test("a staged folder that lost a file, or whose rows differ from its manifest, replaces no palace", () => {
+test("a staged folder that lost a file, or whose rows differ from its manifest, is refused", () => {
   for (const name of [LEDGER, EVENTS]) rmSync(join(staged.folder, name));
   openForWriting(join(staged.folder, LEDGER)).close();
   const { counts } = lookInto(staged.folder);
@@ -170,7 +167,7 @@ test("a staged folder that lost a file, or whose rows differ from its manifest, 
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("a swap moves only the palace's own files; other files in its folder and another home's graph stay", () => {
+test("the list of the palace's own files has no other file of its folders and no graph of another home", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");

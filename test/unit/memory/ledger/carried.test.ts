@@ -1,7 +1,4 @@
-/**
- * Entries of Roampal's graphs in the ledger. They are written once. They are undone and forgotten like other rows, together with their
- * before-images.
- */
+/** Tests how entries of Roampal's graphs are imported into the ledger, undone and forgotten. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

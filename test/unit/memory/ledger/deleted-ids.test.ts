@@ -1,4 +1,4 @@
-/** A part of a deleted drawer's id is looked up in an index of deleted drawers only. Older ledgers get this index when they are opened. */
+/** Tests the index of deleted drawers, in which a part of a drawer's id is looked up. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

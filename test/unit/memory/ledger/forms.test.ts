@@ -1,7 +1,4 @@
-/**
- * The other spellings of words (for example, `strasse`) are in a separate index, which follows every change of a drawer.
- * Drawers of an older ledger enter this index when the broker is idle. Searches find these drawers meanwhile, and a kill loses none of them.
- */
+/** Tests the index of other spellings of words (for example, `strasse`), which follows every change of a drawer. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

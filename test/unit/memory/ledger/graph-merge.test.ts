@@ -1,7 +1,4 @@
-/**
- * Tests the counts of changes when rows of other programs are merged into the ledger's graph. test/unit/mempalace/graph tests whose row
- * wins.
- */
+/** Tests the counts of changes when rows of other programs are merged into the ledger's graph. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

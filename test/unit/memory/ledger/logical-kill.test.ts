@@ -1,7 +1,4 @@
-/**
- * A change of a long drawer touches many rows. A kill at any of these rows leaves the whole old drawer. If the same call is sent
- * again, it is done completely and once.
- */
+/** Tests a kill at each step of a change of a long drawer. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +30,7 @@ function commit(call: WriteCall): Record<string, unknown> {
   return done.outcome.value as Record<string, unknown>;
 }
 
-/** Runs a write that kills its process at the change with this number. With the highest number, the process is killed after all changes. */
+/** Program that runs a write and kills its process before change number `at`, or after the last change. */
 const KILLED = `
 import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
 import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/group-commit.ts"))};

@@ -1,4 +1,4 @@
-/** Tests on a real ledger which sources of an adopted palace count as filed. Each test is about one of MemPalace's rules. */
+/** Tests on a real ledger which sources of an adopted palace count as filed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -107,7 +107,7 @@ test("a filing record for a transcript's memories does not count for its exchang
   expect([found("exchange"), found("general")]).toEqual([[["/p/a", 100.5]], []]);
 });
 
-test("many sources come page by page, each once", () => {
+test("minedSources lists many sources page by page, each source once", () => {
   const files = Array.from({ length: 450 }, (_none, at) => `/p/${String(at).padStart(3, "0")}`);
   for (const file of files) put(file, [MINED]);
   const seen: string[] = [];

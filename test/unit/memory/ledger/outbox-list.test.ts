@@ -115,7 +115,7 @@ test("a drawer that was deleted while another palace was in use is also removed 
 test("a drawer that is deleted while a switch lists the rows in parts is also removed from the earlier palace", () => {
   sendTo("file:/p#1");
   const id = onlyDrawer();
-  // More rows than one part lists. Only rows with a vector are listed.
+  // Files more rows than one part lists, with vectors, because only rows with a vector are listed.
   const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
   const call = (content: string) => {
     const params = { wing: "w", room: "r", content };
@@ -177,7 +177,7 @@ test("a removal that waits during a switch reaches both palaces", () => {
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
 });
 
-test("the removal of a drawer that no earlier palace can have is not kept", () => {
+test("a removal is not kept if no earlier palace can have the drawer", () => {
   sendTo("file:/p#1");
   retarget("http://h/t/d/c#2");
   const first = onlyDrawer();

@@ -1,4 +1,4 @@
-/** Cuts the power at every moment of the ledger's life. The ledger then opens with every acknowledged write. */
+/** Simulates a power cut at every moment of the ledger's life. */
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

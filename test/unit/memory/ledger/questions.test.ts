@@ -1,7 +1,4 @@
-/**
- * An outcome of a memory is stored with the question for which the memory was shown. The question is stored as numbers. The question is
- * deleted, restored and forgotten with the outcome. The index by concept always matches the rows.
- */
+/** Tests that an outcome of a memory is stored with the question for which the memory was shown, as numbers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,7 +70,7 @@ function expectInStep(): void {
 
 const keep = (text: string): string => write("outcome.record", { key_takeaway: text }).id;
 
-/** Runs a turn in which these memories are shown for ASKED, and begins the next turn. Returns the turn's exchange. */
+/** Runs a turn in which these memories are shown for `asked`, and begins the next turn. Returns the id of the turn's exchange. */
 function turn(conversation: string, shown: readonly string[], asked = ASKED): string {
   write("turn.begin", { conversation }, { findings: { drawers: shown } });
   const { id } = write("turn.end", { conversation, user: asked, assistant: "It wants a longer timeout." });

@@ -1,7 +1,4 @@
-/**
- * The ledger's reads stay fast as it grows. With few listed exceptions no statement scans all drawers or sorts whole drawers. The tests
- * read SQLite's query plans, which do not depend on the number of rows, and compare every list with a full scan.
- */
+/** Checks the query plans of the ledger's reads, so that reads stay fast as it grows, and compares every list with a full scan. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Outcomes by week and in total equal one query over all rows, and turns are listed in pages. Other calls run between the parts. */
+/** Compares outcomes by week and in total with one query over all rows, and tests the pages of turns. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

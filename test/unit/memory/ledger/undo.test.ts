@@ -129,7 +129,7 @@ test("undo of one write by its seq keeps the other writes that arrived in the sa
   expect(all("SELECT text FROM drawer")).toEqual([["word two"]]);
 });
 
-test("undo names and keeps a change that somebody else overwrote, and reverts the rest", () => {
+test("undo refuses changes that somebody else overwrote, names the other agent, and reverts the rest", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
@@ -147,7 +147,7 @@ test("undo names and keeps a change that somebody else overwrote, and reverts th
   expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
 });
 
-test("undo keeps somebody else's change between two writes of the agent", () => {
+test("undo refuses to revert a drawer that somebody else changed between two writes of the agent", () => {
   const { kept } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("c", "update_drawer", { drawer_id: kept, content: "by c" });
@@ -378,7 +378,7 @@ const FORGET_REACHES: Readonly<Record<string, string>> = {
   meta: "has only our settings and marks",
 };
 
-test("forgetting covers every table of the ledger", () => {
+test("the list of what forgetting does to each table has every table of the ledger", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
   expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());

@@ -1,4 +1,3 @@
-/** The count of adopted rows includes new, changed and removed rows, but no rows that the ledger already has. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

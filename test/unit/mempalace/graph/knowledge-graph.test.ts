@@ -1,7 +1,4 @@
-/**
- * Tests how the ledger and knowledge_graph.sqlite3 are kept equal: which rows are sent, which rows are adopted, and whose row wins if both
- * changed.
- */
+/** Tests how the ledger and knowledge_graph.sqlite3 are kept equal, and whose row wins if both changed. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -133,7 +130,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes to a fact that we have just sent win", () => {
+  it("a fact that another program changes just after we sent the fact has the other program's value in both stores", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -187,7 +184,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("rows of the graph file that MemPalace could not have made are skipped", () => {
+  it("a graph file with a renamed column changes nothing in the ledger", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");

@@ -46,7 +46,7 @@ test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("the client refus
   expect(read(more)).toBeUndefined();
 });
 
-test("the client refuses a folder, invalid JSON and a broker.json of more than 16 KiB", () => {
+test("the client refuses a broker.json that is a folder, is invalid JSON or has more than 16 KiB", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();

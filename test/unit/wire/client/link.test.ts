@@ -232,7 +232,7 @@ test("the link waits once for a broker that starts and stops again, and then spo
     await clock.until(() => answers.length === id + 1);
     expect(answers[id]).toContain("spooled");
     waited.push(clock.now() - since);
-    // The agent thinks for a while. After that the failed start no longer counts.
+    // After 6 s the failed start no longer counts.
     let isLater = false;
     clock.after(6_000, () => (isLater = true));
     await clock.until(() => isLater);

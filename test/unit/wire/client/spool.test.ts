@@ -84,7 +84,7 @@ test("an interrupted delivery keeps the writes from the first unanswered write o
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an ended turn waits in a separate folder for a broker that knows turns", async () => {
+test("an ended turn is spooled in its own kind of file, and waits for a broker that knows turns", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
@@ -217,7 +217,7 @@ test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
   ["a tool whose answer is only an error", { error: "No such room" }, /^No such room$/],
-])("%s is put aside with the reason of the refusal", async (_name, answer, why) => {
+])("%s is set aside with the reason of the refusal", async (_name, answer, why) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");

@@ -56,8 +56,7 @@ beforeEach(async () => {
     const cutAt = cutAfter;
     cutAfter = undefined;
     response.write(bytes.subarray(0, cutAt));
-    // The server ends the reply only after these bytes are on the client's disk. Otherwise the number of received bytes would differ
-    // between runs.
+    // Ends the reply only when these bytes are on the client's disk, so that their number is the same in each run.
     const part = `${target(path)}.part`;
     const timer = setInterval(() => {
       if (!existsSync(part) || statSync(part).size < cutAt) return;

@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Number of calls, more than one thread accepts at once. */
+/** Number of calls. A thread accepts fewer at once. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter by place, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
+test("with a filter by wing, room, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
@@ -169,7 +169,7 @@ test("a refreshed vector index has the changes of a commit: added, updated, move
   expect(await rowsOf(two)).toEqual([third, first]);
 });
 
-test("a commit before the first query starts no thread, and the query finds it", async () => {
+test("the first query finds a drawer that was committed before it", async () => {
   const late = (index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
   const vector = randomVector();
   const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
