@@ -3,8 +3,8 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
 /**
- * Describes the differences between the ledger and upstream's graph files, one text for each. While the broker runs, rows that wait to be
- * sent count as differences. Throws STORE_UNAVAILABLE if upstream's files cannot be read.
+ * Describes each difference between the ledger and upstream's graph files. Rows that wait in the outbox are differences too. Throws
+ * STORE_UNAVAILABLE if upstream's files cannot be read.
  */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);

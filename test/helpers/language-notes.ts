@@ -1,6 +1,6 @@
 /**
- * Notes of a team in ten wings, and questions about the notes. Each wing has its own language. Notes and questions were written before
- * anybody asked the search any of the questions. Each question is a pair: its text, and the position of its note.
+ * Notes of a team in ten wings, one language per wing, and questions: each a text and the position of its note. All were written before any
+ * search was tried with them.
  */
 export type LanguageWing = {
   wing: string;

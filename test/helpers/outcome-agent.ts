@@ -24,7 +24,7 @@ export async function ask(agent: StdioMcp, name: string, args: Record<string, un
   return result.content[0].text;
 }
 
-/** Returns the memories' ids in a text, in the order in which it shows them. */
+/** Returns the ids of the memories in a text, in the text's order. */
 export function idsIn(text: string): string[] {
   return [...text.matchAll(/\[id:(\w+)\]/g)].map(([, id]) => id ?? "");
 }
