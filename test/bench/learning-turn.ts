@@ -27,7 +27,7 @@ const PENDING_MAX = 500;
 
 type Turn = { conversation: string; question: string; shown: number[] };
 
-/** Opens the strategy. Memories begin in `history`, which keeps them for 30 days, and exchanges in `working`, for one day. */
+/** Opens the strategy. Memories begin in `history` (expire after 30 days), exchanges in `working` (one day). */
 export async function openTurns(
   world: World,
   embedder: Embedder,

@@ -1,6 +1,6 @@
 /**
- * Documentation that npm packages ship, fetched once by `npm pack` at pinned versions (packages.txt). Keeps only the pages' markdown: no
- * changelogs, licences, lists of sponsors or translations.
+ * Documentation of npm packages, fetched once by `npm pack` at pinned versions (packages.txt). Only markdown pages, without changelogs,
+ * licences, sponsors and translations.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ export function packages(): NpmPackage[] {
     });
 }
 
-/** Returns a folder with one folder for each package. Throws if the registry cannot be reached. */
+/** Returns a folder with one folder per package. Throws if the registry cannot be reached. */
 export function npmDocs(): Promise<string> {
   const wanted = packages();
   return keptFolder("npm-docs", JSON.stringify([wanted, NOT_DOCUMENTATION.source]), async (folder) => {
