@@ -1,6 +1,6 @@
 /**
- * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real ledger with its search
- * threads. It runs the broker's own steps without the broker, because the bench sets the clock. Used by learning.ts.
+ * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real ledger, without a broker,
+ * because the bench sets the clock.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

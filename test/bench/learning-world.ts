@@ -1,7 +1,6 @@
 /**
- * World of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead. Statements have seven
- * templates, questions have six wordings. A wrong judgement concerns a whole turn. In some worlds the truth changes halfway. Used by
- * learning.ts.
+ * World of `npm run bench:learning`: problems with solutions that are true, that were true once, or that mislead. A wrong judgement
+ * concerns a whole turn. In some worlds the truth changes halfway.
  */
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";

@@ -30,7 +30,7 @@ const PLACE = "#/place?wing=wing0";
 /** Number of measurements per side, and the duration of one. */
 const ROUNDS = Number(process.env["PAGE_ROUNDS"] ?? 4);
 const ROUND_MS = 15_000;
-/** Time after which a page has loaded everything, and a broker has done the work that a closed page left. */
+/** Time until a page has loaded everything, and until a broker has finished the work for a closed page. */
 const REST_MS = 3_000;
 /** Time between two writes of a busy agent. */
 const WRITE_MS = 100;

@@ -20,7 +20,7 @@ export type ChromaScene = Scene & { chroma: PythonChroma };
 
 /** Starts Chroma on a palace folder and a broker that uses it, and files OURS drawers. */
 export async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
-  // If a later step fails, the stack still ends the started processes, the broker before its Chroma.
+  // If a later step fails, the stack stops the broker before Chroma.
   await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
   const { palaceDir } = palace.config.paths;

@@ -94,7 +94,7 @@ export async function runRoampal(version: RoampalVersion, module: string, run: C
   return { code, stdout, stderr };
 }
 
-/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws if the script writes to stderr. */
+/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws the script's stderr if it fails. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
   // With a fixed hash seed, sets have the same order in every run.
   const python = {

@@ -1,6 +1,6 @@
 /**
- * Runs the real Roampal's own clients, unchanged, against the broker's port over real HTTP: the hooks of Claude Code and the MCP server.
- * The test only chooses another port number (client/sitecustomize.py).
+ * Runs the real Roampal's hooks for Claude Code and MCP server, unchanged, against the broker's port over real HTTP. The test only changes
+ * the port number (client/sitecustomize.py).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,10 +64,10 @@ for (const version of ROAMPAL_VERSIONS) {
     await using palace = await withDoors(false, LOCAL);
     const { instance, holders } = await identity(palace);
     const isSame = async (): Promise<void> => expect((await identity(palace)).instance).toBe(instance);
-    // The hook gives `lsof` five seconds. On a busy machine that is too little, and the hook then kills no process.
+    // The hook stops `lsof` after five seconds. On a busy machine that may be too early, and the hook then kills no process.
     await vi.waitFor(
       async () => {
-        // The id is longer than we accept, so the hook gets an error.
+        // The session id is longer than we accept, so the hook gets an error.
         await submit(version, palace, "s".repeat(300), "How is the oven cleaned?");
         await vi.waitFor(isSame, { timeout: 60_000, interval: 100 });
         if (version === "0.3.6.1")
@@ -117,7 +117,7 @@ for (const version of ROAMPAL_VERSIONS) {
 
 type Found = { uses: number; metadata: Record<string, unknown> };
 
-/** Starts Roampal's own MCP server over stdio, which calls the broker's port. */
+/** Starts Roampal's MCP server over stdio, which calls the broker's port. */
 async function mcpServer(
   version: RoampalVersion,
   palace: Behind,
@@ -146,12 +146,12 @@ async function identity(palace: Behind): Promise<Identity> {
   return { instance, holders: listenersAt(palace.port) };
 }
 
-/** Runs the hook that Claude Code runs before a prompt. */
+/** Runs Roampal's hook for Claude Code's event before a prompt. */
 function submit(version: RoampalVersion, palace: Behind, session: string, prompt: string): Promise<ClientEnd> {
   return hook(version, palace, PROMPT, { session_id: session, hook_event_name: "UserPromptSubmit", prompt });
 }
 
-/** Runs the hook that Claude Code runs after an answer. */
+/** Runs Roampal's hook for Claude Code's event after an answer. */
 function stop(
   version: RoampalVersion,
   palace: Behind,
