@@ -1,6 +1,6 @@
 /**
- * Reads damaged files of a palace, as a power cut, another version or an attacker may leave them: pickle, index and queue rows. A parser
- * either reads a file or refuses it with a typed error. It never returns a vector that the file does not have, and never takes long.
+ * Reads damaged pickle, index and queue rows of a palace. A parser must read a file or refuse it with a typed error, soon, and never return
+ * a vector that the file does not have.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-files-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Instructions of pickles: known instructions, unknown instructions, and instructions that call a function. */
+/** Pickle instructions: known ones, unknown ones, and ones that call a function. */
 const OPCODES = [
   ..."().0123FGIJKLMNPQRSTUVX]abcdegijlopqrstu}",
   "\x80\x02",
