@@ -1,6 +1,6 @@
 /**
- * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the entry
- * second. Reading the entry left out the new slices, and deleting the entry left them behind.
+ * An update can make a slice of a diary entry so long that it is cut again. Reading the entry left out the new slices, and deleting the
+ * entry did not delete them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Somebody swapped a project's folder for a symbolic link between the survey and the reading, and the link led the miner out of the
- * project. An agent that may mine that folder could file any file that the broker's user can read.
+ * If a project's folder was replaced by a symbolic link between survey and reading, the miner left the project. So an agent that may mine
+ * that folder could file any file that the broker's user can read.
  */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

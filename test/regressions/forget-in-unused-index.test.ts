@@ -1,6 +1,5 @@
 /**
- * Chroma writes an index with room for more elements than it has, and that room contains old memory of the server, including texts. So
- * `forget` sometimes said that the text was still in data_level0.bin.
+ * Chroma writes an index with unused space, which contains old memory of its process, including texts. `forget` did not wipe this space.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

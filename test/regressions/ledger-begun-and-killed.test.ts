@@ -1,6 +1,6 @@
 /**
- * An older version made the ledger directly in its final place. So a file of one page without a table is either a ledger that a killed
- * broker had begun, or a ledger whose log was removed. The file does not show which. Beginning a new palace there hid the second case.
+ * A ledger file of one page without a table either was never finished (older versions made it in place), or has lost its log. So a new
+ * palace must not begin there.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

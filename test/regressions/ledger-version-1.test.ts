@@ -1,6 +1,6 @@
 /**
- * A ledger of schema version 1 indexed the words of a new drawer by a trigger. The current writer indexes them itself, so with the old
- * trigger each new drawer would have been in the index twice.
+ * In schema version 1 a trigger indexed the words of a new drawer. The current writer does this itself, so with that trigger each new
+ * drawer would be in the index twice.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * A long drawer whose last slice was deleted could not be filed again, because its first slice still existed. The database's constraint
- * error rolled back the writes of every other agent in the same group.
+ * A long drawer without its last slice could not be filed again. The database's constraint error also rolled back all other writes of the
+ * same transaction.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer with a missing slice is filed again, and so are the other writes of the same transaction", () => {
+it("a drawer with a missing slice is filed again, beside another write of the same transaction", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;

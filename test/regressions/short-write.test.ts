@@ -1,6 +1,6 @@
 /**
- * On a disk that fills up, a write stores only a part and reports this only by its return value. Half a file replaced the whole file, and
- * the agent got the answer that its write was safe.
+ * On a full disk a write can store only a part, and reports this only by its return value. Such a part replaced the whole file, and the
+ * agent was told that its write was safe.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";

@@ -1,7 +1,6 @@
 /**
- * A client trusted an invalid `broker.json`. It connected to a TCP port if there was a number in place of a socket path, or a door of an
- * unknown kind. It waited for each of a thousand doors, and waited for ever if a pipe was in place of the file. Found by the fuzzing of
- * broker.json.
+ * A client trusted an invalid `broker.json`: it connected to doors that no broker has, and waited for a thousand doors or for a pipe. Found
+ * by the fuzzing of broker.json.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";

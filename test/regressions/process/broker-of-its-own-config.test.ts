@@ -1,7 +1,6 @@
 /**
- * A program that uses this package may give a client another configuration than its own environment has. The client then started a broker
- * for the home in the environment, which opened the wrong palace. The file that tells other clients of this start stayed for half a minute,
- * so no client started the right broker. Now the client starts the broker of its configuration, and removes the file if that broker ends.
+ * A client with another configuration than its environment's started a broker for the environment's home. The file that marks a running
+ * start then kept other clients from starting the right broker for half a minute.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

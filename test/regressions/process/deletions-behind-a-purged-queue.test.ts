@@ -1,6 +1,6 @@
 /**
- * Chroma purges its queue each time it flushes its index. If a MemPalace deleted drawers and then filed a thousand more, its deletions
- * looked like losses. We sent the deleted drawers again, and they were back in the palace.
+ * Chroma purges its queue whenever it flushes its index. Deletions by a MemPalace that then filed a thousand drawers looked like losses, so
+ * we sent the deleted drawers again.
  */
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 const VERSION = "3.11.0";
 const TIMEOUT_MS = 180_000;
 
-/** Deletes drawers, then files so many new drawers that the queue is purged. */
+/** Deletes drawers, and then files so many that Chroma purges its queue. */
 const WORK = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -27,10 +27,10 @@ for start in range(0, 1200, 200):
     c.upsert(ids=[f"theirs_{i}" for i in at], documents=[f"theirs {i}" for i in at], embeddings=[vector] * 200, metadatas=[{"wing": "theirs", "room": "r"}] * 200)`;
 
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)(
-  "a drawer deleted by MemPalace before Chroma purged its queue",
+  "drawers missing in the palace after Chroma purged its queue",
   () => {
     it(
-      "a drawer that MemPalace deleted before Chroma purged its queue stays deleted",
+      "a drawer that MemPalace deleted stays deleted",
       { timeout: TIMEOUT_MS },
       async () => {
         await using palace = createTestPalace();
@@ -54,7 +54,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)(
     );
 
     it(
-      "a drawer that MemPalace deleted differs from a drawer that is missing in an older copy of the palace",
+      "our drawer that an older copy of the palace lacks stays in the ledger",
       { timeout: TIMEOUT_MS },
       async () => {
         await using palace = createTestPalace();

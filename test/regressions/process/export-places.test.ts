@@ -1,6 +1,6 @@
 /**
- * An export went through a symbolic link into the memory's own home. An export to a folder in /proc kept a thread of the broker busy for
- * ever, and the thread could not be ended. A folder whose path ended with a slash was reported as full.
+ * An export followed a symbolic link into the memory's own home, kept a thread busy for ever with a folder in /proc, and reported a path
+ * with a slash at its end as a folder with files.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";

@@ -1,6 +1,5 @@
 /**
- * docs/how-to/forget.md said that the next mining files a forgotten text again, but mining skipped a transcript of which some drawers
- * remained as "unchanged". This test checks the page's present text for every feeder.
+ * Mining skips a transcript as unchanged if some of its drawers remain. docs/how-to/forget.md said that it files a forgotten text again.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Forgetting by an id or by a source left text behind. The journal contains the whole text of a short document, without a drawer's id.
- * Drawers of a source that were deleted earlier were still in the journal and in the queue of the public palace.
+ * Forgetting by id or source left text behind: the journal has a short document's text without a drawer's id, and the journal and the
+ * public palace's queue have drawers that were deleted earlier.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("forget of a drawer also removes the text of its short document from the journal", async () => {
+test("forget of a drawer removes its short document's text from the journal too", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -41,7 +41,7 @@ test("forget of a drawer also removes the text of its short document from the jo
   expect(filesHolding(palace.home, SECRET)).toEqual([]);
 });
 
-test("forget of a source also removes the earlier states of its drawers", async () => {
+test("forget of a source removes the earlier states of its drawers too", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`), MEMPALACE_DRIVER: "files" });
   const client = await palace.client();

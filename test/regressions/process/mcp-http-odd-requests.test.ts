@@ -1,6 +1,5 @@
 /**
- * Legal but unusual HTTP requests to /mcp were answered with 500, or checked less strictly than the same message on the stream. Found by
- * the fuzzing of HTTP heads.
+ * Unusual HTTP requests to /mcp were answered with 500, or checked less strictly than on the stream. Found by the fuzzing of HTTP heads.
  */
 import { request } from "node:http";
 import { expect, test } from "vitest";
@@ -14,7 +13,7 @@ const long = `${ping.slice(0, -1)},"params":{"x":"${"x".repeat(5 * 1024 * 1024)}
 
 type Odd = { method?: string; host?: string; body?: string | Buffer };
 
-test("an odd request to /mcp gets a fitting error and never status 500", async () => {
+test("an unusual request to /mcp is answered or refused, but never with status 500", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ask = ({ method = "POST", host = "localhost", body = ping }: Odd): Promise<{ status: number; body: string }> =>

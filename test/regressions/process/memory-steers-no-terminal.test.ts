@@ -1,6 +1,6 @@
 /**
- * `mempalace search` printed filed text to a terminal with the control characters that change the reading direction, and `palace reveal`
- * printed filed text unchanged. So a mined page could set the terminal's title, clear it, or type for the user. A pipe gets every byte.
+ * `mempalace search` and `palace reveal` printed control characters of filed text to a terminal, so a mined page could set the terminal's
+ * title, clear it, or type for the user.
  */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -1,6 +1,6 @@
 /**
- * During the adoption of an existing palace the first calls were answered as if the palace were empty ("No palace found. Run: mempalace
- * init"), or with only the rows adopted so far and no notice. So an agent filed known texts again, and a miner mined everything again.
+ * During the adoption of a palace, calls were answered as if it were empty or had only the rows adopted so far. So an agent filed known
+ * texts again, and a miner mined everything again.
  */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * With a second memory in the folder of the home's public palace, the home's memory could not be opened any more: its broker was started
- * with that folder's name. A command that starts another command also dropped the --palace option.
+ * A second memory in the home's public palace made the home's memory impossible to open. A command that starts another one also dropped
+ * --palace.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

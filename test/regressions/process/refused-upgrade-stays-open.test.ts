@@ -1,7 +1,6 @@
 /**
- * The broker never read again from the connection of a refused upgrade, so it did not notice when the connection ended. Each such
- * connection used a descriptor until the broker ended, and a client without a token could use up all descriptors of a door. Found by the
- * fuzzing of upgrades.
+ * The broker did not notice when the connection of a refused upgrade ended. So even a client without a token could use up all descriptors
+ * of a door. Found by the fuzzing of upgrades.
  */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";

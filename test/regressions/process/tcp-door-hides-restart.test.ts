@@ -1,6 +1,6 @@
 /**
- * A client without a token on the broker's own machine lost its broker and dialled the TCP door of the next one just before that broker's
- * socket answered. It reported a wrong token instead of waiting.
+ * A client without a token that lost its broker dialled the next broker's TCP door before that broker's socket answered, and reported a
+ * wrong token.
  */
 import { once } from "node:events";
 import { writeFileSync, mkdirSync } from "node:fs";

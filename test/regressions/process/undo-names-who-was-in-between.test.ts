@@ -1,4 +1,6 @@
-/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last agent that changed the drawer. */
+/**
+ * If two agents had changed a drawer in turns, an undo of one agent named that agent itself as the one that had changed the drawer last.
+ */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
