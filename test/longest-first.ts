@@ -1,7 +1,4 @@
-/**
- * Orders test files on a machine that has no times of earlier runs: the longest begin first, so that none runs alone at the end. Vitest
- * would order by file size.
- */
+/** Orders test files without times of earlier runs: the longest begin first, so that none runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that last longest, longest first within their suite. A test fails if a file does not exist. */

@@ -1,7 +1,4 @@
-/**
- * Process tests of `./scripts/test quick`: at least one per folder of test/process, chosen to run many lines of `src` in little time. A
- * test fails if a file does not exist.
- */
+/** Process tests of `./scripts/test quick`: they run many lines of `src` in little time. A test fails if a file does not exist. */
 export const QUICK_PROCESS: readonly string[] = [
   "process/cli/absent-broker.test.ts",
   "process/cli/audit.test.ts",

@@ -1,7 +1,4 @@
-/**
- * Runs the real pi, opencode and Claude Code against a stub model, wired as a devbox wires them, on this machine and in the image. Asserts
- * on the output that the agent's user sees.
- */
+/** Runs the real agents against a stub model, wired as a devbox wires them, and asserts on the output that their users see. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Tests compaction in the real agents: a memory whose text was dropped is shown again, a summary has each earlier exchange once, and the
- * agent is still asked about the exchange that nobody has judged.
- */
+/** Tests that after a compaction an agent sees its memories again, and is still asked about the last exchange. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -11,15 +8,11 @@ import type { Host } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
-/**
- * Maximum number of sessions to try. After a late hook the model sees no memory although the memory counts as shown, so the test begins
- * another session.
- */
+/** Maximum number of sessions to try. After a late hook the model sees no memory, so the test begins another session. */
 const SESSIONS_MAX = 5;
 const KEPT_MAX_MS = 20_000;
 /** pi retains the last twenty thousand tokens. One message of this length makes it drop all earlier ones. */
 const MUCH = "so many words ".repeat(8_000);
-/** Line of pi's output in RPC mode. */
 type Line = { type?: string; command?: string; success?: boolean; error?: string };
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
 

@@ -10,7 +10,7 @@ import type { Talk } from "./talk.ts";
 /** Maximum number of memories to try. After a late hook the agent is neither shown the memory nor asked, so the test takes another one. */
 const TRIES = 6;
 
-/** `id`: the memory's id after its promotion from `working` to `history`. `topic`: words that no other memory has. */
+/** Promoted memory. `id`: its id in `history`, where it began in `working`. `topic`: words that no other memory has. */
 export type Learned = { id: string; topic: string };
 
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Learned> {
@@ -56,7 +56,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   return { id: id.replace("working", "history"), topic };
 }
 
-/** Returns words without digits. */
+/** Returns new random words without digits. */
 function words(): string {
   return randomUUID()
     .replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)))

@@ -1,7 +1,4 @@
-/**
- * Tests the outcome memory in the real agents: it shows memories beside a prompt, stores the answer, and lets the user's next message judge
- * both.
- */
+/** Tests in the real agents that memories are shown beside a prompt, and that the user's next message judges them. */
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";

@@ -2,7 +2,6 @@
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** Each agent's model. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",
@@ -10,7 +9,7 @@ export const PREFIX_OF: Record<Agent, string> = {
   claude: "mcp__mempalace__",
 };
 
-/** File of pi's home from which pi reads its models. */
+/** pi reads its models only from this file of its home. */
 export const PI_MODELS = ".pi/agent/models.json";
 export function piModels(url: string): string {
   const models = [{ id: MODEL_OF.pi, contextWindow: 128_000, maxTokens: 4096 }];

@@ -1,7 +1,4 @@
-/**
- * Tests configurations that compete with our wiring in the real agents. `palace install status` must name the rival, and the command that
- * it prints must remove it.
- */
+/** Tests that `palace install status` names a configuration that competes with ours, and that the printed command removes it. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa } from "execa";

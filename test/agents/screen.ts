@@ -10,7 +10,6 @@ export type Screen = AsyncDisposable & {
   /** Presses keys, given by tmux's names: `Enter`, `C-d`. */
   press: (...keys: string[]) => Promise<void>;
   text: () => Promise<string>;
-  /** Waits until the screen matches. */
   shows: (what: RegExp) => Promise<void>;
   /** Waits until the program has ended. Resolves to its exit code. */
   ended: () => Promise<number>;

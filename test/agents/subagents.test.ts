@@ -1,7 +1,4 @@
-/**
- * Tests subagents of the real opencode and Claude Code (pi has none). The memory shows them no text, stores none of their exchanges and
- * never asks them.
- */
+/** Tests subagents of opencode and Claude Code: the memory shows them no text and stores none of their exchanges. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";

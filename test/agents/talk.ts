@@ -8,10 +8,7 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/**
- * Maximum number of sessions to try. A session that was not shown the memory stores an exchange with the same words, which takes one of the
- * four places of shown memories.
- */
+/** Maximum number of sessions to try. Each failed one stores an exchange, which takes one of the four places of shown memories. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {

@@ -45,7 +45,7 @@ export class Corpus {
     return parts.join(" ");
   }
 
-  /** Returns words that are not stop words, which a search would skip. */
+  /** Returns words that are not stop words, because a search skips those. */
   query(words: number): string {
     const telling = (): string => {
       for (;;) {

@@ -1,7 +1,4 @@
-/**
- * Compares an unchanged re-run of mempalace-docs, which must write nothing, with the first run of 500 files, which ends when every drawer
- * has its vector. Also reports the first run without the vectors.
- */
+/** Compares an unchanged re-run of mempalace-docs, which must write nothing, with the first run of 500 files. */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,7 +1,4 @@
-/**
- * Measures the ways to reach a broker: round trips through the SSH gate and over TCP, twelve agents at once, twenty agents that start
- * without a broker, and a read without a broker.
- */
+/** Measures the ways to reach a broker: SSH gate, TCP, many agents at once, a start without a broker, a read without a broker. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";

@@ -1,7 +1,4 @@
-/**
- * Makes seeded sentences of English words for the comparison with the Python package. Made-up words would have twice as many tokens, which
- * would hide the cost of padding a batch.
- */
+/** Makes seeded English sentences. Made-up words have twice as many tokens, which would hide the cost of padding a batch. */
 import { seededRandom } from "../helpers/random.ts";
 
 const NOUNS =

@@ -30,9 +30,8 @@ const VECTORS_PER_GROUP = 2_000;
 
 export type Filling = {
   ledgerFile: string;
-  /** Identity of the model from which the vectors claim to be; undefined for drawers without such vectors. */
+  /** Model that the vectors claim to come from; undefined for drawers without such vectors. */
   model: string | undefined;
-  /** Returns about `characters` characters of text. */
   text: (characters: number) => string;
   /** Number of documents that exist already. */
   from: number;

@@ -1,7 +1,4 @@
-/**
- * Measures the time from a headless agent's start to its answer, with and without the memory, in turns: for the first prompt in a home,
- * which also starts the broker, and for the first prompt of a later session. The model answers at once.
- */
+/** Measures the time from a headless agent's start to its answer, with and without the memory. The model answers at once. */
 import { once } from "node:events";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { type AgentsHome, openAgentsHome } from "../agents/on-host.ts";

@@ -1,7 +1,4 @@
-/**
- * Compares `turn.begin` in a large memory with a bare search of the same memories. Run by learning.ts, or alone: `node
- * test/bench/learning-scale.ts`.
- */
+/** Compares `turn.begin` in a large memory with a bare search of it. Also runs alone: `node test/bench/learning-scale.ts`. */
 import { createTestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";

@@ -1,7 +1,4 @@
-/**
- * Measures whether learning hurts if each question is asked only once or twice. Utterances of LoCoMo's conversations are the memories, its
- * questions are the turns. A turn shows four memories; one that contains the evidence is scored as `worked`.
- */
+/** Measures whether learning hurts if each question is asked only once or twice, with LoCoMo's conversations as memories. */
 import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { type Conversation, readConversations } from "./locomo.ts";

@@ -1,7 +1,4 @@
-/**
- * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real ledger, without a broker,
- * because the bench sets the clock.
- */
+/** Runs our turn as a strategy of `npm run bench:learning`, without a broker, because the bench sets the clock. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * World of `npm run bench:learning`: problems with solutions that are true, that were true once, or that mislead. A wrong judgement
- * concerns a whole turn. In some worlds the truth changes halfway.
- */
+/** World of `npm run bench:learning`: problems with solutions that are true, that were true once, or that mislead. */
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";
 

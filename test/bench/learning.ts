@@ -116,10 +116,7 @@ function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   };
 }
 
-/**
- * Ranks by vectors and outcomes with Roampal's formula. Leaves out its word search, promotion and deletion, which do not change the choice
- * for a prompt.
- */
+/** Ranks by Roampal's formula, without its word search, promotion and deletion, which do not change the choice for a prompt. */
 function formula(vectors: readonly Float32Array[]): Strategy {
   const standings = vectors.map((): Standing => newStanding(0.5));
   return {

@@ -1,6 +1,4 @@
-/**
- * Reads LoCoMo's development half, which is beside the checkout, and scores lists of hits. docs/lab/search-recipe.md defines the metrics.
- */
+/** Reads LoCoMo's development half, beside the checkout, and scores lists of hits (metrics: docs/lab/search-recipe.md). */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../helpers/palace.ts";
@@ -56,7 +54,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // Counts LoCoMo's own evidence strings, as the benchmark does with which we compare our figures.
+  // Counts LoCoMo's own evidence strings, because the benchmark to which we compare our figures does.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );

@@ -32,10 +32,7 @@ export async function time(
   return times;
 }
 
-/**
- * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that one side's remaining work does not
- * slow the other.
- */
+/** Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that earlier work can end. */
 export async function timeBoth(
   rounds: number,
   one: (round: number) => unknown,

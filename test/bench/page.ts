@@ -120,9 +120,7 @@ function fillOutcomes(ledgerFile: string): void {
 
 type Gap = { atMs: number; wallMs: number; cpuMs: number };
 
-/**
- * Returns a module for the broker's main thread. It records each long pause of the event loop: duration, and the thread's processor time.
- */
+/** Returns a module that records each long pause of the broker's event loop: duration, and the main thread's processor time. */
 function watchLoop(file: string): string {
   const source = `import { appendFileSync } from "node:fs"; import { isMainThread } from "node:worker_threads";
     if (isMainThread && process.argv[1]?.includes("broker")) {

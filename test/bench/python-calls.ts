@@ -1,7 +1,4 @@
-/**
- * Compares an agent's waits with us and with the Python package: for a search, for add_drawer, and for the first reply after a start. Both
- * palaces have the same rows and vectors.
- */
+/** Compares an agent's waits with us and with the Python package. Both palaces have the same rows and vectors. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -102,7 +99,6 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
   const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
-  // Calls without a pause between them.
   const atOnce = await timeBoth(SEARCHES, search(theirs), search(ours));
   const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [

@@ -1,7 +1,4 @@
-/**
- * Compares mining with the Python package and with the bare embedder, one project of markdown after another, in turns. MemPalace's project
- * can be searched when its run ends. Ours can be searched when the feeder ends, and has its vectors later.
- */
+/** Compares mining with the Python package and with the bare embedder, one project of markdown after another, in turns. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -15,10 +12,7 @@ import { median } from "./measure.ts";
 import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
-/**
- * A document has several pages, as documentation does. Chunks end at paragraphs and overlap, so each has about `CHARACTERS_PER_DRAWER`
- * characters.
- */
+/** Documents have several pages, and their chunks overlap, so each chunk has about `CHARACTERS_PER_DRAWER` characters. */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
 const RAW_BATCH = 128;

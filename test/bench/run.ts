@@ -1,7 +1,4 @@
-/**
- * `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference in the same run. Exits with an error if a bar is
- * missed. Runs the built package (dist).
- */
+/** `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, with dist. Fails if a bar is missed. */
 import { requireBuild, type Row } from "./measure.ts";
 
 // Turns off the telemetry of onnxruntime, which embeds in this process.

@@ -1,7 +1,4 @@
-/**
- * Measures 50,000 drawers with vectors of the tiny model: hybrid search against the two raw lists that it merges, and status and cold start
- * against a small palace.
- */
+/** Measures 50,000 drawers: hybrid search against the two lists that it merges, status and cold start against a small palace. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";

@@ -1,7 +1,4 @@
-/**
- * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: the first run, an unchanged re-run, and an
- * agent's wait behind a batch of the transcript. Times only some vectors and extrapolates.
- */
+/** Measures `mempalace-session` on 140 sessions: a first run, an unchanged re-run, and an agent's wait behind a batch. */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

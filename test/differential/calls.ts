@@ -1,7 +1,4 @@
-/**
- * Makes the seeded calls of the differential test. A later call writes `@<step>@` for an id from an earlier answer, because the two servers
- * give different ids. A new tool needs one row in `ROWS` (tool-rows.ts).
- */
+/** Makes the seeded calls of the differential test. `@<step>@` in a call stands for the id from an earlier answer. */
 import { Chooser } from "../fuzz/chooser.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { seededRandom } from "../helpers/random.ts";
@@ -75,10 +72,7 @@ function bend(world: World, args: Record<string, unknown>): unknown {
   }
 }
 
-/**
- * Makes `count` calls of drawers, searches and diaries, then a third as many of the graph, which need the facts and drawers of the first,
- * and as many of the coordination log.
- */
+/** Makes `count` calls of drawers, searches and diaries, then a third as many each of the graph and of the coordination log. */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);
   const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));

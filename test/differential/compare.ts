@@ -1,7 +1,4 @@
-/**
- * Compares two answers. Masks times, and accepts scores that differ in their last digits. Every other difference is a finding, unless
- * differences.ts lists it.
- */
+/** Compares two answers except times and the last digits of scores. A difference is a finding, unless differences.ts lists it. */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
 import { DIFFERENCES } from "./differences.ts";

@@ -1,7 +1,4 @@
-/**
- * Compares answers about drawers in slices over the same rows. Each must be one drawer to every tool, whichever version cut it and whatever
- * its ids are.
- */
+/** Compares answers about drawers in slices. Each must be one drawer to every tool, whichever version cut it. */
 import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";

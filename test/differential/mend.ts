@@ -183,9 +183,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/**
- * Requires equal similarities in lists called `matches`, but equal drawers only above the lowest similarity, at which the choice is free.
- */
+/** Compares lists called `matches`: equal similarities, and equal drawers except among those with the lowest similarity. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;

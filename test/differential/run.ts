@@ -1,7 +1,4 @@
-/**
- * Sends the same seeded calls to one version of the real MemPalace and to us, each with an empty palace and the same model. Accepts only
- * the differences in differences.ts. A failing run prints its seed, and PALACE_DIFFERENTIAL_SEED repeats it.
- */
+/** Sends the same seeded calls to the real MemPalace and to us. A failing run prints its seed for PALACE_DIFFERENTIAL_SEED. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -139,10 +136,7 @@ function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
   );
 }
 
-/**
- * Expects that a client of MemPalace's tool can use ours. Our tool may have more parameters and fewer required ones. 3.3.6 has no
- * annotations.
- */
+/** Expects that a client of MemPalace's tool can use ours, which may have more parameters. 3.3.6 has no annotations. */
 function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   expect(ours.properties, name).toMatchObject(theirs.properties);
   expect(

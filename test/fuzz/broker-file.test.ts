@@ -1,7 +1,4 @@
-/**
- * Looks for a broker with arbitrary `broker.json` files. The search must end soon, dial only valid doors without sending a secret, and
- * accept only a broker that answers with the file's instance id.
- */
+/** Looks for a broker with arbitrary `broker.json` files. The search must end soon, dial only valid doors, and send no secret. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -22,10 +19,7 @@ const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
 const PORT = "54321";
 const FOLDER = "/folder";
 
-/**
- * Programs that may listen at a door: the broker `right`, another broker, one with another protocol version, and programs that are not a
- * broker.
- */
+/** Programs that may listen at a door: brokers with the right id, another id or another protocol, and other programs. */
 const SPEAKERS: Readonly<Record<string, (socket: Socket) => void>> = {
   right: answerAs("right", PROTOCOL),
   other: answerAs("other", PROTOCOL),
@@ -105,10 +99,7 @@ fuzz("broker-file", {
   },
 });
 
-/**
- * Waits until the server has accepted all earlier connections: it accepts them in order, so the wait is for one more. Without it, a late
- * one would count for the lane's next input.
- */
+/** Waits for one more connection: the server accepts them in order, so no late one counts for the lane's next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");

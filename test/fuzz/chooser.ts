@@ -1,9 +1,6 @@
 /** Makes the random choices of one input from one generator: numbers, texts, bytes and unusual JSON. */
 
-/**
- * Strings that often break programs: empty, control characters, characters outside the BMP, halves of surrogate pairs, JavaScript's own
- * property names.
- */
+/** Strings that often break programs, such as control characters, halves of surrogate pairs, names of JavaScript's properties. */
 const STRINGS = [
   "",
   " ",

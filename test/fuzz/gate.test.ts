@@ -1,7 +1,4 @@
-/**
- * Attacks the host's end of a bridge: bytes at the gate's socket, keys to authorize, and output of the other machine before the gate's
- * greeting.
- */
+/** Attacks the host's end of a bridge: the gate's socket, keys to authorize, output before the gate's greeting. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";

@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 type Call = { tool: string; parameter: string; size: number; piece: string };
-/** Names of the calls that were the longest so far. */
+/** Calls that were made with the longest text. */
 const met = new Set<string>();
 
 fuzz("held-loop", {

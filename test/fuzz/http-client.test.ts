@@ -1,7 +1,4 @@
-/**
- * Runs our client against servers that are not a broker: invalid or endless heads, slow bytes, wrong lengths, nonsense. Every exchange must
- * end soon with a value or a typed error.
- */
+/** Runs our client against servers that are not a broker. Every exchange must end soon, with a value or a typed error. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -19,7 +16,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** Bytes: more than a client may store of one answer. */
+/** More bytes than a client may store of one answer. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));

@@ -1,7 +1,4 @@
-/**
- * Sends raw bytes to both doors of a real broker: damaged and split HTTP heads, bodies and upgrades. Each connection must be answered in
- * HTTP or closed, without a 5xx, and the palace must not change.
- */
+/** Sends raw bytes to both doors of a real broker. Each connection must be closed or get HTTP answers without a 5xx. */
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
 import { seededRandom } from "../helpers/random.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads damaged pickle, index and queue rows of a palace. A parser must read a file or refuse it with a typed error, soon, and never return
- * a vector that the file does not have.
- */
+/** Reads damaged files of a palace. A parser must read a file or throw a typed error, and never return an invented vector. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Reads arbitrary mempalace.yaml files. Each must be read or refused with a sentence and a hint. A file that is read must give valid names,
- * rooms and patterns.
- */
+/** Reads arbitrary mempalace.yaml files. Each must be refused with a hint, or give valid names, rooms and patterns. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Makes JSON-RPC messages of every method and tool, and damages them: types, keys, ids, nesting, numbers that parsers read differently,
- * UTF-8.
- */
+/** Makes JSON-RPC messages of every method and tool, and damages their types, keys, ids, nesting, numbers and bytes. */
 import { IDEMPOTENCY_META } from "../../src/protocol/headers.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";

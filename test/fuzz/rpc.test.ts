@@ -1,7 +1,4 @@
-/**
- * Sends messages to a real broker over both doors. Each must get exactly one typed answer with its id, and the palace must change exactly
- * as the answers say.
- */
+/** Sends messages to a real broker. Each must get exactly one typed answer, and the palace must change as the answers say. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";

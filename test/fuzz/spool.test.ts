@@ -1,7 +1,4 @@
-/**
- * Reads arbitrary files in the spool's folder. Reading must not throw, and the broker may get only calls that can be spooled. Every file is
- * delivered, stays, or is put aside.
- */
+/** Reads arbitrary files in the spool's folder. Only calls that can be spooled may reach the broker, and other files must stay. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Reads arbitrary transcripts and database rows. The drawers must have all of a transcript except white space, and reading from a
- * checkpoint must give the same as reading everything.
- */
+/** Reads arbitrary transcripts. Drawers must have all of the text, and a read from a checkpoint must equal a full read. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";

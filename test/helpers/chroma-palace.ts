@@ -28,7 +28,6 @@ export class ChromaPalace {
   readonly #prefix: string;
   readonly #database: Database.Database;
 
-  /** `prefix`: prefix of the ids. */
   constructor(folder: string, prefix = "id-of-") {
     this.#folder = folder;
     this.#prefix = prefix;

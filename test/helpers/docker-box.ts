@@ -1,7 +1,4 @@
-/**
- * Makes containers through testcontainers. docker-run.ts removes leftovers, because the image of testcontainers' reaper cannot be pulled
- * everywhere.
- */
+/** Makes containers through testcontainers, without its reaper, whose image cannot be pulled everywhere. */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
 import { execa } from "execa";

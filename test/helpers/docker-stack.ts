@@ -20,7 +20,6 @@ export type DockerStack = AsyncDisposable & {
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
   /** Runs a command in container `index` of a service. Resolves to its output even if the command fails. */
   exec: (service: string, index: number, ...command: string[]) => Promise<Output>;
-  /** Runs `docker inspect` on container `index` of a service. */
   inspect: (service: string, index?: number) => Promise<Inspected>;
   /** Sends SIGKILL to the first container of a service. */
   kill: (service: string) => Promise<void>;
@@ -48,13 +47,10 @@ export function composeFiles(...arrangement: string[]): string {
   return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");
 }
 
-/**
- * `arrangement`: one of docs/topologies/arrangements.md. `isModelTiny`: for tests that write thousands of drawers and do not search by
- * meaning.
- */
+/** `arrangement`: name from docs/topologies/arrangements.md. `isModelTiny`: for tests with many drawers that do not search by meaning. */
 export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
 
-/** `workspace`: project folder that the devboxes mount. */
+/** The devboxes mount the project folder `workspace`. */
 export async function openStack(workspace: string, options: StackOptions = {}): Promise<DockerStack> {
   const arrangement = options.arrangement === undefined ? [] : [options.arrangement];
   await sweepLeftovers();

@@ -1,7 +1,4 @@
-/**
- * Makes a newcomer's environment for the install tests: a clone of HEAD, an empty home, a Node that is too old, and a network without a way
- * out except perhaps a proxy.
- */
+/** Makes a newcomer's environment: a clone of HEAD, an empty home, a Node that is too old, and a network without a way out. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

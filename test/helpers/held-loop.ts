@@ -1,7 +1,4 @@
-/**
- * Measures how long one call blocks the broker's event loop: the longest wait of a prober that sends requests all the time. Subtracts the
- * time in which the broker's main thread waited for a processor.
- */
+/** Measures how long a call blocks the broker's event loop, without the time in which the main thread waited for a processor. */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";

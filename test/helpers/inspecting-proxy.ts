@@ -1,7 +1,4 @@
-/**
- * Runs a proxy that decrypts TLS with its own CA, as companies' proxies do. It asks the real server itself, through the machine's own proxy
- * if there is one, and trusts the same CAs as npm and Node on this machine.
- */
+/** Runs a proxy that decrypts TLS with its own CA, as companies' proxies do. It trusts the same CAs as npm and Node here. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * Notes of a team in ten wings, one language per wing, and questions: each a text and the position of its note. All were written before any
- * search was tried with them.
- */
+/** Notes and questions in ten languages, written before any search was tried. A question has its text and its note's position. */
 export type LanguageWing = {
   wing: string;
   notes: readonly string[];

@@ -1,7 +1,4 @@
-/**
- * Palace driver in memory. It passes the contract tests of chroma.ts (test/contract/palace-driver.test.ts), so it refuses what Chroma
- * refuses.
- */
+/** Palace driver in memory. It passes the same contract tests as chroma.ts (test/contract/palace-driver.test.ts). */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
 import { PalaceError } from "../../src/base/errors.ts";

@@ -87,7 +87,7 @@ export class QuickClock implements OutboxClock {
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 
-/** Wraps a driver. `mishap` is asked before each call whether and how the call must fail. */
+/** Wraps a driver. `mishap` returns how the next call must fail, or undefined if it must not fail. */
 export class FlakyDriver implements PalaceDriver {
   readonly kind = "memory";
   readonly calls: Call[] = [];

@@ -1,7 +1,4 @@
-/**
- * Makes a network namespace that has only a loopback. Needs root, `unshare`, `nsenter` and `ip`; without them `within` is empty, or with
- * CI=true it throws.
- */
+/** Makes a network namespace with only a loopback. If that is impossible, `within` is empty, or with CI=true it throws. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { exitOf } from "./palace.ts";

@@ -1,7 +1,4 @@
-/**
- * Installs broker and shim of 2026-11-22 (commit 45666cd, ledger schema 6) from an archive: that commit's minified build, and one package
- * that is not a dependency today. The other packages are today's.
- */
+/** Installs broker and shim of 2026-11-22 (commit 45666cd, ledger schema 6) from an archive, with today's dependencies. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

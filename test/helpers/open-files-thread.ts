@@ -1,7 +1,4 @@
-/**
- * Thread that finds the processes with a palace's files open. Compares device and inode, so that another mount, a container's path or a
- * hard link does not hide an open file.
- */
+/** Thread that finds the processes with a palace's files open. Compares inodes, so another path to a file does not hide it. */
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,9 +6,9 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which a process had the ledger, or the palace, open. */
+  /** Number of looks in which a process had a file of this part open. */
   held: Record<Part, number>;
-  /** Pairs of processes that had the ledger, or the palace, open at the same time. */
+  /** Pairs of processes that had a file of the same part open at the same time. */
   together: string[];
 };
 
@@ -126,10 +123,7 @@ function commandOf(pid: string): string {
   return `process ${pid}: ${line.replaceAll("\0", " ").trim()}`;
 }
 
-/**
- * Looks at all processes, and then again at those found. Two of them had a file open together only if one was found both before and after
- * the other: a single look takes time, and one may have closed the file before the other opened it.
- */
+/** Two processes had a file open together only if one was found both before and after the other. So those found are looked at again. */
 function lookTwice(): void {
   const files = watchedFiles();
   const pids = list("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== leaveOut);

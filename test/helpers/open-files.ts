@@ -8,7 +8,6 @@ import { expect } from "vitest";
 import type { Seen } from "./open-files-thread.ts";
 
 export type OpenFiles = AsyncDisposable & {
-  /** Returns the findings so far. */
   seen(): Promise<Seen>;
   /** Asserts that no two processes shared a file, and that the watch saw each of the ledger and the public palace open at least once. */
   expectOneAtATime(): Promise<void>;
@@ -20,7 +19,7 @@ export const openFilesMissing =
     ? undefined
     : "to see whose files are open needs Linux and root";
 
-/** Watches the palace in `home`. `server`: a Chroma server writes the public palace, so the broker may read it. */
+/** Watches the palace in `home`. `server`: a Chroma server writes the public palace, and the broker may read it. */
 export function watchOpenFiles(home: string, { server = false } = {}): OpenFiles {
   const workerData = { home, server, leaveOut: process.pid };
   const worker = new Worker(new URL("./open-files-thread.ts", import.meta.url), { workerData });

@@ -1,7 +1,4 @@
-/**
- * Host for opencode 2 plugins, made from its published plugin types: it runs the session hooks in opencode's order. Never compared with a
- * running opencode 2.
- */
+/** Host for opencode 2 plugins, made from opencode's published plugin types. Never compared with a running opencode 2. */
 import type { Context, SecondEvent, SessionHooks, StoredMessage } from "../../src/agents/opencode/generation-2.ts";
 
 type Callback = (event: never) => Promise<void>;

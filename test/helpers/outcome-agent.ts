@@ -1,4 +1,4 @@
-/** Helpers for tests of memory that learns from outcomes: a palace with a model, the agent's tools, a client. */
+/** Helpers for tests of the outcome memory: a palace with a model, the agent's tools, a client. */
 import { join } from "node:path";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";

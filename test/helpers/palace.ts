@@ -1,7 +1,4 @@
-/**
- * Makes a palace for one test (`await using`): a temporary home, real brokers and shims. Disposing of it stops every process that it
- * started.
- */
+/** Makes a palace for one test (`await using`). Disposing of it stops every process that the palace started. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -34,7 +31,7 @@ export type TestPalace = AsyncDisposable & {
   client(): Promise<Client>;
   /** Returns the path of an executable of src/bin or dist. */
   executable(bin: string): string;
-  /** Runs an executable of src/bin to its end. */
+  /** Runs an executable to its end. */
   run(
     bin: string,
     args: string[],

@@ -26,10 +26,10 @@ import { seededRandom } from "./random.ts";
 /** Folder for the states, in memory for speed. */
 const MEMORY = "/dev/shm";
 
-/** Inodes by name. */
+/** Inodes by file name. */
 type Names = Map<string, number>;
 type Place = { folder: number; name: string };
-/** By inode: a file's bytes, a folder's names, or a link's target. */
+/** Contents by inode: a file's bytes, a folder's names, or a link's target. */
 type Tree = Map<number, Buffer | Names | string>;
 
 export type PowerCutOptions = {
@@ -45,9 +45,7 @@ export type PowerCutOptions = {
 };
 
 export class PowerCut implements Disposable {
-  /** Number of syncs below the folder. */
   syncs = 0;
-  /** Number of states that were checked. */
   states = 0;
   /** Makes the next sync fail with this error. */
   failure: Error | undefined;
@@ -55,7 +53,7 @@ export class PowerCut implements Disposable {
   readonly #options: PowerCutOptions;
   readonly #random: () => number;
   readonly #synced: Tree = new Map();
-  /** Open descriptor by inode. It prevents that another file gets the same inode number. */
+  /** Open descriptors by inode. While one is open, no other file gets its inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
   /** Digests of the current cut's states that were checked. */

@@ -5,10 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
-/**
- * Minimum share of rows that a search by the row's own vector must find. Chroma's index is approximate: it finds 984 to 998 of 1,000 rows,
- * differently each time the index is built. Rows missing from the index would lower the share much more.
- */
+/** Minimum share of rows that a search by the row's own vector must find. Chroma's approximate index finds 984 to 998 of 1,000. */
 export const FOUND_BY_OWN_VECTOR_MIN = 0.95;
 
 export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };

@@ -1,7 +1,4 @@
-/**
- * Runs the real MemPalace from the package index. The tests of a machine share one virtual environment per version. MemPalace finds the
- * tiny model in its cache, so it downloads none (upstream-latest.md 1).
- */
+/** Runs the real MemPalace from the package index, with the tiny model. Each machine has one virtual environment per version. */
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
@@ -112,10 +109,7 @@ export type MempalaceOptions = {
   env?: Record<string, string>;
   /** Words before the command, for example to start it in another namespace. */
   wrapper?: readonly string[];
-  /**
-   * Time limit for an answer or a whole command, which is then killed. Two Chromas on one palace could otherwise wait for each other for
-   * ever.
-   */
+  /** Limits an answer or a whole command: two Chromas on one palace could otherwise wait for each other for ever. */
   timeoutMs?: number;
 };
 

@@ -1,7 +1,4 @@
-/**
- * Runs a Python that has imported Chroma, which takes seconds, and forks a process in milliseconds for each question or command. A forked
- * process has no open palace, so it reads everything from disk, like a new Python.
- */
+/** Runs a Python that has imported Chroma, which takes seconds, and forks a process in milliseconds for each question. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { join } from "node:path";

@@ -12,7 +12,6 @@ export type ReceivedSpan = {
   parentSpanId: string | undefined;
   name: string;
   kind: number;
-  /** Duration, ns. */
   tookNs: bigint;
   service: string;
   attributes: Record<string, string | number | boolean>;

@@ -1,7 +1,4 @@
-/**
- * Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. Asserts that every acknowledged write
- * exists exactly once and none exists in part.
- */
+/** Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -79,10 +76,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted, changes };
 }
 
-/**
- * Files a drawer and returns its id. A spooled write is acknowledged without an id, so the function then waits until the ledger has the
- * drawer.
- */
+/** Files a drawer and returns its id. Waits for the ledger if the write was spooled, because its answer has no id then. */
 export async function fileDrawer(
   palace: TestPalace,
   shim: StdioMcp,

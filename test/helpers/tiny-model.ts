@@ -1,7 +1,4 @@
-/**
- * Writes a tiny model with the real model's inputs, outputs and files, but not its 91 MB. Its one layer looks up a seeded random vector for
- * each token, so texts that share pieces of words get similar vectors.
- */
+/** Writes a tiny model whose only layer has a seeded random vector per token. Texts that share pieces of words are similar. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -34,10 +31,7 @@ function modelOf(seed: number, rows: number): Buffer {
   return model;
 }
 
-/**
- * Writes a tiny cross-encoder and returns `folder`. `weights` by piece (the first one or two letters of a word); the score is the sum over
- * the pieces of the second text.
- */
+/** Writes a tiny cross-encoder. Its score is the sum of the `weights` of the second text's pieces (first letters of a word). */
 export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
   const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });

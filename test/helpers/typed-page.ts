@@ -1,7 +1,4 @@
-/**
- * Types the commands of a docs page in order in one shell, as a reader would. A `console` block also shows the output, a `sh` block only
- * commands.
- */
+/** Types the commands of a docs page in one shell. A `console` block also shows the output, a `sh` block only commands. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,4 @@
-/**
- * Sums the delays of the timers that expired in a process. The sum is equal on any machine, so a test can show that a command does not
- * wait.
- */
+/** Sums the delays of a process's expired timers. The sum is equal on any machine, so a test can show that a command does not wait. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,4 @@
-/**
- * An adopted drawer without a usable vector counted as a newer drawer of ours that was still to be sent. So later changes by others were
- * skipped, and overwritten when the model came.
- */
+/** An adopted drawer without a vector counted as our unsent change, so later changes by others were skipped and overwritten. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

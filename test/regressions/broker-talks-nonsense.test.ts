@@ -1,7 +1,4 @@
-/**
- * A line that is not a valid answer ended the client's process with an uncaught exception, and an answer could have a negative length.
- * Found by fuzzing the client.
- */
+/** A line that is not a valid answer ended the client's process with an uncaught exception. Found by fuzzing the client. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";

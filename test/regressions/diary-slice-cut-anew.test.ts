@@ -1,7 +1,4 @@
-/**
- * An update can make a slice of a diary entry so long that it is cut again. Reading the entry left out the new slices, and deleting the
- * entry did not delete them.
- */
+/** If an update made a slice of a diary entry so long that it was cut again, reading and deleting the entry missed new slices. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

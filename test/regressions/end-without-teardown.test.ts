@@ -1,14 +1,11 @@
-/**
- * Node's teardown after a command's last output could hang for ever, and a slow reader lost output. So `leave` exits without a teardown,
- * after all output is read.
- */
+/** Node's teardown could hang for ever and lose output to a slow reader, so `leave` exits without it after all output is read. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
 const LEAVE = new URL("../../src/base/exit-process.ts", import.meta.url).href;
-/** Bytes: more than a pipe buffers. */
+/** More bytes than a pipe buffers. */
 const BYTES = 300_000;
 
 const script = (body: string): string => `import { leave } from ${JSON.stringify(LEAVE)};\n${body}`;

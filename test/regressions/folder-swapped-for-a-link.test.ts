@@ -1,7 +1,4 @@
-/**
- * If a project's folder was replaced by a symbolic link between survey and reading, the miner left the project. So an agent that may mine
- * that folder could file any file that the broker's user can read.
- */
+/** If a symbolic link replaced a project's folder after the survey, an agent could file any file that the broker's user can read. */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

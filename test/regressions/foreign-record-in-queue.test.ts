@@ -1,7 +1,4 @@
-/**
- * Chroma stores the position up to which it has applied its queue. The files driver moved this position past another process's record that
- * was not applied yet, so no Chroma ever applied the record.
- */
+/** The files driver moved Chroma's position in its queue past a foreign record that was not applied yet, so it was never applied. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * A palace whose vectors have another width than our model's refused each record separately, 256 times, before the outbox reported an
- * error.
- */
+/** A palace with vectors of another width refused each of our records separately before the outbox reported an error. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * `forget` changed the index's files while a MemPalace had the palace open, and so could have wiped rows that MemPalace's Chroma added at
- * the same time.
- */
+/** `forget` changed the index's files while a MemPalace had the palace open, and could have wiped rows that it added. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * Chroma writes an index with unused space, which contains old memory of its process, including texts. `forget` did not wipe this space.
- */
+/** Unused space in Chroma's index contains old memory of its process, including texts, which `forget` did not wipe. */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

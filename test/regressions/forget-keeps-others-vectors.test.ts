@@ -1,7 +1,4 @@
-/**
- * Forgetting a text wrote zeros over the vectors of other drawers in the same journal row, for example of the same checkpoint, so
- * MemPalace's search never found them again.
- */
+/** Forgetting a text wiped the vectors of other drawers in the same journal row, so MemPalace's search never found them again. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * A line feed at the start of the next packet was read as a blank line, and the message before it was lost. Found by the fuzzing of frames.
- */
+/** A line feed at the start of the next packet was read as a blank line, and the message before it was lost. Found by fuzzing. */
 import { expect, test } from "vitest";
 import { FrameSplitter } from "../../src/wire/transport/frame.ts";
 

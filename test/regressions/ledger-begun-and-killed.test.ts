@@ -1,7 +1,4 @@
-/**
- * A ledger file of one page without a table either was never finished (older versions made it in place), or has lost its log. So a new
- * palace must not begin there.
- */
+/** A ledger file of one page without a table may have lost its log, so a new palace must not begin there. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * In schema version 1 a trigger indexed the words of a new drawer. The current writer does this itself, so with that trigger each new
- * drawer would be in the index twice.
- */
+/** In schema version 1 a trigger indexes new words. The current writer does this too, so each would be in the index twice. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

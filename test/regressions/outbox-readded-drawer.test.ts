@@ -1,7 +1,4 @@
-/**
- * The outbox listed a drawer that was deleted and added again before it had its new vector. Without a model this stopped the outbox for
- * good.
- */
+/** The outbox listed a re-added drawer before it had its new vector. Without a model this stopped the outbox for good. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

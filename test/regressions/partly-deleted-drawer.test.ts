@@ -1,7 +1,4 @@
-/**
- * A long drawer without its last slice could not be filed again. The database's constraint error also rolled back all other writes of the
- * same transaction.
- */
+/** A drawer without its last slice could not be filed again, and the error rolled back all other writes of the transaction. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

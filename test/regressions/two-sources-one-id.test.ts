@@ -1,7 +1,4 @@
-/**
- * In a palace of 3.3.6, whose ids have no separator, part 1 of `notes1` has the same id as part 11 of `notes`. Filing the second source
- * failed with SQLite's error.
- */
+/** In a palace of 3.3.6, part 1 of `notes1` has the id of part 11 of `notes`. Filing the second source failed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * A search whose first hits are copies of one text looks for more hits. If the model failed during that, the search dropped its first hits.
- */
+/** If the model failed while a search looked for more hits behind copies of one text, the search dropped its first hits. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";

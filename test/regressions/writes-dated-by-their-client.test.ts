@@ -1,7 +1,4 @@
-/**
- * `undo` selects writes by their time of arrival and shows the dates that clients claimed, so a client cannot avoid an undo by dating its
- * writes.
- */
+/** A client cannot avoid an undo by dating its writes, because `undo` selects writes by their time of arrival. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -34,10 +34,7 @@ const WRITES = 6;
 
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
-/**
- * Keys of one schedule's writes. `kept`: acknowledged writes. `maybe`: all sent writes. A write's key is its text, a move's key names the
- * room.
- */
+/** Keys of writes: a write's text, or the room of a move. `kept`: acknowledged writes. `maybe`: all sent writes. */
 type Told = {
   kept: Set<string>;
   maybe: Set<string>;

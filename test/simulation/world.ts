@@ -1,7 +1,4 @@
-/**
- * Simulated world: one clock, events one at a time in seeded order, and connections in memory that lose, delay and cut bytes. Client,
- * spool, write queue and ledger are the real ones.
- */
+/** Simulated world: one clock, events in seeded order, and connections in memory that lose, delay and cut bytes. */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../src/base/clock.ts";

@@ -1,7 +1,4 @@
-/**
- * Soak test: for SOAK_MINUTES (2) brokers are killed and restarted, shims write, read and are killed, and clients hang up in the middle of
- * a line. Run with `npm run soak`.
- */
+/** Soak test (`npm run soak`): for SOAK_MINUTES brokers are killed and restarted while clients write, hang up and are killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";

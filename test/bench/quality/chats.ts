@@ -1,7 +1,4 @@
-/**
- * Writes three long chats about one project each, from chats.jsonl and a seed: long messages, follow-ups, long answers, and wishes and
- * figures that are mentioned in passing.
- */
+/** Writes three long chats about one project each, from chats.jsonl and a seed. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";

@@ -1,7 +1,4 @@
-/**
- * Folders and palaces that each machine makes once for the quality bench, in the CI cache. A run opens a copy, so the cached palace never
- * changes.
- */
+/** Folders and palaces in the CI cache that each machine makes once. A run opens a copy, so the cached palace never changes. */
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,10 +32,7 @@ export async function keptFolder(
   return folder;
 }
 
-/**
- * Returns the home of the palace that `fill` makes, by words or with the model in `model`. All vectors are computed, and MemPalace's own
- * files have all drawers and closets.
- */
+/** Returns the home of the palace that `fill` makes, with all vectors, and with all drawers in MemPalace's own files. */
 export function keptPalace(
   { name, content, model }: { name: string; content: string; model: string | undefined },
   fill: (palace: TestPalace) => Promise<void>,

@@ -1,7 +1,4 @@
-/**
- * Documentation of npm packages, fetched once by `npm pack` at pinned versions (packages.txt). Only markdown pages, without changelogs,
- * licences, sponsors and translations.
- */
+/** Markdown documentation of npm packages, fetched once by `npm pack` at pinned versions (packages.txt). */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Writes six long conversations with an assistant, from talks.jsonl and a seed: short questions, long answers, and facts that are mentioned
- * in passing and change over time.
- */
+/** Writes six long conversations with an assistant, from talks.jsonl and a seed. They mention facts that change over time. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";

@@ -1,7 +1,4 @@
-/**
- * Compares two answers. Masks ids, times, wording and numbers that depend on ranking or model. Every other difference is a finding, unless
- * api-differences.ts lists it.
- */
+/** Compares two answers except ids, times, wording and ranking. A difference is a finding, unless api-differences.ts lists it. */
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import { API_DIFFERENCES } from "./api-differences.ts";

@@ -1,7 +1,4 @@
-/**
- * Lists the deliberate differences between our HTTP API and tools and the real Roampal's. The differential test accepts only these, and
- * fails if no step needs one.
- */
+/** Lists the deliberate differences from the real Roampal. The differential test accepts only these, and must need each. */
 import { asksNothing } from "../../../src/protocol/small-talk.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";

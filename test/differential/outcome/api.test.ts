@@ -1,7 +1,4 @@
-/**
- * Sends the same seeded steps to our HTTP API and tools and to the real Roampal's servers. Statuses, keys, types and values must agree
- * after each step, except for the differences in api-differences.ts.
- */
+/** Sends the same seeded steps to us and to the real Roampal's servers. Answers may differ only as api-differences.ts says. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

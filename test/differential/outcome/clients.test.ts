@@ -1,7 +1,4 @@
-/**
- * Runs the real Roampal's hooks for Claude Code and MCP server, unchanged, against the broker's port over real HTTP. The test only changes
- * the port number (client/sitecustomize.py).
- */
+/** Runs the real Roampal's hooks and MCP server, unchanged except for the port number, against the broker over real HTTP. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";

@@ -1,7 +1,4 @@
-/**
- * Imports data folders of the real Roampal (0.3.6.1 and the newest version), exports them unchanged, and lets Roampal search and score in
- * the exported folder. Only Roampal's model is replaced (folder.py).
- */
+/** Imports data folders of the real Roampal, exports them unchanged, and lets Roampal search and score in the export. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Runs the real Roampal's plugin for opencode, unchanged, against the broker's port over real HTTP. The test changes the port number, and
- * serves the model that judges for the plugin.
- */
+/** Runs the real Roampal's plugin for opencode, unchanged except for the port number, against the broker over real HTTP. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * Compares with the real Roampal what we read from questions and learn from outcomes, on seeded cases: concepts, kinds of question,
- * acronyms, ages, outcomes by collection, known solutions. The run must need every accepted difference below. 0.6.0 has no knowledge graphs
- * and gets only the other cases.
- */
+/** Compares with the real Roampal what we read from questions and learn from outcomes. The run must need each difference below. */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
@@ -19,7 +15,7 @@ import { seededRandom } from "../../helpers/random.ts";
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences that need the graphs, with their reasons. */
+/** Accepted differences that need the graphs, which only 0.3.6.1 has, with their reasons. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
@@ -47,10 +43,7 @@ const NEAR = 1e-9;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
-/**
- * Words for the texts: words that mark each kind of question (whole and inside others), words about the memory itself, short words, stop
- * words, other scripts.
- */
+/** Words for the texts: of each kind of question, about the memory itself, short words, stop words, other scripts. */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank

@@ -1,7 +1,4 @@
-/**
- * Compares the scoring rules of the outcome memory with the real Roampal's services (0.3.6.1 and the newest version), on seeded cases. The
- * run must need every accepted difference below.
- */
+/** Compares our scoring with the real Roampal's services on seeded cases. The run must need each difference below. */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { chunks } from "../../../src/learning/memory/cut-book.ts";

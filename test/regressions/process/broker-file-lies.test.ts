@@ -1,7 +1,4 @@
-/**
- * A client trusted an invalid `broker.json`: it connected to doors that no broker has, and waited for a thousand doors or for a pipe. Found
- * by the fuzzing of broker.json.
- */
+/** A client trusted an invalid `broker.json`, and connected to doors that no broker has. Found by fuzzing. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

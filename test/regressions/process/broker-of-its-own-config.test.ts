@@ -1,7 +1,4 @@
-/**
- * A client with another configuration than its environment's started a broker for the environment's home. The file that marks a running
- * start then kept other clients from starting the right broker for half a minute.
- */
+/** A client with another configuration than its environment started the environment's broker, and thus blocked the right one. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Chroma purges its queue whenever it flushes its index. Deletions by a MemPalace that then filed a thousand drawers looked like losses, so
- * we sent the deleted drawers again.
- */
+/** Chroma purges its queue when it flushes its index. So MemPalace's deletions looked like losses, and we undid them. */
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

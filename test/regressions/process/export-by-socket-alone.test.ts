@@ -1,7 +1,4 @@
-/**
- * A client on another machine with an admin's token could run any program on the broker's machine, as the Chroma to export with
- * (docs/how-to/going-back.md).
- */
+/** An admin's token let another machine run any program on the broker's machine, as the Chroma to export with. */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * An export followed a symbolic link into the memory's own home, kept a thread busy for ever with a folder in /proc, and reported a path
- * with a slash at its end as a folder with files.
- */
+/** An export followed a symbolic link into the memory's home, hung on a folder in /proc, and refused a slash at the path's end. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,4 @@
-/**
- * Ids of facts and entities contain their words in lower case. `palace forget --match` left such ids in the journal, and a masked answer
- * still showed a secret in its id.
- */
+/** Ids of facts contain their words in lower case. `palace forget` left such ids, and a masked answer showed a secret in one. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { filesHolding } from "../../helpers/bytes.ts";

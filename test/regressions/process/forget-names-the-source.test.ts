@@ -1,7 +1,4 @@
-/**
- * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents, opencode's
- * database. It also did not call a repair's copy a backup.
- */
+/** `palace forget` did not name sources that the next mining would file again, such as office documents. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

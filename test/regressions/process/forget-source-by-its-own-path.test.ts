@@ -1,7 +1,4 @@
-/**
- * `palace forget --source FILE` did not find drawers that the docs feeder had filed from FILE, because they have the path of a staged copy.
- * It did not accept a relative path either.
- */
+/** `palace forget --source FILE` did not find drawers that the docs feeder had filed under the path of a staged copy. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * `palace forget ID` removed every spooled write that had 120 characters in common with the drawer, and so lost other notes from the same
- * template.
- */
+/** `palace forget ID` removed every spooled write with 120 equal characters, and so lost other notes from the same template. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

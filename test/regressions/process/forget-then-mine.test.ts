@@ -1,6 +1,4 @@
-/**
- * Mining skips a transcript as unchanged if some of its drawers remain. docs/how-to/forget.md said that it files a forgotten text again.
- */
+/** Mining skips a transcript as unchanged if some of its drawers remain, which docs/how-to/forget.md did not say. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Forgetting by id or source left text behind: the journal has a short document's text without a drawer's id, and the journal and the
- * public palace's queue have drawers that were deleted earlier.
- */
+/** Forgetting by id or source left a short document's text, and text of drawers that were deleted earlier, in the journal. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { filesHolding } from "../../helpers/bytes.ts";

@@ -1,7 +1,4 @@
-/**
- * With `mempalace-mcp --palace ~/.mempalace/palace` MemPalace has its facts in the palace's folder, where we do not read any. We did not
- * report such facts.
- */
+/** With `--palace` MemPalace has its facts in the palace's folder, where we read none. We did not report such facts. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

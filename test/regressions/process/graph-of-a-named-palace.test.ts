@@ -1,7 +1,4 @@
-/**
- * MemPalace's graph is in ~/.mempalace unless `--palace` is used. We also moved it for MEMPALACE_PALACE_PATH, so neither side saw the
- * other's facts.
- */
+/** Only `--palace` moves MemPalace's graph. We also moved it for MEMPALACE_PALACE_PATH, so neither side saw the other's facts. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * A new install of MemPalace since 3.10 has its palace in ~/.config/mempalace but its graph in ~/.mempalace. We looked beside the palace,
- * so neither side saw the other's facts.
- */
+/** A new MemPalace has its palace in ~/.config/mempalace but its graph in ~/.mempalace, where we did not look for it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

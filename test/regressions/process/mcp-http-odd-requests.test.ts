@@ -1,6 +1,4 @@
-/**
- * Unusual HTTP requests to /mcp were answered with 500, or checked less strictly than on the stream. Found by the fuzzing of HTTP heads.
- */
+/** Unusual HTTP requests to /mcp were answered with 500, or checked less strictly than on the stream. Found by fuzzing. */
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";

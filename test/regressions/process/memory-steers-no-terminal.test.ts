@@ -1,7 +1,4 @@
-/**
- * `mempalace search` and `palace reveal` printed control characters of filed text to a terminal, so a mined page could set the terminal's
- * title, clear it, or type for the user.
- */
+/** Filed text was printed to a terminal with its control characters, so a mined page could clear it or type for the user. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { hasTerminal, typeIn } from "../../helpers/terminal.ts";

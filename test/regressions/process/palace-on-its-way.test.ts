@@ -1,7 +1,4 @@
-/**
- * During the adoption of a palace, calls were answered as if it were empty or had only the rows adopted so far. So an agent filed known
- * texts again, and a miner mined everything again.
- */
+/** During an adoption, calls were answered as if the palace were empty, so agents and miners filed known texts again. */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { withAdoption } from "../../../src/memory/tools/reads.ts";

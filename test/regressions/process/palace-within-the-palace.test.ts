@@ -1,7 +1,4 @@
-/**
- * A second memory in the home's public palace made the home's memory impossible to open. A command that starts another one also dropped
- * --palace.
- */
+/** A second memory in the home's public palace made it impossible to open the home's memory. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * A client that had looked for a broker before one was up, and got the right to start one after that, started a second broker. The palace's
- * lock ended that broker.
- */
+/** A client that had looked for a broker too early started a second broker, which the palace's lock then ended. */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";

@@ -1,7 +1,4 @@
-/**
- * `palace stop` writes a file and then asks the broker to end. If the broker saw the file first and ended, stop said that no broker had
- * been running.
- */
+/** If a broker saw the file that `palace stop` writes and ended before it was asked to, stop said that no broker had been running. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

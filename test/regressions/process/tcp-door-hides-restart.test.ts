@@ -1,7 +1,4 @@
-/**
- * A client without a token that lost its broker dialled the next broker's TCP door before that broker's socket answered, and reported a
- * wrong token.
- */
+/** A client without a token dialled a new broker's TCP door before the socket answered, and reported a wrong token. */
 import { once } from "node:events";
 import { writeFileSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";

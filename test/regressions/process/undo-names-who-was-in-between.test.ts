@@ -1,6 +1,4 @@
-/**
- * If two agents had changed a drawer in turns, an undo of one agent named that agent itself as the one that had changed the drawer last.
- */
+/** If two agents changed a drawer in turns, an undo of one agent named that agent itself as the last one to change the drawer. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
