@@ -50,7 +50,7 @@ export function fillLedger(filling: Filling): number {
   const { ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT, wings = WINGS } = filling;
   const random = seededRandom(from + 1);
   const { vectorOf = () => unitVector(random) } = filling;
-  // As the broker's writer thread does, gives each drawer its static vector and word forms.
+  // Gives each drawer its static vector and word forms, as the broker's writer thread does.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   try {

@@ -1,4 +1,4 @@
-/** Makes the seeded calls of the differential test. `@<step>@` in a call stands for the id from an earlier answer. */
+/** Makes the seeded calls of the differential test. `@<step>@` in a call means the id from that step's answer. */
 import { Chooser } from "../fuzz/chooser.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { seededRandom } from "../helpers/random.ts";

@@ -14,7 +14,7 @@ export const MINED: Readonly<Record<string, string>> = {
 };
 const HALLWAY = `hallway_mined_Quill_Zora_${sha256Hex("mined::Quill::Zora").slice(0, 8)}`;
 
-/** Returns calls about the mined project. They come last: 3.11 answers them from the files that it has just mined. */
+/** Returns calls about the mined project. They come last, because 3.11 answers them from the files that it has just mined. */
 function minedCalls(): Fixed[] {
   const source_file = `${PROJECT}-mined/engine.md`;
   return [

@@ -30,9 +30,9 @@ export function answerDue(line: Buffer): { id: string | number | null } | undefi
   const { message } = known;
   if (!isObject(message)) return { id: null };
   const { id, method } = message;
-  const known_ = typeof method === "string" && METHODS.has(method);
-  // Like upstream, the broker answers upstream's own methods even without an id.
-  if (id === undefined && !known_) return undefined;
+  const isKnown = typeof method === "string" && METHODS.has(method);
+  // The broker answers a method of METHODS even without an id, as upstream does.
+  if (id === undefined && !isKnown) return undefined;
   return { id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null };
 }
 
@@ -99,12 +99,15 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   if (!isObject(message) || result === undefined) return { grown: 0 };
   const params = isObject(message["params"]) ? message["params"] : {};
   if (message["method"] === "source.replace") {
-    const wrong = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
-    return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad source" }) };
+    const isValid = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
+    return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!isValid && { wrong: "a bad source" }) };
   }
   if (message["method"] === "conversation.replace") {
-    const wrong = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
-    return { grown: Number(result["added"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad transcript" }) };
+    const isValid = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
+    return {
+      grown: Number(result["added"]) - Number(result["removed"]),
+      ...(!isValid && { wrong: "a bad transcript" }),
+    };
   }
   if (message["method"] === "message.add") return { grown: Number(result["added"]) };
   const memories = memoriesMadeBy(message["method"], result);

@@ -55,7 +55,7 @@ export async function startWitnessed(): Promise<Witnessed> {
       expect([broker.exitCode, broker.signalCode], "the broker's end").toEqual([null, null]);
       const status = await client.call("palace.status", {}, { timeoutMs: ANSWER_MAX_MS });
       expect(status, "the same broker").toMatchObject({ instanceId, pid: broker.pid, state: "ready" });
-      // Only this connection remains, so every other request has ended.
+      // Waits until only this connection remains.
       await expect.poll(async () => (await client.call("palace.status", {})).peers, { timeout: 10_000 }).toBe(1);
       if (warm !== undefined) {
         const before = warm;

@@ -9,7 +9,7 @@ export type Filed = { id: string; text: string; metadata?: Metadata };
 
 export type RoampalData = Disposable & {
   dir: string;
-  /** Files memories in a collection of Chroma. Roampal stores the text in the metadata too, and so does this. */
+  /** Files memories in a collection of Chroma, with their text in the metadata too, as Roampal does. */
   file(collection: string, memories: readonly Filed[]): void;
   remove(collection: string, ids: readonly string[]): void;
 };

@@ -142,6 +142,7 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
+    // The process has ended by itself.
   }
 }
 

@@ -96,7 +96,7 @@ function randomTable(rows: number, seed: number): Float32Array {
   });
 }
 
-// Messages of onnx.proto. Numbers are its field numbers.
+// The functions below encode messages of onnx.proto. Numbers are its field numbers.
 
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];

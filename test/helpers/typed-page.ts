@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * `shown`: lines that the page shows as the command's output; undefined if it shows none. `…` stands for any text, a line of only `…` for
+ * `shown`: lines that the page shows as the command's output; undefined if it shows none. `…` matches any text, and a line of only `…`
  * any lines.
  */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;

@@ -1,4 +1,4 @@
-/** In schema version 1 a trigger indexes new words. The current writer does this too, so each would be in the index twice. */
+/** In schema version 1 a trigger indexes new words. The current writer does this too, so the migration must drop the trigger. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

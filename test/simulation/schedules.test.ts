@@ -39,7 +39,7 @@ type Told = {
   kept: Set<string>;
   maybe: Set<string>;
   order: string[][];
-  /** Acknowledged moves: the key of the move by the drawer's text. */
+  /** Keys of acknowledged moves, by the drawer's text. */
   moved: Map<string, string>;
   events: number;
   faults: number;

@@ -98,7 +98,7 @@ async function keepDiary(
   await ended;
 }
 
-/** Runs rounds of visitors. If one is killed during a write, that write may exist once or not at all. */
+/** Runs rounds of visitors. The write of a killed visitor may exist once or not at all. */
 class Churn {
   readonly #palace: TestPalace;
   readonly #random: () => number;

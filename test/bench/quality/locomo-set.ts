@@ -109,7 +109,7 @@ function joined(measured: readonly Measured[]): Measured {
   };
 }
 
-/** Asks the questions about `group`, whose conversations share one palace, and every FOREIGN_STEP-th question about others. */
+/** Asks the questions about `group`, whose conversations share one palace, and every FOREIGN_STEP-th other question. */
 async function askOurs(
   group: readonly Conversation[],
   all: readonly Conversation[],

@@ -1,4 +1,4 @@
-/** Lists the deliberate differences from the real Roampal. The differential test accepts only these, and must need each. */
+/** Lists the deliberate differences from the real Roampal. The test accepts only these, and fails if one is not needed. */
 import { asksNothing } from "../../../src/protocol/small-talk.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";

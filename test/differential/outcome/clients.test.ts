@@ -143,12 +143,12 @@ async function identity(palace: Behind): Promise<Identity> {
   return { instance, holders: listenersAt(palace.port) };
 }
 
-/** Runs Roampal's hook for Claude Code's event before a prompt. */
+/** Runs the hook that Claude Code runs before a prompt. */
 function submit(version: RoampalVersion, palace: Behind, session: string, prompt: string): Promise<ClientEnd> {
   return hook(version, palace, PROMPT, { session_id: session, hook_event_name: "UserPromptSubmit", prompt });
 }
 
-/** Runs Roampal's hook for Claude Code's event after an answer. */
+/** Runs the hook that Claude Code runs after an answer. */
 function stop(
   version: RoampalVersion,
   palace: Behind,

@@ -46,7 +46,7 @@ async def do(memory, step):
 
 
 def graphs_of(kg):
-    """Returns the graphs of 0.3.6.1 from memory. Newer versions have no graphs."""
+    """Returns the graphs of 0.3.6.1 as the process has them. Newer versions have no graphs."""
     if kg is None:
         return None
     documents = {id: sorted(names) for id, names in kg.content_graph._doc_entities.items()}

@@ -45,7 +45,7 @@ test("search, filters and deletions use the path of the user's file", async () =
 
   const deletion = { source_file: boats, dry_run: false };
   expect(await client.callTool("mempalace_delete_by_source", deletion)).toMatchObject({ success: true, deleted: 1 });
-  // Of a deleted file, only the staged copy's path is known.
+  // For a deleted file, only the staged copy's path is known.
   rmSync(first, { recursive: true });
   const left = (await search("heron reeds")).flatMap((hit) => [hit, ...(hit.also_in ?? [])]);
   expect(left.map((hit) => hit.source_path).sort()).toEqual([

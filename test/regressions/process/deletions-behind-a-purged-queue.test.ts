@@ -26,55 +26,47 @@ for start in range(0, 1200, 200):
 describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)(
   "drawers missing in the palace after Chroma purged its queue",
   () => {
-    it(
-      "a drawer that MemPalace deleted stays deleted",
-      { timeout: TIMEOUT_MS },
-      async () => {
-        await using palace = createTestPalace();
-        mempalaceEnv(palace.home);
-        const { palaceDir } = palace.config.paths;
-        await cachedChroma(VERSION, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
-        await palace.run("palace", ["start"]);
-        await inStep(palace);
-        await palace.run("palace", ["stop"]);
-        await python(VERSION, palace.home, WORK, [palaceDir]);
-        const told = "SELECT count(*) FROM embeddings_queue WHERE operation = 3 AND id = 'drawer_20'";
-        expect(readChroma(palaceDir, 5_000, (database) => database.prepare(told).pluck().get())).toBe(0);
-        const theirs = await dumpChroma(VERSION, palace.home, palaceDir);
+    it("a drawer that MemPalace deleted stays deleted", { timeout: TIMEOUT_MS }, async () => {
+      await using palace = createTestPalace();
+      mempalaceEnv(palace.home);
+      const { palaceDir } = palace.config.paths;
+      await cachedChroma(VERSION, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
+      await palace.run("palace", ["start"]);
+      await inStep(palace);
+      await palace.run("palace", ["stop"]);
+      await python(VERSION, palace.home, WORK, [palaceDir]);
+      const told = "SELECT count(*) FROM embeddings_queue WHERE operation = 3 AND id = 'drawer_20'";
+      expect(readChroma(palaceDir, 5_000, (database) => database.prepare(told).pluck().get())).toBe(0);
+      const theirs = await dumpChroma(VERSION, palace.home, palaceDir);
 
-        await palace.run("palace", ["start"]);
-        await inStep(palace);
-        expect([...ledgerRows(palace).keys()].sort()).toEqual([...theirs.keys()].sort());
-        await palace.run("palace", ["stop"]);
-        expectSame(ledgerRows(palace), await dumpChroma(VERSION, palace.home, palaceDir));
-      },
-    );
+      await palace.run("palace", ["start"]);
+      await inStep(palace);
+      expect([...ledgerRows(palace).keys()].sort()).toEqual([...theirs.keys()].sort());
+      await palace.run("palace", ["stop"]);
+      expectSame(ledgerRows(palace), await dumpChroma(VERSION, palace.home, palaceDir));
+    });
 
-    it(
-      "our drawer that an older copy of the palace lacks stays in the ledger",
-      { timeout: TIMEOUT_MS },
-      async () => {
-        await using palace = createTestPalace();
-        mempalaceEnv(palace.home);
-        const { palaceDir } = palace.config.paths;
-        await cachedChroma(VERSION, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
-        const older = join(palace.home, "older");
-        cpSync(palaceDir, older, { recursive: true });
-        await palace.run("palace", ["start"]);
-        await palace.run("palace", [
-          "call",
-          "add_drawer",
-          JSON.stringify({ wing: "ours", room: "r", content: "ours alone" }),
-        ]);
-        await inStep(palace);
-        await palace.run("palace", ["stop"]);
-        rmSync(palaceDir, { recursive: true });
-        cpSync(older, palaceDir, { recursive: true });
-        await python(VERSION, palace.home, WORK, [palaceDir]);
-        await palace.run("palace", ["start"]);
-        await inStep(palace);
-        expect([...ledgerRows(palace).values()].map(({ text }) => text)).toContain("ours alone");
-      },
-    );
+    it("our drawer that an older copy of the palace lacks stays in the ledger", { timeout: TIMEOUT_MS }, async () => {
+      await using palace = createTestPalace();
+      mempalaceEnv(palace.home);
+      const { palaceDir } = palace.config.paths;
+      await cachedChroma(VERSION, palaceDir, { rows: 1_300, syncThreshold: 1_000 });
+      const older = join(palace.home, "older");
+      cpSync(palaceDir, older, { recursive: true });
+      await palace.run("palace", ["start"]);
+      await palace.run("palace", [
+        "call",
+        "add_drawer",
+        JSON.stringify({ wing: "ours", room: "r", content: "ours alone" }),
+      ]);
+      await inStep(palace);
+      await palace.run("palace", ["stop"]);
+      rmSync(palaceDir, { recursive: true });
+      cpSync(older, palaceDir, { recursive: true });
+      await python(VERSION, palace.home, WORK, [palaceDir]);
+      await palace.run("palace", ["start"]);
+      await inStep(palace);
+      expect([...ledgerRows(palace).values()].map(({ text }) => text)).toContain("ours alone");
+    });
   },
 );

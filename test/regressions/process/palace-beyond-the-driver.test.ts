@@ -1,4 +1,4 @@
-/** With a palace file that only the driver cannot use, the reconciler waited for ever, and a repair was refused. */
+/** With a palace file that SQLite can read but the driver cannot use, the reconciler waited for ever. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** A client may date a write that it spooled. The broker ignores a time that is older than a spool may be, or in the future. */
+/** A client may date a write that it spooled. The broker ignores a date beyond the spool's maximum age or in the future. */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import { WRITTEN_META } from "../../../src/protocol/headers.ts";
