@@ -65,6 +65,7 @@ function toolInput(chooser: Chooser, tool: string): Record<string, unknown> {
   }
 }
 
+/** Writes one line per content block, as Claude Code does. */
 export function claudeCodeLines(chooser: Chooser, turns: number): string[] {
   const lines: object[] = [{ type: "summary", summary: "x", leafUuid: "y" }];
   let minute = 0;

@@ -17,7 +17,7 @@ test.each([
     },
   ],
   ["a refused value of 8 MiB", { name: "mempalace_get_drawer", arguments: { drawer_id: "z".repeat(SIZE) } }],
-])("%s is shortened in the answer and in the log", async (_what, params) => {
+])("%s is cut in the answer and in the log", async (_what, params) => {
   await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
   const broker = await palace.startBroker();
   let logged = 0;
@@ -37,7 +37,7 @@ test.each([
   }
 });
 
-test("a method name of 8 MiB is shortened in the answer", async () => {
+test("a method name of 8 MiB is cut in the answer", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
