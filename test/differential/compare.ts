@@ -22,7 +22,7 @@ const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00|Z)?)?$/;
 /** Time of the coordination log's hybrid clock, as upstream writes it. */
 const HYBRID = /^\d{13}-[0-9a-f]{6}-@replica@$/;
 
-/** Returns undefined if the answers agree. Adds the names of the listed differences that it needed to `used`. */
+/** Returns undefined if the answers agree. Adds to `used` the names of the listed differences that it needed. */
 export function compare(
   version: MempalaceVersion,
   call: Call,

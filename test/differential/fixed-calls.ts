@@ -1,4 +1,4 @@
-/** Calls at the beginning of every run, which find an empty palace, and at its end, because they make the two palaces differ. */
+/** Calls at the beginning of every run, about an empty palace, and calls at its end, which make the two palaces differ. */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -6,7 +6,7 @@ import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
-/** Files of a project for a real mine. Its people make a hallway, its headings and quotes make closets. */
+/** Project to mine. Its people make a hallway, its headings and quotes make closets. */
 export const MINED: Readonly<Record<string, string>> = {
   "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
   "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,

@@ -88,7 +88,7 @@ fuzz("http-client", {
       expect(body.length).toBeLessThanOrEqual(Number(headers.get("content-length")));
     }
     socket.destroy();
-    // A search for a broker gets the same bytes as the answer to its health request.
+    // Sends the same bytes as the answer to a health request.
     const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },

@@ -1,4 +1,4 @@
-/** Makes a palace for one test (`await using`). Disposing of it stops every process that the palace started. */
+/** Makes a palace for one test (`await using`). Disposing of it stops all processes of the palace. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

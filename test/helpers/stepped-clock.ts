@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Module that replaces `Date` and reads the offset every 20 ms. performance.now() is unchanged, as with a real stepped clock. */
+/** Module that replaces `Date` and reads the offset at most every 20 ms. performance.now() is unchanged, as with a real stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;

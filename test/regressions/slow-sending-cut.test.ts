@@ -1,4 +1,4 @@
-/** If a client sent a document over more than a day, the broker deleted the first parts and filed the rest. */
+/** If a client took more than a day to send a document in parts, the broker deleted the first parts and filed the rest. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

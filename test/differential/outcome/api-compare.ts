@@ -31,7 +31,7 @@ const AGE = /^(?:now|\d+m)$/;
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
-/** Returns undefined if the answers agree. Adds the names of the listed differences that it needed to `used`. */
+/** Returns undefined if the answers agree. Adds to `used` the names of the listed differences that it needed. */
 export function compareAnswers(
   version: RoampalVersion,
   step: Step,
