@@ -1,7 +1,4 @@
-/**
- * Process tests of `./scripts/test quick`: files that run the most lines of `src` in the least time, at least one for each room. A name
- * that fits no file is an error.
- */
+/** Process tests of `./scripts/test quick`: they run many lines of `src` in little time. A test fails if a file does not exist. */
 export const QUICK_PROCESS: readonly string[] = [
   "process/cli/absent-broker.test.ts",
   "process/cli/audit.test.ts",

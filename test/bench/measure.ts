@@ -16,10 +16,7 @@ export function lowerQuartile(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
 }
 
-/**
- * Returns the milliseconds of each of `rounds` runs, after some that do not count. If `work` returns a function, that function runs
- * untimed.
- */
+/** Returns the time of each of `rounds` runs, ms, after untimed warm-up runs. If `work` returns a function, it then runs untimed. */
 export async function time(
   rounds: number,
   work: (round: number) => unknown,
@@ -35,10 +32,7 @@ export async function time(
   return times;
 }
 
-/**
- * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that one side's work after its answer
- * (such as spinning threads) does not slow the other side.
- */
+/** Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that earlier work can end. */
 export async function timeBoth(
   rounds: number,
   one: (round: number) => unknown,

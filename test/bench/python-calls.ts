@@ -1,7 +1,4 @@
-/**
- * Compares how long an agent waits with us and with the Python package: for a search, for add_drawer, and for the first reply after a
- * start. Both palaces have the same rows with the same given vectors, so filling takes only seconds. The same model embeds the query.
- */
+/** Compares an agent's waits with us and with the Python package. Both palaces have the same rows and vectors. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -17,15 +14,12 @@ import { allQuiet } from "./settled.ts";
 const SEARCHES = 25;
 const ADDS = 25;
 const STARTS = 7;
-/** Pause of an agent between two calls, ms. */
+/** Pause between two calls, ms. */
 const REST_MS = 100;
-/** Average characters of a drawer. Chunks end at paragraphs and overlap. */
+/** Average length of a drawer, characters. */
 const CHARACTERS_PER_DRAWER = 540;
 
-/**
- * Writes the rows of our ledger into a collection that upstream's own code makes, and leaves Chroma's queue as MemPalace's miner does.
- * Makes closets as upstream's miner does, because a search uses them, too.
- */
+/** Writes our rows through upstream's own code. Makes closets as upstream's miner does, because a search uses them too. */
 const FILL = `
 import hashlib, itertools, json, sys
 from mempalace.miner import build_closet_lines, get_closets_collection, upsert_closet_lines
@@ -59,7 +53,7 @@ export async function benchCalls(version: MempalaceVersion, { drawers }: { drawe
 
   await palace.startBroker();
   const client = await palace.client();
-  // MemPalace does nothing between two calls, so our broker must have finished its background work, too.
+  // MemPalace works only during calls, so our broker first finishes its background work.
   await allQuiet(client);
   const commands = {
     theirs: {
@@ -89,7 +83,7 @@ async function firstReply(commands: { theirs: Command; ours: Command }): Promise
 
 async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
   const english = new English(9);
-  // Both sides get the same queries in the same order, and each query once.
+  // Both sides get the same queries in the same order, each query once.
   const queries = Array.from({ length: SEARCHES + 1 }, () => english.query());
   const search =
     (server: Server, asked = 0) =>
@@ -105,7 +99,6 @@ async function calls(theirs: Server, ours: Server): Promise<PythonRow[]> {
       if (answer["success"] !== true) throw new Error(`not added: ${JSON.stringify(answer)}`);
     };
   const searches = await timeBoth(SEARCHES, search(theirs), search(ours), REST_MS);
-  // Calls without a pause, as from an agent that does not think.
   const atOnce = await timeBoth(SEARCHES, search(theirs), search(ours));
   const adds = await timeBoth(ADDS, add(theirs), add(ours), REST_MS);
   return [

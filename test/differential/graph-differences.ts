@@ -1,4 +1,4 @@
-/** Accepted differences of the graph's tools. DIFFERENCES of differences.ts includes them, and defines the type and its rules. */
+/** Accepted differences of the graph's tools, a part of DIFFERENCES (differences.ts). */
 import type { Difference } from "./differences.ts";
 import { isRecord, withoutKeys } from "./mend.ts";
 

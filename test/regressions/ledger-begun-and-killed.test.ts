@@ -1,7 +1,4 @@
-/**
- * An older version made the ledger directly in its final place. So a file of one page without a table is either a ledger that a killed
- * broker had begun, or a ledger whose log was removed. The file does not show which. Beginning a new palace there hid the second case.
- */
+/** A ledger file of one page without a table may have lost its log, so a new palace must not begin there. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,14 +1,10 @@
-/**
- * Writes three long chats about one project each, from chats.jsonl and a seed: messages of many words, follow-ups, long answers,
- * and wishes and figures said in passing. Pure. Used by talks-set.ts.
- */
+/** Writes three long chats about one project each, from chats.jsonl and a seed. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import type { Exchange, Talk } from "./talks.ts";
 
-/** Kinds of questions about a long chat. */
 export const CHAT_KINDS = {
   order: "long: event order",
   summary: "long: a summary",
@@ -20,9 +16,9 @@ export const CHAT_KINDS = {
   contradiction: "long: a contradiction",
 } as const;
 type ChatKind = keyof typeof CHAT_KINDS;
-/** A `point` opens a new matter; a `note` is said inside a follow-up. */
+/** A `point` starts a new subject, a `note` is part of a follow-up. */
 type Said = { key: string; topic: string; says: string };
-/** `terms`: word pairs of the point that a turn is about. Follow-ups and answers repeat them often. */
+/** `terms`: word pairs of the point, which follow-ups and answers repeat. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
@@ -34,7 +30,6 @@ type Plan = {
 
 const SEED = 350;
 const SESSIONS = 5;
-/** Maximum number of follow-ups after each point. */
 const FOLLOW_UPS = 4;
 const FIRST_DAY = Date.UTC(2025, 1, 3, 18);
 const SESSION_DAYS = 23;
@@ -94,7 +89,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
   };
 }
 
-/** Gives each note a place between 0 and 1. Of two notes that belong together, the earlier note comes first. */
+/** Gives each note a place in the chat, from 0 to 1. Notes that belong together stay in order. */
 function spread(notes: readonly Said[], chooser: Chooser): (Said & { place: number })[] {
   const places = notes.map(() => chooser.below(1_000) / 1_000);
   for (let at = 1; at < notes.length; at++) {
@@ -121,7 +116,7 @@ function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }
 
-/** Returns a point as it is, and a note inside a follow-up about its topic. */
+/** Returns a point as it is, but a note inside a follow-up about its topic. */
 function userText({ key, says }: Said, terms: readonly string[], chooser: Chooser): string {
   const code = chooser.chance(0.35) ? [filled(chooser.pick(CODE), terms, chooser)] : [];
   const isPoint = says.length > 100 || (key !== "" && says.includes("?"));

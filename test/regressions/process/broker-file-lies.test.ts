@@ -1,8 +1,4 @@
-/**
- * A client trusted an invalid `broker.json`. It connected to a TCP port if there was a number in place of a socket path, or a door of an
- * unknown kind. It waited for each of a thousand doors, and waited for ever if a pipe was in place of the file. Found by the fuzzing of
- * broker.json.
- */
+/** A client trusted an invalid `broker.json`, and connected to doors that no broker has. Found by fuzzing. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

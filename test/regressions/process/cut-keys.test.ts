@@ -1,7 +1,4 @@
-/**
- * Texts that we cut showed most of a secret key: the text of `wake-up`, and the checkpoint of a hook, which is stored permanently. Found by
- * a walk through the docs.
- */
+/** Texts that we shorten showed most of a secret key: the wake-up text, and the stored checkpoint of a hook. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * `palace forget ID` removed every spooled write that shared a piece of 120 characters with the drawer. So it lost an acknowledged note
- * from the same template that was only in the spool. Now it removes only a write with the whole text.
- */
+/** `palace forget ID` removed every spooled write with 120 equal characters, and so lost other notes from the same template. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -10,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("forget removes a spooled write with the whole text and keeps a write with only the same beginning", async () => {
+it("forget removes a spooled write with the whole text and keeps one that only begins alike", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();
@@ -21,7 +18,7 @@ it("forget removes a spooled write with the whole text and keeps a write with on
   const spool = new Spool(spoolDir);
   const keep = (key: string, tool: string, values: object): void => {
     const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: values } };
-    // Uses refused writes, so that no broker delivers them meanwhile.
+    // No broker delivers refused writes meanwhile.
     spool.append({ atMs: Date.now(), agent: "test", tool, key, line: JSON.stringify(request) });
   };
   const add = "mempalace_add_drawer";

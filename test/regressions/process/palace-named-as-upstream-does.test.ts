@@ -1,7 +1,4 @@
-/**
- * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first memory's public palace. Other
- * clients did not find the drawers of the second memory.
- */
+/** `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first memory's public palace. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +9,7 @@ test("--palace with the public palace's folder opens the memory of the palace's 
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
-  // The broker that is started must not take the environment's palace instead.
+  // The started broker must not use this palace instead.
   const env = { MEMPALACE_PALACE_PATH: elsewhere };
   const added = await palace.run(
     "palace",

@@ -1,4 +1,4 @@
-/** If ignore rules were too complex to decide, mining deleted the drawers of documents that had been filed before. */
+/** If ignore rules were too complex to decide, mining deleted drawers of documents that were filed before. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

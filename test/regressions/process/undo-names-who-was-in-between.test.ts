@@ -1,4 +1,4 @@
-/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last agent that changed the drawer. */
+/** If two agents changed a drawer in turns, an undo of one agent named that agent itself as the last one to change the drawer. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";

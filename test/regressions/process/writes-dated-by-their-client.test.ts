@@ -1,7 +1,4 @@
-/**
- * A client may say when it spooled a write. The broker accepts a time as far back as a spool keeps writes, and the log shows this time
- * beside the arrival time. The broker ignores an older time, a future time and an invalid time.
- */
+/** A client may date a write that it spooled. The broker ignores a date beyond the spool's maximum age or in the future. */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import { WRITTEN_META } from "../../../src/protocol/headers.ts";
@@ -29,7 +26,7 @@ test("a write keeps its client's date only within the spool's time limit", async
   }
   const { drawers } = (await agent.call("mempalace_list_drawers", { wing: "w" })) as Drawers;
   expect(drawers).toHaveLength(Object.keys(claims).length);
-  // Dates of drawers have no time zone, so the dates of new drawers may differ from `beganAtMs` by hours.
+  // Dates of drawers have no time zone, so those of new drawers may differ from `beganAtMs` by hours.
   const old = drawers.filter(({ metadata }) => Math.abs(Date.parse(metadata.filed_at) - beganAtMs) > 2 * DAY_MS);
   expect(old.map(({ content_preview }) => content_preview)).toEqual(["believed"]);
 
