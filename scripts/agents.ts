@@ -1,4 +1,7 @@
-/** Installs the agents that scripts/agents.json pins. Uses only Node, npm and tar: the image's layer depends on these two files alone. */
+/**
+ * Installs the agents whose versions scripts/agents.json pins. Imports only Node's modules, because the image is built with these two files
+ * and without `src`.
+ */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -40,10 +43,10 @@ const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
 /** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the one before: 5.5 s in all. */
 const RETRIES_MAX = 10;
-/** File that records the pins from which a folder was made. */
+/** File in an installed folder. It has the pins from which the folder was made. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine. Each set of pins has its own. */
+/** Returns the folder of the agents that this machine's tests run. Different pins give different folders. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -89,7 +92,8 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Without --prefix and outside of any project, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
+  // npm runs in a folder of no project and without --prefix, so that it reads no project's settings. `npm pack` runs none of an archive's
+  // scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");

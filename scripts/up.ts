@@ -132,8 +132,7 @@ function built(name: string): string[] {
 }
 
 /**
- * Returns undefined, or the end of a failed command's output. Without a terminal, a line from time to time says that the command still
- * runs.
+ * Runs a command. Returns undefined, or the end of its output if it failed. Without a terminal, logs the elapsed seconds from time to time.
  */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;

@@ -32,7 +32,8 @@ function fitting(lines: readonly string[], maxBytes: number): string[] {
       // Decodes as a stream, so that an incomplete character at the end is dropped.
       const part = new TextDecoder().decode(Buffer.from(line).subarray(0, Math.max(left - 1, 0)), { stream: true });
       const lastWord = part.lastIndexOf(" ");
-      // Cuts before the last word. A line with a single word keeps the cut word: its only space is the space after the bar.
+      // Drops the last word, which may be incomplete. If the line has only one word, keeps its beginning; the only space then follows the
+      // bar.
       if (part.length > 2) kept.push(lastWord > 1 ? part.slice(0, lastWord) : part);
       break;
     }

@@ -15,7 +15,7 @@ const HOOK_TIMEOUT_S = 10;
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/** `shim`, `extension`: argument vectors of the shim, and of a hook that an extension runs. `hook`: command line of Claude Code's hooks. */
+/** `shim`: argument vector of the shim. `extension`: of `palace hook`, for an extension. `hook`: command line of Claude Code's hooks. */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
