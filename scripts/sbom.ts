@@ -52,8 +52,7 @@ function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unk
 }
 
 /**
- * Returns the lockfile without development packages. npm marks packages that are only optional peer dependencies as such, too; an install
- * of our package leaves them out.
+ * Returns the lockfile without development packages. These include optional peer dependencies, which an install of our package leaves out.
  */
 function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);

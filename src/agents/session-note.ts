@@ -11,7 +11,10 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Never throws: a lost text is made again, and without the note of a compaction only earlier memories are not shown again. */
+/**
+ * Writes a session's note. Never throws: without it, a later hook makes the wake-up text again, or does not show earlier memories again
+ * after a compaction.
+ */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -27,7 +30,7 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Never throws: showing a memory a second time does no harm. */
+/** Deletes a session's note. Never throws: if the note remains, the agent only gets a memory a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });

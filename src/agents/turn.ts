@@ -50,7 +50,10 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/** Returns null if the agent owes no scores, or if the broker is too old. `reply`: the user's text in this turn. */
+/**
+ * Asks the broker for the exchange that the agent has not scored. Returns null if there is none, or if the broker is too old. `reply`: the
+ * user's text in this turn.
+ */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
@@ -78,7 +81,10 @@ export async function keepJudgment(
   return (await client.call("turn.judge", params)).judged;
 }
 
-/** Fields of the wrong type become empty, and another version's unknown signals are dropped, so that the exchange is stored anyway. */
+/**
+ * Reads the JSON document of an extension. Empties fields of the wrong type and drops unknown signals of another version, so that the
+ * exchange is stored anyway.
+ */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,4 +1,3 @@
-/** Returns true in a container: Docker and Podman leave these files there. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

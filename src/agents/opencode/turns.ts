@@ -20,7 +20,10 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order of their ends. */
+/**
+ * A turn. `message`: id of the user's message. `answers` and `steps` have the ids of message parts as keys, in the order in which the parts
+ * ended.
+ */
 type Turn = {
   message: string;
   prompt: string;
@@ -29,7 +32,7 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Maximum number of messages whose texts are kept; newer messages replace the oldest. */
+/** Maximum number of user messages whose texts are kept; beyond it, the oldest are dropped. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
@@ -52,7 +55,10 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /** Returns true if the agent no longer sees the shown texts, because opencode does not store them across a start or a compaction. */
+  /**
+   * Returns true if the agent does not see the texts of earlier requests: opencode does not store them, so a start or a compaction drops
+   * them.
+   */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -67,9 +73,12 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /** Drops earlier texts that the agent no longer sees: messages that a compaction kept would show the same memories again. */
+  /**
+   * Stores the texts to show before a message. After a start or a compaction, drops the session's earlier texts, which would repeat
+   * memories.
+   */
   tell(session: string, message: string, beside: Beside): void {
-    // Empty texts (after a late answer, for example) show the agent nothing, so its state does not change.
+    // Empty texts, for example because the broker answered too late, show the agent nothing.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -82,7 +91,9 @@ export class Turns {
     }
   }
 
-  /** The part contains its whole text so far. */
+  /**
+   * Adds a part to the answer, or replaces its earlier state: opencode sends a growing part several times, each time with its whole text.
+   */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -102,7 +113,7 @@ export class Turns {
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended; undefined if the answer is missing or incomplete, and at the second call. */
+  /** Returns the exchange of an ended turn, once. Returns undefined at a second call, and if the answer is missing or incomplete. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;

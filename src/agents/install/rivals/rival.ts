@@ -11,7 +11,7 @@ export type Rival = {
   what: string;
   /** File and line of the rival's setting, or the rival's folder. */
   where: string;
-  /** Effect on the agent. */
+  /** What the agent does because of the rival, for the user. */
   wins: string;
   takeOut: string;
 };

@@ -1,4 +1,7 @@
-/** Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind of rival. */
+/**
+ * Finds the rivals of our wiring: settings and programs that an agent uses instead. Each agent has a table with one row for each kind of
+ * rival.
+ */
 import { statSync } from "node:fs";
 import { namesIn } from "../../../base/read-folder.ts";
 import { readText } from "../../../base/regular-file.ts";
