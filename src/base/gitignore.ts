@@ -30,7 +30,7 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["xdigit", ["09", "AF", "af"]],
 ]);
 
-/** Maximum number of steps for one path, about 20 ms. */
+/** Maximum number of matching steps for one path, about 20 ms. Beyond it, the verdict is undefined. */
 const STEPS_MAX = 1_000_000;
 /** Maximum number of names in a pattern, and of tokens in a name. A longer pattern cannot match any path. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
@@ -53,11 +53,14 @@ export class Gitignore {
     return rules;
   }
 
-  /** `path`: relative to the file's folder, with a final "/" for a folder. Returns undefined if the rules need too many steps. */
+  /**
+   * Returns the verdict about a path relative to the file's folder; a folder's path ends in "/". Returns undefined if the rules need too
+   * many steps.
+   */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);
-    // No rule can include a file of an ignored folder again.
+    // As in git, no rule can include a file again whose folder is ignored.
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
@@ -65,7 +68,10 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /** Returns a copy without the rules that match `folder` itself. Returns undefined if the rules need too many steps. */
+  /**
+   * Returns a copy that lacks the rules that match `folder` itself, for use inside that folder. Returns undefined if the rules need too
+   * many steps.
+   */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);

@@ -85,7 +85,10 @@ export class Session {
     return promise;
   }
 
-  /** Also pings the child, which may never answer a cancelled call: the answer to the ping shows that the child is free again. */
+  /**
+   * Cancels the open calls. A child may never answer a cancelled call, so each cancellation also sends a ping; its answer shows that the
+   * child is free again.
+   */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;

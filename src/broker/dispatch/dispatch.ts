@@ -158,7 +158,7 @@ export async function submit(
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
   params: Record<string, unknown>,
   call: Call,
-  /** Values that the write needs and the journal must not contain. */
+  /** Values that the write needs but that must not be in the journal. */
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
@@ -194,7 +194,8 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // A repeated write does not wait for the graph file: that wait may have ended the broker, and the repetition must get its answer.
+  // Waits until MemPalace's graph file has the fact. A repeated write does not wait: if this wait ended the last broker, the repetition
+  // must still get its answer.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

@@ -161,7 +161,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const profile = profileIn(params);
     const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
-    // The memories in an answer count as not shown if the agent no longer waits for the answer.
+    // Returns no texts if the agent no longer waits for them, so that these memories do not count as shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };

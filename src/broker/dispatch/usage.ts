@@ -58,7 +58,10 @@ export class Usage {
     if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
   }
 
-  /** Does not block the event loop, because a sync takes up to a second on a busy disk. After a failure, the next minute tries again. */
+  /**
+   * Writes the counts, without blocking the event loop: a sync takes up to a second on a busy disk. After a failure, the next minute tries
+   * again.
+   */
   #flush(): void {
     const file = this.#file;
     if (file === undefined || !this.#isChanged) return;
