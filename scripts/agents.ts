@@ -115,7 +115,7 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** Replaces a folder. For a moment `folder` does not exist, but it is never incomplete. */
+/** Moves `draft` to `folder`, in place of the old folder. For a moment `folder` does not exist, but it is never incomplete. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {

@@ -76,7 +76,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
+/** Makes all bundles of src/. Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {

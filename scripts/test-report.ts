@@ -1,4 +1,4 @@
-/** Reads vitest's JSON report into the numbers that test.ts adds up. Pure. */
+/** Reads vitest's JSON report into the numbers that test.ts adds up. */
 
 export type Tally = Readonly<{
   passed: number;

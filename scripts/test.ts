@@ -27,7 +27,7 @@ type Suite = Readonly<{
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
-/** Suites that run two at a time, in this order. Their tests measure no time. */
+/** Suites that run two at a time, in this order. None of their tests may measure time. */
 type Stage = readonly Suite[];
 const AT_ONCE = 2;
 

@@ -98,7 +98,7 @@ function idOf({ conversation }: Turn): string {
   return `${agent.slice(0, CONVERSATION_ID_MAX / 2)}/${createHash("sha256").update(conversation).digest("hex")}`;
 }
 
-/** Returns the name of the project's folder. Its path would not do, because the same checkout has another path in a container. */
+/** Returns the name of the project's folder, not its path: the same checkout has another path in a container. */
 function projectOf({ cwd }: Turn): string {
   return basename(cwd);
 }

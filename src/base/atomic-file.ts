@@ -24,7 +24,10 @@ import { syncFile, syncPath } from "./folders.ts";
 import { orElse } from "./or-else.ts";
 
 const TEMPORARY = /\.\d+\.tmp$/;
-/** Age above which a temporary file is a leftover. The pid in its name may be from another container, so it proves nothing. */
+/**
+ * Age above which a temporary file is a leftover of a killed writer. The pid in its name proves nothing, because it may be from another
+ * container.
+ */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };

@@ -9,7 +9,7 @@ type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments
 type Segment = string | readonly Token[] | typeof MANY;
 /** Pattern for one byte. `MANY` matches any number of bytes, even 0. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
-/** Bit set of the 256 byte values, in words of 32 bits. */
+/** Set of byte values, as eight words of 32 bits. */
 type ByteSet = readonly number[];
 
 const MANY = Symbol("*");
@@ -43,7 +43,7 @@ export class Gitignore {
     for (const line of typeof lines === "string" ? linesOf(lines) : lines) this.#add(line);
   }
 
-  /** Reads a file's text. Calls `pause` after each line, because a file of 1 MiB would block the event loop too long. */
+  /** Reads the rules in a file's text. Calls `pause` after each line, because a file of 1 MiB would block the event loop too long. */
   static async read(text: string, pause: () => Promise<void>): Promise<Gitignore> {
     const rules = new Gitignore([]);
     for (const line of linesOf(text)) {

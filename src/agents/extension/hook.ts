@@ -85,8 +85,8 @@ export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
 /**
- * First waits until the last exchange is stored, because the broker takes the prompt for the user's reaction to the newest stored exchange.
- * If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
+ * Returns the texts for a prompt. First waits until the last exchange is stored, because the broker takes a prompt for the user's reaction
+ * to the newest stored exchange. If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
  */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = nameOf(session);

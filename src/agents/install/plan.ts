@@ -27,7 +27,10 @@ export type Change = {
   isOurs: boolean;
 };
 
-/** `record`: undefined if none of our entries or files remain. `originals`: to be saved first. `leaves`: true for an uninstall. */
+/**
+ * `record`: undefined if none of our entries or files remain. `originals`: contents to save before any write. `leaves`: true for an
+ * uninstall.
+ */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;
@@ -213,7 +216,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** Returns true if the file has at most `$schema`, so that nothing of the user's is lost with it. */
+/** Returns true if the file has at most `$schema`, so that deleting it loses nothing of the user's. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

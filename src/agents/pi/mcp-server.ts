@@ -23,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Number of starts since the last answer. An answer resets it. */
+  /** Number of starts since the last answer to a call. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;

@@ -34,7 +34,9 @@ export class Replays<T> {
     );
   }
 
-  /** `sizeBytes`: size of the result; undefined if the outcome is not to be kept. */
+  /**
+   * Ends a call's entry. Removes it if `sizeBytes` is undefined; otherwise keeps it, and drops the oldest ended entries beyond the limits.
+   */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

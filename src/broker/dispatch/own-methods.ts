@@ -43,7 +43,7 @@ import {
 import { submit } from "./dispatch.ts";
 import { statsOf } from "./stats.ts";
 
-/** Maximum number of names that a client may send for its project's wing. */
+/** Maximum number of wings that a client may name for its project. */
 const WINGS_MAX = 20;
 
 /** Latest time that a `Date` can have, ms since 1970. */

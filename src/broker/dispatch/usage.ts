@@ -1,4 +1,4 @@
-/** Counts the memory's use by agents, by day. A killed broker loses at most one minute of the counts. */
+/** Counts for each day how agents use the memory. A killed broker loses at most one minute of the counts. */
 import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";

@@ -77,7 +77,7 @@ export type DoorOptions = {
   dispatch: Dispatch;
   held: Held;
   starts: Starts;
-  /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
+  /** Handlers of HTTP requests by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
