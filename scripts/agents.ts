@@ -1,7 +1,4 @@
-/**
- * Installs the agents whose versions scripts/agents.json pins. Imports only Node's modules, because the image is built with these two files
- * and without `src`.
- */
+/** Installs the agents of scripts/agents.json. Imports only Node's modules, because the image is built with these two files alone. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -92,8 +89,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // npm runs in a folder of no project and without --prefix, so that it reads no project's settings. `npm pack` runs none of an archive's
-  // scripts.
+  // Here and without --prefix, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");

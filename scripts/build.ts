@@ -21,10 +21,7 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/**
- * Entries that the build merges with their modules of `src`: finding up to 250 files takes longer than compiling them. Merging npm packages
- * too would save no time.
- */
+/** Entries merged with their own modules: finding 250 files takes longer than compiling them. Merging npm packages would save nothing. */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
   ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
@@ -147,10 +144,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/**
- * Replaces imports of Node's modules with `process.getBuiltinModule`: an ES import reads all exports, and those of node:http load a whole
- * HTTP client.
- */
+/** Replaces imports by `process.getBuiltinModule`: an ES import of node:http reads all exports, which loads a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {

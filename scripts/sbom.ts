@@ -51,9 +51,7 @@ function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unk
   return { ...manifest, dependencies: { ...record(manifest["dependencies"]), ...Object.fromEntries(contained) } };
 }
 
-/**
- * Returns the lockfile without development packages. These include optional peer dependencies, which an install of our package leaves out.
- */
+/** Returns the lockfile without development packages and optional peer dependencies, which an install of our package leaves out. */
 function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);
   const root = withoutDevelopment(record(packages[""]));

@@ -63,7 +63,7 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // These suites always run. Their tests that need Docker or an agent skip themselves and report why.
+    // These suites always run. Their tests that need Docker, an agent or a network skip themselves and report why.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },

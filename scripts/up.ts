@@ -131,9 +131,7 @@ function built(name: string): string[] {
   return [process.execPath, join(ROOT, "dist", "bin", name)];
 }
 
-/**
- * Runs a command. Returns undefined, or the end of its output if it failed. Without a terminal, logs the elapsed seconds from time to time.
- */
+/** Runs a command. Returns undefined, or the end of its output if it failed. Without a terminal, logs the elapsed seconds. */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
   const startedAt = performance.now();

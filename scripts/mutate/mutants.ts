@@ -1,6 +1,4 @@
-/**
- * Makes mutants: small changes of `src` that a test should notice. Uses rolldown's parser, because `typescript` 7 has no stable parser API.
- */
+/** Makes small changes of `src` that a test should notice. Uses rolldown's parser, because `typescript` 7 has no stable parser API. */
 import { globSync, readFileSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
 

@@ -11,10 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/**
- * Writes a session's note. Never throws: without it, a later hook makes the wake-up text again, or does not show earlier memories again
- * after a compaction.
- */
+/** Writes a session's note. Never throws: without it, a wake-up text is made again, or the agent does not see earlier memories again. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {

@@ -50,10 +50,7 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/**
- * Asks the broker for the exchange that the agent has not scored. Returns null if there is none, or if the broker is too old. `reply`: the
- * user's text in this turn.
- */
+/** Returns the exchange that the agent has not scored; null if none, or from an old broker. `reply`: the user's text in this turn. */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
@@ -81,10 +78,7 @@ export async function keepJudgment(
   return (await client.call("turn.judge", params)).judged;
 }
 
-/**
- * Reads the JSON document of an extension. Empties fields of the wrong type and drops unknown signals of another version, so that the
- * exchange is stored anyway.
- */
+/** Reads an extension's JSON document. Empties wrong fields and drops unknown signals, so that the exchange is stored anyway. */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");

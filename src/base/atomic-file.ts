@@ -24,17 +24,12 @@ import { syncFile, syncPath } from "./folders.ts";
 import { orElse } from "./or-else.ts";
 
 const TEMPORARY = /\.\d+\.tmp$/;
-/**
- * Age above which a temporary file is a leftover of a killed writer. The pid in its name proves nothing, because it may be from another
- * container.
- */
+/** Age above which a temporary file is a killed writer's leftover. Its pid proves nothing: the pid may be from another container. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/**
- * Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. If `beforeRename` throws, the old file stays.
- */
+/** Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. `beforeRename` may throw to stop this. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -110,10 +105,7 @@ export function writeUserFile(
   }
 }
 
-/**
- * Returns the mode and owner for a new version of `file`, as near to the present ones as this user may set. A new file is private to its
- * user.
- */
+/** Returns the mode and owner for a new version of `file`: its own, as far as this user may set them. A new file is private to its user. */
 export function ownership(file: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: 0o600, owner: undefined };
@@ -155,10 +147,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/**
- * Replaces a file atomically without syncing. A power cut may empty the file, so use this only for content that is useless after a power
- * cut.
- */
+/** Replaces a file atomically without syncing. A power cut may empty it, so use this only for content that is useless after a power cut. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

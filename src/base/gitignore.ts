@@ -53,14 +53,11 @@ export class Gitignore {
     return rules;
   }
 
-  /**
-   * Returns the verdict about a path relative to the file's folder; a folder's path ends in "/". Returns undefined if the rules need too
-   * many steps.
-   */
+  /** Returns the verdict on a path relative to the file's folder, with a final "/" for a folder; undefined if it needs too many steps. */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);
-    // As in git, no rule can include a file again whose folder is ignored.
+    // A rule cannot include a file again whose folder is ignored (as in git).
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
@@ -68,10 +65,7 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /**
-   * Returns a copy that lacks the rules that match `folder` itself, for use inside that folder. Returns undefined if the rules need too
-   * many steps.
-   */
+  /** Returns a copy for use inside `folder`, without the rules that match the folder itself; undefined if it needs too many steps. */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);

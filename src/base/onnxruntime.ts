@@ -1,7 +1,4 @@
-/**
- * Finds or downloads onnxruntime-node, which runs the models. The package does not depend on it, because an install would be four times as
- * large.
- */
+/** Finds or downloads onnxruntime-node, which runs the models. As a dependency it would make an install four times as large. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

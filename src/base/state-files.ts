@@ -51,10 +51,7 @@ export function clearStopped(paths: MarkPaths): void {
 
 // --- `starting`: the client that makes this file starts a broker, and other clients wait for that broker ---
 
-/**
- * Makes the file `starting`; returns false if another client has it. First removes a file that is more than `staleMs` old, or as far in the
- * future.
- */
+/** Makes `starting`; returns false if another client has it. Replaces a file that is older than `staleMs`, or as far in the future. */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
@@ -114,10 +111,7 @@ export function isWanted(file: string): boolean {
 
 // --- `engine`: the last broker's engine ---
 
-/**
- * Remembers a broker's `MEMPALACE_ENGINE`. Not in the palace's folder: the engine may be a command, and a palace from someone else must not
- * run commands here.
- */
+/** Stores the engine outside the palace: it may be a command, and a palace from someone else must not run commands here. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

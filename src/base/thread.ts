@@ -26,10 +26,7 @@ const YOUNG_MAX_MIB = 24;
 /** Id of the thread's first message, which reports the result of `open`. */
 const OPENED = 0;
 
-/**
- * Returns the file of a thread: beside the caller's file and with the same extension, which a build changes. `owner`: the caller's
- * import.meta.url.
- */
+/** Returns a thread's file, beside its caller and with the same extension (`.ts` or `.js`). `owner`: the caller's import.meta.url. */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }

@@ -41,10 +41,7 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
   removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
-/**
- * Writes an entry and then the session's count. After a kill in between, the next run sends the entry again, and the broker recognises its
- * key. Errors: the broker's errors.
- */
+/** Writes an entry, then the count. After a kill in between, the next run sends the entry again with the same key, which has no effect. */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));

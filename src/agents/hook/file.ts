@@ -87,8 +87,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
 }
 
 /**
- * Runs `work` until the session has no mark, also after an error; then throws the last error. Returns at once if another process is
- * working.
+ * Runs `work` while the session has a mark. Interrupted and temporary errors end it and keep the mark. Only one process works at a time.
  */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];

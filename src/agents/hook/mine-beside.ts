@@ -10,10 +10,7 @@ import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
-/**
- * Starts `palace mine` with `args`; returns false if the same command already runs. With `waitMs`, waits for its end and kills it after
- * that time.
- */
+/** Starts `palace mine` with `args`; returns false if the same command already runs. With `waitMs`, kills it after that time. */
 export async function mineBeside(
   { stateDir, logFile, env, palace }: HookMine,
   args: readonly string[],

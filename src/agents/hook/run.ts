@@ -137,10 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/**
- * Asks the broker for the texts to add to a prompt; with `canRecall` also for drawers. Returns undefined if the settings turn all texts
- * off, or if no palace exists.
- */
+/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Returns undefined if all are turned off, or without a palace. */
 async function tell(
   scene: Timed,
   turn: Turn,

@@ -15,10 +15,7 @@ const HOOK_TIMEOUT_S = 10;
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/**
- * `shim`: arguments that start the shim. `extension`: arguments with which an extension runs `palace hook`. `hook`: command line of Claude
- * Code's hooks.
- */
+/** Command lines: `shim` starts the shim, `hook` is for Claude Code's hooks, and an extension runs `extension` with a hook's name. */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
@@ -51,10 +48,7 @@ function opencodeFile({ opencodeDir }: AgentPlaces): string {
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
-/**
- * Returns opencode's major version. Returns undefined if it is unknown, because opencode's own installer does not write the version into a
- * file.
- */
+/** Returns opencode's major version; undefined if unknown, because opencode's own installer does not write the version into a file. */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
   if (/^1\./.test(version)) return 1;

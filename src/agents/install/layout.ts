@@ -63,10 +63,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/**
- * Returns the offset from which to cut, so that the blanks before a member go too. After a `//` comment, keeps the line end, unless one
- * follows at `stop`.
- */
+/** Returns where to begin the cut of a member and the blanks before it. Keeps a `//` comment's line end, unless `stop` is at another. */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;

@@ -27,10 +27,7 @@ export type Change = {
   isOurs: boolean;
 };
 
-/**
- * `record`: undefined if none of our entries or files remain. `originals`: contents to save before any write. `leaves`: true for an
- * uninstall.
- */
+/** `record`: undefined if nothing of ours remains. `originals`: contents to save before any write. `leaves`: true for an uninstall. */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;

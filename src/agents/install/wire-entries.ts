@@ -12,23 +12,14 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/**
- * State of the file before our change. `kept`: key paths of the lists and objects that existed, perhaps empty. `was`: text of an entry with
- * our name.
- */
+/** The file before our change. `kept`: key paths of lists and objects that existed. `was`: text of an entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
 /** Matches the path of Node at the start of a hook's command, if the command has one. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/**
- * Matches commands that start our server, except `mempalace-mcp`: MemPalace has a server of this name, so that command must equal our
- * entry.
- */
+/** Matches commands that start our server, except `mempalace-mcp`. MemPalace also has that name, so such a command must equal our entry. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/**
- * Matches a hook's command as any version of our install writes it. A longer command, into which the user has put ours, belongs to the
- * user.
- */
+/** Matches a whole hook command as any version of our install writes it. A command around ours belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );

@@ -20,10 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/**
- * A turn. `message`: id of the user's message. `answers` and `steps` have the ids of message parts as keys, in the order in which the parts
- * ended.
- */
+/** `message`: id of the user's message. `answers`, `steps`: the answer's parts and tool uses by part id, in the order of their ends. */
 type Turn = {
   message: string;
   prompt: string;
@@ -55,10 +52,7 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /**
-   * Returns true if the agent does not see the texts of earlier requests: opencode does not store them, so a start or a compaction drops
-   * them.
-   */
+  /** Returns true if the agent does not see earlier texts: opencode does not store them, so they vanish at a start or a compaction. */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -73,10 +67,7 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /**
-   * Stores the texts to show before a message. After a start or a compaction, drops the session's earlier texts, which would repeat
-   * memories.
-   */
+  /** Stores the texts to show before a message. Drops earlier texts that the agent no longer sees, because they would repeat memories. */
   tell(session: string, message: string, beside: Beside): void {
     // Empty texts, for example because the broker answered too late, show the agent nothing.
     if (beside.scoring === "" && beside.context === "") return;
@@ -91,9 +82,7 @@ export class Turns {
     }
   }
 
-  /**
-   * Adds a part to the answer, or replaces its earlier state: opencode sends a growing part several times, each time with its whole text.
-   */
+  /** Records a part of the answer. opencode sends a growing part several times, each time with its whole text. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);

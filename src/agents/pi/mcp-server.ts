@@ -98,10 +98,7 @@ export class McpServer {
   }
 }
 
-/**
- * Returns the handler for a call without an answer in time. It kills the child, because other calls would wait in vain, too. The next call
- * starts a new child.
- */
+/** Returns the handler of a late call. It kills the child, because other calls would wait in vain, too. The next call starts a new one. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

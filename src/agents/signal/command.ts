@@ -69,10 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/**
- * Returns true if this command cannot have ended the line with `exit`, except by failed tests. `isThere`: all folder changes have
- * succeeded.
- */
+/** Returns true if `exit` cannot come from this command, except from its failed tests. `isThere`: all folder changes have succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;

@@ -27,10 +27,7 @@ export type ChildLock = {
   drop(): void;
 };
 
-/**
- * Time that a former broker's child gets to exit by itself, ms, because its stdin closed when its broker died. Then this broker ends the
- * child.
- */
+/** Time that a child gets to exit after its broker died, which closed the child's stdin. Then the next broker ends the child. */
 const LEAVE_MAX_MS = 3_000;
 const TERM_MAX_MS = 2_000;
 const KILL_MAX_MS = 2_000;

@@ -34,9 +34,7 @@ export class Replays<T> {
     );
   }
 
-  /**
-   * Ends a call's entry. Removes it if `sizeBytes` is undefined; otherwise keeps it, and drops the oldest ended entries beyond the limits.
-   */
+  /** Ends a call's entry: removes it if `sizeBytes` is undefined; otherwise keeps it and drops the oldest entries beyond the limits. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

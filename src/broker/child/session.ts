@@ -85,10 +85,7 @@ export class Session {
     return promise;
   }
 
-  /**
-   * Cancels the open calls. A child may never answer a cancelled call, so each cancellation also sends a ping; its answer shows that the
-   * child is free again.
-   */
+  /** Cancels the open calls. A child may not answer a cancelled call; a ping sent after it shows when the child is free again. */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;
@@ -162,7 +159,7 @@ export class Session {
     else pending.resolve(message["result"] ?? {});
   }
 
-  /** Answers the child's own requests; it accepts only a ping. */
+  /** Answers the child's own requests: a ping with success, all others with an error. */
   #answer(id: unknown, method: string): void {
     if (method === "ping") this.process.send({ jsonrpc: "2.0", id, result: {} });
     else

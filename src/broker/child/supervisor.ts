@@ -93,7 +93,6 @@ export class Supervisor {
     this.#attempt = this.#start().finally(() => (this.#attempt = undefined));
   }
 
-  /** Resets the number of failures, because the child has answered and so works. */
   answered(): void {
     this.#failures = 0;
   }

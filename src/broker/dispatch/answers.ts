@@ -1,7 +1,4 @@
-/**
- * Functions with which both engines answer calls: they read a call's key, author and time, make error answers, and report calls to log and
- * metrics.
- */
+/** Helpers of both engines: they read a call's key, author and time, make error answers, and report calls to log and metrics. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";

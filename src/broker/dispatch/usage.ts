@@ -58,10 +58,7 @@ export class Usage {
     if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
   }
 
-  /**
-   * Writes the counts, without blocking the event loop: a sync takes up to a second on a busy disk. After a failure, the next minute tries
-   * again.
-   */
+  /** Writes the counts asynchronously: a sync takes up to a second on a busy disk. After a failure, the next minute tries again. */
   #flush(): void {
     const file = this.#file;
     if (file === undefined || !this.#isChanged) return;

@@ -11,10 +11,7 @@ export const REFUSED_MAX_MS = 2_000;
 
 export type RefusedBody = { status: 400 | 413; error: PalaceError };
 
-/**
- * Reads and parses a body. `message` is undefined for an empty body. Returns undefined if the peer disconnected. After a 413 the body may
- * be partly unread.
- */
+/** Returns undefined if the peer disconnected; `message` is undefined for an empty body. After a 413 the body may be partly unread. */
 export async function readBody(
   request: IncomingMessage,
   hint: string,

@@ -87,10 +87,7 @@ export type DoorOptions = {
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/**
- * Time that an idle connection stays open. Clients close theirs earlier, so no client writes into a connection that the door has just
- * closed.
- */
+/** Time that an idle connection stays open. Clients close theirs earlier, so none of them writes into a connection that is just closed. */
 const KEEP_ALIVE_MS = 75_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
@@ -334,10 +331,7 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
-/**
- * Returns a refusal in the form that the path's clients read. Roampal's hooks get an empty answer with the reason instead, because they
- * have no token and kill the process at the port after any error.
- */
+/** Returns a refusal for the path's clients. Roampal's hooks kill the process at the port after any error, so they get an empty answer. */
 function inItsForm(
   request: IncomingMessage,
   status: number,

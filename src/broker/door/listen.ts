@@ -84,10 +84,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/**
- * Returns the address of a former broker's door from the file. The client that starts the next broker usually lacks the variable that asked
- * for this door.
- */
+/** Returns a former broker's address. The client that starts the next broker usually lacks the variable that asked for the door. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;

@@ -115,10 +115,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
-/**
- * Lists a sandbox that keeps palace commands in the agent's shell from the broker's socket. A sandbox does not limit our server and hooks.
- * On Linux it ignores `allowUnixSockets`.
- */
+/** Lists a sandbox in which palace commands reach no broker. It does not limit our server. On Linux it ignores `allowUnixSockets`. */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
   if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];
