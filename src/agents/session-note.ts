@@ -11,7 +11,9 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Writes a session's note. Never throws: without it, a wake-up text is made again, or the agent does not see earlier memories again. */
+/**
+ * Stores a wake-up text or that a session was compacted. Never throws: without it, the text is made again, or memories are not shown again.
+ */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -27,7 +29,7 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Deletes a session's note. Never throws: if the note remains, the agent only gets a memory a second time. */
+/** Deletes what `keepNote` stored. Never throws: if a compaction stays stored, the agent only gets a memory a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });

@@ -23,7 +23,7 @@ export type Asking = Readonly<{
   isScoped: boolean;
   /** True if the agent's context no longer contains the memories that it was shown. */
   isFresh?: boolean;
-  /** True if the agent's context no longer contains the conversation either. */
+  /** True if the agent's context has at most a summary of the conversation. */
   isCompacted: boolean;
   withinMs: number;
 }>;

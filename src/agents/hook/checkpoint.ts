@@ -10,7 +10,7 @@ import { orElse } from "../../base/or-else.ts";
 
 export const CHECKPOINT_EVERY = 15;
 
-/** Time after a session's last entry at which its count is deleted, ms. The session then counts from zero. */
+/** Time after a session's last entry at which its count of messages is deleted, ms. The session then counts from zero. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 

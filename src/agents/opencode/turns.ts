@@ -6,7 +6,7 @@ import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
 import { type Exchange, signalsOf, type Step, stepOf } from "../signal/signals.ts";
 
-/** Parts of opencode 1.18's messages. */
+/** Part of a message of opencode 1.18. */
 export type Part = {
   id?: string;
   type: string;
@@ -124,7 +124,7 @@ export class Turns {
     this.#compacted.delete(session);
   }
 
-  /** Returns the text before a message; with the question for scores only if the message is the last one. */
+  /** Returns the text to show before a message; only before the last message it has the question for scores. */
   before(message: string, isLast: boolean): string {
     const { scoring = "", context = "" } = this.#told.get(message) ?? {};
     return [isLast ? scoring : "", context].filter((text) => text !== "").join("\n");

@@ -97,7 +97,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     const answer = await searchTool(seen, params, searchMode(params["mode"]));
-    // Does not count searches of the page: it searches by itself for drawers similar to the one that its user looks at.
+    // Does not count the page's searches: it also searches by itself, for drawers that are similar to the shown one.
     if (peer.door !== "ui") metrics.usage.countSearch(answer);
     return redactAnswer(withAdoption(reads, answer), redact);
   }),
