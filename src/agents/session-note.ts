@@ -11,9 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/**
- * Stores a wake-up text or that a session was compacted. Never throws: without it, a text is made again or memories are not shown again.
- */
+/** Stores a wake-up text or that a session was compacted. Never throws: without it, a text is made again or memories are not repeated. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {

@@ -17,7 +17,7 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Age after which a mark (the file that says that a session is due) is deleted, ms: its palace is probably out of use. */
+/** Age after which a mark (the file that says that a session is due) is deleted, ms: its palace is probably unused. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
 /** Maximum number of retries after a kill or a temporary error. A session that always runs out of memory must not be retried forever. */
 const TRIES_MAX = 3;
@@ -31,7 +31,7 @@ type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", st
 /** Thrown by `mineSession` if a signal interrupted it before the session was filed. */
 export class Interrupted extends Error {}
 
-/** Files a session, and then the sessions of killed processes. Logs errors, because the next call tries again. Throws only Interrupted. */
+/** Files a session, and then the sessions of killed processes. Never throws: it logs errors, and the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
@@ -87,7 +87,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
 }
 
 /**
- * Runs `work` while the session has a mark. Interrupted and temporary errors end it and keep the mark. Only one process works at a time.
+ * Runs `work` while the session has a mark. Interrupted and temporary errors end it and keep the mark. Returns if another process works.
  */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];

@@ -54,7 +54,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "spool.sendAgain": "palace status spool replay",
 };
 
-/** Methods of MCP that the metrics count under their own names; the others count as `other`. */
+/** Methods that the metrics count under their own names, besides those of INSTEAD. All others count as `other`. */
 const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
