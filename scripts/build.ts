@@ -21,7 +21,7 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/** Entries whose modules are merged: finding up to 250 modules takes longer than compiling them. Merging packages would save nothing. */
+/** Entries merged with their own modules: finding 250 files takes longer than compiling them. Merging npm packages would save nothing. */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
   ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
@@ -31,7 +31,7 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Maximum time by which the clock that dates files is behind Node's clock, ms. */
+/** Maximum time by which a new file's date may be earlier than `Date.now()`, ms. */
 const CLOCK_STEP_MS = 20;
 
 /** Packages of the tracer. Few users need them, so the build bundles them into a part that is loaded only if tracing is on. */
@@ -73,7 +73,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
+/** Makes all bundles of src/. Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {
@@ -144,7 +144,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/** Replaces imports of Node's own modules: an ES import reads all exports, and the exports of node:http load a whole HTTP client. */
+/** Replaces imports by `process.getBuiltinModule`: an ES import of node:http reads all exports, which loads a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {

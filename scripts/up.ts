@@ -131,10 +131,7 @@ function built(name: string): string[] {
   return [process.execPath, join(ROOT, "dist", "bin", name)];
 }
 
-/**
- * Returns undefined, or the end of a failed command's output. Without a terminal, a line from time to time says that the command still
- * runs.
- */
+/** Runs a command. Returns undefined, or the end of its output if it failed. Without a terminal, logs the elapsed seconds. */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
   const startedAt = performance.now();

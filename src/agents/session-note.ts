@@ -11,7 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Never throws: a lost text is made again, and without the note of a compaction only earlier memories are not shown again. */
+/** Stores a wake-up text or that a session was compacted. Never throws: without it, a text is made again or memories are not repeated. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -27,7 +27,7 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Never throws: showing a memory a second time does no harm. */
+/** Deletes what `keepNote` stored. Never throws: if a compaction stays stored, the agent only gets a memory a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });

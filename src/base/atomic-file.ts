@@ -24,12 +24,12 @@ import { syncFile, syncPath } from "./folders.ts";
 import { orElse } from "./or-else.ts";
 
 const TEMPORARY = /\.\d+\.tmp$/;
-/** Age above which a temporary file is a leftover. The pid in its name may be from another container, so it proves nothing. */
+/** Age above which a temporary file is a killed writer's leftover. Its pid proves nothing: the pid may be from another container. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/** Replaces a file atomically and syncs it. With `owner` the umask does not apply. `beforeRename` may throw to leave the old file. */
+/** Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. `beforeRename` may throw to stop this. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -59,13 +59,13 @@ export function writeFileAtomic(
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // The error of a failed write has no path.
+    // Adds the path, which Node's error of a failed write does not have.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
 }
 
-/** Linux also follows at most 40 links. */
+/** Maximum number of links to follow, as in Linux. */
 const LINKS_MAX = 40;
 
 /** Follows symbolic links, also to a target that does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
@@ -105,7 +105,7 @@ export function writeUserFile(
   }
 }
 
-/** Returns the mode and owner that the replacement of `file` can have. A new file is private to its user. */
+/** Returns the mode and owner for a new version of `file`: its own, as far as this user may set them. A new file is private to its user. */
 export function ownership(file: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: 0o600, owner: undefined };
@@ -147,7 +147,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/** Replaces a file atomically without syncing. A power cut may empty it, so only use this for content that is useless afterwards. */
+/** Replaces a file atomically without syncing. A power cut may empty it, so use this only for content that is useless after a power cut. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

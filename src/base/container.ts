@@ -1,4 +1,4 @@
-/** Returns true in a container: Docker and Podman leave these files there. */
+/** Recognises a container by the files that Docker and Podman create in it. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

@@ -9,7 +9,7 @@ type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments
 type Segment = string | readonly Token[] | typeof MANY;
 /** Pattern for one byte. `MANY` matches any number of bytes, even 0. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
-/** Bit set of the 256 byte values, in words of 32 bits. */
+/** Set of byte values, as eight words of 32 bits. */
 type ByteSet = readonly number[];
 
 const MANY = Symbol("*");
@@ -30,7 +30,7 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["xdigit", ["09", "AF", "af"]],
 ]);
 
-/** Maximum number of steps for one path, about 20 ms. */
+/** Maximum number of matching steps for one path, about 20 ms. Beyond it, the verdict is undefined. */
 const STEPS_MAX = 1_000_000;
 /** Maximum number of names in a pattern, and of tokens in a name. A longer pattern cannot match any path. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
@@ -43,7 +43,7 @@ export class Gitignore {
     for (const line of typeof lines === "string" ? linesOf(lines) : lines) this.#add(line);
   }
 
-  /** Reads a file's text. Calls `pause` after each line, because a file of 1 MiB would block the event loop too long. */
+  /** Reads the rules in a file's text. Calls `pause` after each line, because a file of 1 MiB would block the event loop too long. */
   static async read(text: string, pause: () => Promise<void>): Promise<Gitignore> {
     const rules = new Gitignore([]);
     for (const line of linesOf(text)) {
@@ -53,11 +53,11 @@ export class Gitignore {
     return rules;
   }
 
-  /** `path`: relative to the file's folder, with a final "/" for a folder. Returns undefined if the rules need too many steps. */
+  /** Returns the verdict on a path relative to the file's folder, with a final "/" for a folder; undefined if it needs too many steps. */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);
-    // No rule can include a file of an ignored folder again.
+    // A rule cannot include a file again whose folder is ignored (as in git).
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
@@ -65,7 +65,7 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /** Returns a copy without the rules that match `folder` itself. Returns undefined if the rules need too many steps. */
+  /** Returns a copy for use inside `folder`, without the rules that match the folder itself; undefined if it needs too many steps. */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);

@@ -1,4 +1,4 @@
-/** MCP client of a server in a child process. `palace install` copies this file into agents' folders. */
+/** Client of an MCP server in a child process. The build also bundles this file into pi's extension. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { isRecord, parseRecord } from "./parse-json.ts";
@@ -69,7 +69,7 @@ export class McpChild {
     this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
   }
 
-  /** Errors: McpRefusal; an Error for a call without an answer. */
+  /** Sends a request and returns its result. Errors: McpRefusal if the server answers with an error; an Error if no answer comes. */
   async request(method: string, params: unknown, { timeoutMs, signal, onLate }: RequestOptions): Promise<unknown> {
     if (signal?.aborted === true) throw new Error("cancelled");
     if (this.#ended !== undefined) throw this.#ended;

@@ -18,7 +18,7 @@ export function nearWords(word: string, candidates: readonly string[], max = DIS
 
 function distanceOf(word: string, typed: string, candidate: string): number {
   if (word.length > 1 && candidate.startsWith(word)) return 0;
-  // Each edit changes the length by at most one letter.
+  // Each edit changes the length by at most one letter, so words of very different lengths need no count of edits.
   return Math.abs(typed.length - candidate.length) > DISTANCE_MAX ? Infinity : editDistance(typed, candidate);
 }
 

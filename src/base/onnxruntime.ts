@@ -1,4 +1,4 @@
-/** Finds or downloads onnxruntime-node, which runs the models. Without it, an install is a quarter as large. */
+/** Finds or downloads onnxruntime-node, which runs the models. As a dependency it would make an install four times as large. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
 const DRAFT = ".draft-";
-/** Age above which a draft is a leftover and not a running download. */
+/** Age above which a draft (the folder of a download) is a leftover of a killed download. */
 const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 

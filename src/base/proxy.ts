@@ -8,7 +8,7 @@ export type ProxySettings = Readonly<{
   except: string | undefined;
 }>;
 
-/** http stays direct, because the user's own Chroma servers and brokers use it. An older Node sends https directly, too. */
+/** Sends https through the proxy; with an older Node it stays direct. http stays direct for the user's own Chroma servers and brokers. */
 export function useProxy({ https, except }: ProxySettings): void {
   const { setGlobalProxyFromEnv } = http as Partial<typeof http>;
   setGlobalProxyFromEnv?.({ https_proxy: https, ...(except !== undefined && { no_proxy: except }) });

@@ -1,4 +1,4 @@
-/** Quantizes a vector to int8 for the first pass of a vector search. In `base`, because the ledger may not import the vector index. */
+/** Quantizes a vector to int8 for the first pass of a vector search. Both the ledger and the vector index use it. */
 
 /** Codes have numbers from -127 to 127. */
 const CODE_MAX = 127;
@@ -10,7 +10,7 @@ export function bytesOf({ code }: Pick<Code, "code">): Buffer {
   return Buffer.from(code.buffer, code.byteOffset, code.byteLength);
 }
 
-/** In the result, `code[i] * scale` differs from `vector[i]` by at most half of `scale`. */
+/** Returns a code in which `code[i] * scale` differs from `vector[i]` by at most half of `scale`. */
 export function quantize(vector: Float32Array): Code {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));

@@ -23,7 +23,7 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
   }
 }
 
-/** Returns STORE_DISK_FULL or STORE_READ_ONLY. */
+/** Returns the error for a failed write into `folder`: STORE_DISK_FULL or STORE_READ_ONLY. */
 export function writeFailure(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (isDiskFull(cause))
@@ -51,7 +51,7 @@ export function clearStopped(paths: MarkPaths): void {
 
 // --- `starting`: the client that makes this file starts a broker, and other clients wait for that broker ---
 
-/** Returns false if another client is starting a broker. Also replaces a file from the future, after the clock was set back. */
+/** Makes `starting`; returns false if another client has it. Replaces a file that is older than `staleMs`, or as far in the future. */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
@@ -72,7 +72,7 @@ export function isStarting(paths: MarkPaths, staleMs: number): boolean {
   return since !== undefined && Math.abs(Date.now() - since) <= staleMs;
 }
 
-/** Returns true if a client has died while it started a broker. */
+/** Returns true if the file `starting` is too old: its client died while it started a broker. */
 export function staleStart(paths: MarkPaths, staleMs: number): boolean {
   return existsSync(mark(paths, "starting")) && !isStarting(paths, staleMs);
 }
@@ -111,7 +111,7 @@ export function isWanted(file: string): boolean {
 
 // --- `engine`: the last broker's engine ---
 
-/** Not stored with the palace, because the engine may be a command, and a palace from someone else must not run commands here. */
+/** Stores the engine outside the palace: it may be a command, and a palace from someone else must not run commands here. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });

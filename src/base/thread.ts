@@ -5,7 +5,7 @@ import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError, unavailable } from "./errors.ts";
 import { isDiskFull } from "./state-files.ts";
 
-/** Maximum number of open calls of one thread. The broker's own queues are shorter. */
+/** Maximum number of open calls of one thread; a further call fails. The broker's own queues are shorter. */
 const CALLS_MAX = 4096;
 
 // With `never`, a method with any parameters fits this type.
@@ -26,7 +26,7 @@ const YOUNG_MAX_MIB = 24;
 /** Id of the thread's first message, which reports the result of `open`. */
 const OPENED = 0;
 
-/** Returns a thread's file, which has the folder and extension of its caller, `.ts` or built. `owner`: the caller's import.meta.url. */
+/** Returns a thread's file, beside its caller and with the same extension (`.ts` or `.js`). `owner`: the caller's import.meta.url. */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }

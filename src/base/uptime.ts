@@ -29,7 +29,7 @@ export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);
   const isSameStart = now.bootId === since.bootId && now.uptimeMs >= since.uptimeMs;
   if (isSameStart && now.bootId !== UNKNOWN) return now.uptimeMs - since.uptimeMs;
-  // The machine was restarted, the palace is on another machine, or the system has no boot id.
+  // After a restart, on another machine or without a boot id, adds the time that the machine surely ran and a limited time off.
   const ranMs = Math.min(byClockMs, isSameStart ? now.uptimeMs - since.uptimeMs : now.uptimeMs);
   return ranMs + Math.min(byClockMs - ranMs, offMaxMs, since.uptimeMs);
 }

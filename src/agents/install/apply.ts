@@ -47,7 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, from which a run after a kill knows what we wrote, and the former content. */
+/** Writes the original contents and the record. After a kill, the next run learns from them what we wrote and what to restore. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -63,7 +63,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/** Returns the offset at which the blanks before a member begin. Keeps a preceding comment's line end, unless another line end follows. */
+/** Returns where to begin the cut of a member and the blanks before it. Keeps a `//` comment's line end, unless `stop` is at another. */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;
@@ -105,7 +105,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** Returns true if the node's members are, or a first member would be, on one line. */
+/** Returns true if the node's members are on one line. An empty node counts as one line if the whole text is. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

@@ -13,7 +13,7 @@ type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
 
 export type Change = {
   path: string;
-  /** Path with its links resolved. */
+  /** `path` with symbolic links resolved. */
   target: string;
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
@@ -27,7 +27,7 @@ export type Change = {
   isOurs: boolean;
 };
 
-/** `record`: undefined if none of our entries or files remain. `originals`: to be saved first. `leaves`: true for an uninstall. */
+/** `record`: undefined if nothing of ours remains. `originals`: contents to save before any write. `leaves`: true for an uninstall. */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;
@@ -213,7 +213,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** Returns true if the file has nothing but `$schema`, as a file that we created. */
+/** Returns true if the file has at most `$schema`, so that deleting it loses nothing of the user's. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

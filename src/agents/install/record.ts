@@ -51,7 +51,7 @@ export class InstallState {
   }
 
   read(agent: string): AgentRecord | undefined {
-    // If the record is missing or unreadable, we recognise our files by their names.
+    // Without a readable record, an entry counts as ours by its command, and a file by its content.
     const record = readRecord(this.#file(agent));
     return record["version"] === 1 && Array.isArray(record["files"]) ? (record as AgentRecord) : undefined;
   }

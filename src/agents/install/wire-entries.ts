@@ -12,14 +12,14 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** State of the file before our change. `kept`: containers that existed, perhaps empty. `was`: text of a former entry with our name. */
+/** The file before our change. `kept`: key paths of lists and objects that existed. `was`: text of an entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
-/** Matches a Node program before our file, as an install writes it. */
+/** Matches the path of Node at the start of a hook's command, if the command has one. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/** Matches our commands. `mempalace-mcp` is also MemPalace's own server, so it counts as ours only if it equals the entry that we make. */
+/** Matches commands that start our server, except `mempalace-mcp`. MemPalace also has that name, so such a command must equal our entry. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole command as any version of our install writes it; a command that the user has wrapped belongs to the user. */
+/** Matches a whole hook command as any version of our install writes it. A command around ours belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );
@@ -57,7 +57,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
 /** Joins the first `depth` keys with full stops, as in a record. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one by one, because each edit changes the offsets of the members after it. */
+/** Sets the members that differ. Calls `find` before each edit, because an edit changes the offsets of the text after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -174,7 +174,7 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, containers, kept);
   }
-  // A rule has no command: without a record, the rule is ours only if our hooks are in the file.
+  // A permission rule does not show who added it. Without a record, it counts as ours only if our hooks are in the file.
   const isOurs = before !== undefined || holds(draft, want, false);
   for (const event of want.events) unwireHook(draft, event, want.hook, kept);
   if (isOurs) for (const rule of want.allow ?? []) if (!kept.includes(rule)) disallow(draft, rule, kept);
@@ -218,7 +218,7 @@ function prune(draft: Draft, containers: readonly string[], kept: readonly strin
   if (containers.length > 1) prune(draft, containers.slice(0, -1), kept);
 }
 
-/** Returns true if the property has no member, no comment and no second property of its name. */
+/** Returns true if the property's value has no member and no comment, and if no other property has the same name. */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
   const [key, value] = property?.children ?? [];
   const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];

@@ -1,4 +1,4 @@
-/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations. */
+/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files the sessions. Serves opencode 1 and 2. */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../base/time-limit.ts";
@@ -37,7 +37,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began in this process or were looked up by it. `#children` has the sessions of subagents. */
+  /** Sessions that began in this process or that it has looked up. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */
@@ -73,7 +73,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** Returns true until the session's wake-up text is requested. */
+  /** Returns true if the session has not asked for its wake-up text. */
   isNew(id: string): boolean {
     return !this.#told.has(id);
   }

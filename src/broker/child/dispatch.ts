@@ -54,7 +54,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "spool.sendAgain": "palace status spool replay",
 };
 
-/** Methods that the metrics count under their own names. */
+/** Methods that the metrics count under their own names, besides those of INSTEAD. All others count as `other`. */
 const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
@@ -202,7 +202,7 @@ function negotiate(asked: unknown, spoken: string): string {
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes the broker's own fields. The client gets progress under the client's own token. */
+/** Returns the parameters without the broker's own fields, and a handler that forwards progress under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const {

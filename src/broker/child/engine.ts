@@ -25,7 +25,7 @@ export type ChildEngineOptions = EngineHost & {
   metrics: Metrics;
 };
 
-/** Time that a client waits for the first child's introduction. */
+/** Maximum time that a client waits for the first child's introduction. */
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
@@ -141,7 +141,7 @@ const UNKNOWN_CHILD: Identity = {
 };
 
 function identityOf(introduction: Introduction | undefined): Identity {
-  // Before the first introduction the broker promises tools only, because every child has tools.
+  // Before the first introduction the broker announces only the capability `tools`, because every child has tools.
   if (introduction === undefined) return UNKNOWN_CHILD;
   const { instructions } = introduction;
   return {

@@ -69,7 +69,7 @@ export class ServerProcess {
     return this.#lastLines.join(" | ");
   }
 
-  /** Messages need no queue, because the caller has at most one call open. */
+  /** Writes a message to the child's stdin. No queue is needed, because the caller has at most one call open. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }

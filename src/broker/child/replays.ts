@@ -34,7 +34,7 @@ export class Replays<T> {
     );
   }
 
-  /** `sizeBytes`: size of the result; undefined if the outcome is not to be kept. */
+  /** Ends a call's entry: removes it if `sizeBytes` is undefined; otherwise keeps it and drops the oldest entries beyond the limits. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

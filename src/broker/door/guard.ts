@@ -25,7 +25,7 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Failures in one window after which the answer is 429, without a reason. */
+/** Number of failures in one window after which a client gets only status 429, without a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Maximum number of pairs of address and token to remember; a further pair drops the oldest one. */

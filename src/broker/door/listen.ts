@@ -84,7 +84,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/** The environment variable that asked for the door is usually not set for the client that starts the next broker. */
+/** Returns a former broker's address. The client that starts the next broker usually lacks the variable that asked for the door. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;
