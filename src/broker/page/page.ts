@@ -27,13 +27,13 @@ export type PageOptions = {
 const CLOSE_UNUSED_AFTER_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
-/** Intervals without news after which a line is sent, so that the connection does not seem dead. */
+/** Number of intervals (`NEWS_MS`) without news after which a line is sent, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;
 /** Anybody on this machine may send a sign-in, so its limit is little more than the size of a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
-/** Limits slow sign-ins of other users, which would use up the page's connections. */
+/** Time limit of one sign-in. Slow sign-ins of other users would otherwise use up the page's connections. */
 const SIGN_IN_MAX_MS = 2_000;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };

@@ -1,4 +1,4 @@
-/** Makes backups on request or when due, removes old due ones, and lists the results beside the ledger for `palace doctor`. */
+/** Makes backups on request or when due, removes old scheduled ones, and lists the results beside the ledger for `palace doctor`. */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

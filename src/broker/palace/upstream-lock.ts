@@ -143,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns undefined if there is nothing to lock: in a HOME that MemPalace never used, the broker makes no folder, unless the palace has a
-   * Chroma file, because MemPalace's first write would then make the folder.
+   * Returns the lock file; undefined if MemPalace never used this HOME, because the broker then makes no folder there. Exception: if the
+   * palace has a Chroma file, MemPalace's first write would make the folder, so the broker makes it.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;
