@@ -16,7 +16,7 @@ import { spelled } from "./terminal/spelling.ts";
 
 const COMMON = options("palace= json help|h version");
 
-/** Text of --help about --palace. */
+/** Text that --help adds after the option --palace. */
 const PLACES: Readonly<Record<Place | "writing", string>> = {
   there: " (an existing palace)",
   anew: " (creates a palace there if there is none)",
@@ -131,7 +131,7 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
   }
 }
 
-/** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the invalid value. */
+/** Warns of invalid values in the settings file, because the command continues without them. */
 function warnOfSettings({ settings }: Config, out: Output): void {
   for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
     out.notice(`palace: ${message}; this command continues without it`);

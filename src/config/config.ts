@@ -65,7 +65,7 @@ function doorsConfig({ env, fileOnly }: Settings, own: Env) {
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors in the environment, which the broker stores for its next start. Undefined: `lastingDoors`, else the stored doors. */
+    /** Doors that the environment names. The broker stores them for a start without the variables. `lastingDoors`: the settings file's. */
     ...read(own),
     lastingDoors: read(fileOnly),
     outcomeLocal: readSetting(env, "outcome-local"),

@@ -32,7 +32,7 @@ export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof TOOLS>([
   "kg_supersede",
 ]);
 
-/** Returns true if one of our own methods is a write. The kind of a tool is in its row of the tool table. */
+/** Returns true for a method of our own that writes; for tools, see `kind` in the tool table. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }

@@ -29,7 +29,6 @@ const PASSED_ON = [
 const STAYS: [name: string, value: string] = ["MEMPALACE_IDLE_EXIT_MINUTES", "0"];
 /** Matches a proxy with a user name, and a URL with a query. Both may contain a secret. */
 const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
-/** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
 export type Manager = "systemd" | "launchd";

@@ -107,7 +107,7 @@ function fits({ fields, excluded }: Wanted, event: Shown): boolean {
   });
 }
 
-/** Returns the filter for the broker, which can filter by fields with one wanted value. */
+/** Returns the filter for the broker, which accepts only one value for each field. `fits` checks fields with several values. */
 function asked({ wanted }: Watch): Record<string, unknown> {
   const single = [...wanted.fields].filter(([, values]) => values.size === 1);
   return Object.fromEntries(

@@ -117,7 +117,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change if the agent's settings are unreadable, because `palace install status` reports this. */
+/** Returns the changes that repair an agent's wiring; none if its settings are unreadable, which `palace install status` reports. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -127,7 +127,7 @@ function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof instal
   }
 }
 
-/** Returns true if the agent is wired with `--palace` and the new wiring is not: the user wants that palace. */
+/** Returns true if the change would drop `--palace` from an agent's wiring. The user chose that palace, so the fix keeps it. */
 function namesAnother({ current, next }: Change): boolean {
   return current?.includes("--palace") === true && next?.includes("--palace") !== true;
 }
@@ -215,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Returns the function that releases the lock; undefined if a broker holds the lock, or if the lock cannot be tested. */
+/** Takes the lock and returns a function that releases it; undefined if a broker has the lock or the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {

@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Returns the installer's parts. `palace`: the folder named by --palace, which the agents' commands then also name. */
+/** Returns the folders and commands that the installer needs. `palace`: the folder of --palace, for the agents' commands, too. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;

@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** In an id without a hash, the text after the last `_` counts as the hash. */
+/** Returns true if `given` is long enough to erase `id`. In an id without a hash, the text after the last `_` counts as the hash. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

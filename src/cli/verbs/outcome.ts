@@ -60,7 +60,6 @@ type Asked = {
   out: Output;
 };
 
-/** Minimum and maximum number of arguments, and function, of each subcommand. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -276,7 +275,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   );
 }
 
-/** The broker checks the range. */
+/** Reads a whole number. The broker checks whether it is too small or too large. */
 function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
   const value = values[option];
   if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);

@@ -129,7 +129,7 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  // Sets aside the files that cannot be sent.
+  // Called for its effect: it sets aside the files that cannot be sent, so that the report counts them as refused.
   spool.entries();
   const report = spool.report();
   const { waiting, refused, droppedAtMs } = report;
