@@ -100,7 +100,7 @@ export class Doors {
   }
 }
 
-/** Remembers the environment's port, because the client that starts the next broker usually lacks the variable. */
+/** Returns Roampal's port, if set. Stores the environment's port, because the client that starts the next broker may lack the variable. */
 function outcomePort({
   outcomePort: asked,
   lastingDoors,
@@ -114,7 +114,7 @@ function outcomePort({
   return lasting === "off" ? undefined : lasting;
 }
 
-/** A failure is an error only if the environment asked for the door. Otherwise the broker runs without the door. */
+/** Opens the TCP door, if set. A failure is an error only if the environment asked for the door; else the broker runs without it. */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,
   openAt: (door: Door) => Promise<void>,

@@ -139,7 +139,7 @@ class Broker {
     });
   }
 
-  /** Closes everything after a door failed; no client knows this broker yet. */
+  /** Closes everything after a door could not be opened. Drains nothing, because no client knows this broker yet. */
   async closeUnopened(): Promise<void> {
     await this.#engine.opened;
     await this.#engine.close();

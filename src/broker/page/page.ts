@@ -175,7 +175,7 @@ export class Page {
     return void sendJson(response, "status" in body ? body.status : 400, { error: error.message });
   }
 
-  /** Sends server-sent events until the reader leaves. A `change` event contains the shown parts of `palace.status`. */
+  /** Sends server-sent events until the reader leaves. A `change` event contains the parts of `palace.status` that the page shows. */
   async #tellNews(response: ServerResponse, { tokenId = "" }: Peer): Promise<void> {
     this.#use();
     response.writeHead(200, { ...SAFE_HEADERS, "content-type": "text/event-stream" });
@@ -217,7 +217,7 @@ function sendJson(response: ServerResponse, code: number, value: unknown): void 
   response.writeHead(code, { ...SAFE_HEADERS, ...headers }).end(body);
 }
 
-/** The relative path is the same from the sources and from the package. */
+/** Folder of the built page. Its path relative to this file is the same in src and in dist. */
 const FOLDER = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -46,7 +46,7 @@ export function beginBackup(
   );
 }
 
-/** Removes the staged backup. If the home is read-only now, the next backup removes it. */
+/** Removes the staged backup (a file that the client copies). If the home is read-only now, the next backup removes it. */
 function removeStaged(home: string): void {
   try {
     removeDrafts(home, STAGED_KEPT_MS);

@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 
 /** Time without a write after which the work starts. */
 const QUIET_MS = 500;
-/** Time after which a write no longer delays the work. */
+/** Maximum time for which writes delay the work. */
 const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Runs `step` in pauses between writes, and again while it returns true. */

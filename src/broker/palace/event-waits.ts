@@ -54,7 +54,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // If the time is over, the caller looks for events at most once more.
+        // After the deadline this may return true once more, so that the caller does not miss a commit; the next call returns false.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },

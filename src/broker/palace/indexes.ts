@@ -31,7 +31,7 @@ export type IndexOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** Driver of the public palace's drawers. It answers vector queries if MEMPALACE_VECTORS says so. */
+  /** Driver of the public palace's drawers. It answers vector queries if MEMPALACE_VECTORS is `chroma`. */
   driver: PalaceDriver | undefined;
   wakes: Wakes;
 };

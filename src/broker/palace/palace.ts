@@ -313,7 +313,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** A palace without a model does not wait for vectors, because nobody makes them. */
+/** Starts searches that warm up the threads. They wait for missing vectors, but not without a model, because nobody makes vectors then. */
 function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { model, backlog } = indexes;
   const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;

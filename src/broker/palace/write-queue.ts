@@ -82,7 +82,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // Waits one turn of the event loop, so that writes from the same read join the same group.
+    // Waits one turn of the event loop, so that writes that arrived together join one group.
     await new Promise(setImmediate);
     while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();

@@ -37,7 +37,7 @@ export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/** Gives a write the errors of our own methods: PROTOCOL_BAD_PARAMS instead of a tool's InvalidValue. */
+/** Makes a write throw PROTOCOL_BAD_PARAMS, as our own methods do, in place of InvalidValue, which tools throw. */
 function typed(write: Write): Write {
   return (...given) => {
     try {

@@ -63,7 +63,7 @@ class Run {
   readonly #written = new Tally();
   /** Our client name in the journal. If we connect with a token, the broker puts the token's name in front. */
   importer = "";
-  /** Parts with something to write, by kind and number. */
+  /** Keys (kind and number) of the parts that contain something to write. */
   readonly #due = new Set<string>();
   /** Keys of sources and drawers that are not imported. */
   readonly #away = new Set<string>();

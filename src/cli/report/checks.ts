@@ -130,7 +130,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Returns undefined if no broker runs and none may be started. */
+/** Connects to the broker and asks for its state. Returns undefined if no broker runs and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {

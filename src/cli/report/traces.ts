@@ -104,7 +104,7 @@ export function removeTraces(
       rmSync(`${path}.why`, { force: true });
       removed.push(trace);
     } else if (what === "audit log") {
-      // MemPalace only appends lines to this file, so lines may be removed from it.
+      // Lines may be removed from the audit log, because MemPalace only appends to it.
       const needles = needlesOf(texts);
       const lines = readFileSync(path, "utf8").split("\n");
       writeUserFile(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));

@@ -75,7 +75,7 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
   }
 }
 
-/** Returns the prefix that makes a shell command use that profile. */
+/** Returns the prefix that makes a shell command use the agent's profile in `folder`. */
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;

@@ -5,7 +5,7 @@ import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
 
-/** Fields of a drawer that the verbs use (`drawer.show`, `drawer.list`). */
+/** A drawer in the answers of `drawer.show` and `drawer.list`, with only the fields that the verbs use. */
 export type ShownDrawer = {
   drawer_id: string;
   wing: string;

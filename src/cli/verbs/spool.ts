@@ -72,7 +72,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Errors: CONFIG_BAD_VALUE for another kind of file. */
+/** Errors: CONFIG_BAD_VALUE for a file that is not a spooled write. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
