@@ -185,7 +185,7 @@ function asKnown(thrown: unknown): unknown {
 
 export function usageError(usage: string, problem: string): PalaceError {
   const [calls = ""] = usage.split("\n\n");
-  // Each call is on its own line; a long call takes several lines.
+  // Each call begins on its own line; the further lines of a long call are indented.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
   return wrongUsage(problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);

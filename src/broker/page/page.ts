@@ -31,7 +31,7 @@ const NEWS_MS = 1_000;
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;
-/** Anybody on this machine may send a sign-in, so its limit is little more than the size of a link's token. */
+/** Maximum size of a sign-in. Anybody on this machine may send one, so the limit is little more than the size of a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
 /** Time limit of one sign-in. Slow sign-ins of other users would otherwise use up the page's connections. */
 const SIGN_IN_MAX_MS = 2_000;

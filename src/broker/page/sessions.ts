@@ -1,4 +1,4 @@
-/** Keeps links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. */
+/** Keeps links, each of which opens the page once, and the sessions that links become. Keeps only hashes of their tokens, in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Role } from "../../protocol/spec.ts";

@@ -20,8 +20,8 @@ const HEAVY_CPU_MS = 10_000;
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**
- * Growth of V8's heap between two collections, in percent of its used size. With this value, ten refused calls of the tool `checkpoint` with
- * 100,000 items take 380 MB instead of 430 MB, and searches need 3 % more processor time.
+ * Growth of V8's heap between two collections, in percent of its used size. With this value, ten refused calls of the tool `checkpoint`
+ * with 100,000 items take 380 MB instead of 430 MB, and searches need 3 % more processor time.
  */
 const HEAP_GROWTH_PERCENT = 150;
 

@@ -78,7 +78,7 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** Time between two runs of the ledger's maintenance if no writes cause one. It prunes old rows. */
+/** Time between two runs of the ledger's maintenance (which prunes old rows) if no write causes one. */
 const PRUNE_MS = 3_600_000;
 
 /** If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
@@ -177,7 +177,7 @@ function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposable
   return logstream;
 }
 
-/** Starts the part that erases forgotten texts from every file. */
+/** Starts the background work that erases forgotten texts from all files. */
 function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const { config, log, ledger, publicPalace, graph, wakes } = parts;
   const { reader, writer } = ledger;

@@ -53,7 +53,7 @@ const WRITES: ReadonlyMap<string, Write> = new Map([
   ...Object.entries<Write>(METHODS).map(([name, write]): [string, Write] => [name, typed(write)]),
 ]);
 
-/** Returns the function that applies any write. Its caller rolls back a write that throws an error. */
+/** Returns the function that applies any write. The caller rolls back a write that throws an error. */
 export const writesWith = (settings: WriteSettings) => applying(WRITES, settings);
 
 export const applyWrite = writesWith({ drawerSize: DRAWER_SIZE });

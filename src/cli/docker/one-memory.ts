@@ -1,4 +1,4 @@
-/** Connects this machine's agents to the memory of the stack in its Docker over a bridge, unless the machine already has memories. */
+/** Connects this machine's agents over a bridge to the memory of the stack in Docker, unless they already have another memory. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";

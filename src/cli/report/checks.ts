@@ -228,7 +228,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // Another error, such as a read-only folder, is reported by the broker when it writes.
+    // The broker reports other errors, such as a read-only folder, when it writes.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }

@@ -61,7 +61,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // The ledger no longer contains the forgotten drawers, so words that are still in it belong to a drawer that is kept.
+    // The forgotten drawers are no longer in the ledger. Words that its file still contains belong to drawers that are kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));

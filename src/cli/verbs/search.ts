@@ -113,7 +113,7 @@ const TOO_OLD = new PalaceError(
   "palace restart",
 );
 
-/** Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
+/** Errors: CONFIG_USAGE for an unknown scope, or for a scope that needs a project if the folder is not in one. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
     throw wrongUsage("this folder is not a project", "go to a project's folder, or use --wing W");
