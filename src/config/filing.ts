@@ -110,7 +110,7 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
     ignored.push(`${name} is not a whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // As in MemPalace, a boolean or a number below 1 counts as 1.
+  // A boolean or a number below 1 counts as 1, as in MemPalace.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is not a whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);

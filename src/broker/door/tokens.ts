@@ -38,7 +38,7 @@ export function readTokens(file: string): TokenRecord[] {
   throw damaged(`${file} is not a token file`, `move it away and add the tokens again`);
 }
 
-/** Adds a token and returns it. The file gets only keys that are computed from the token. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
+/** Adds a token and returns it. The file gets only keys computed from it. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
@@ -133,7 +133,7 @@ export class TokenBook {
     }
   }
 
-  /** Returns a text that differs after each change of the file. While the file is unreadable, the broker admits nobody, but keeps running. */
+  /** Returns a text that differs after each change of the file. If the file is unreadable, the broker admits nobody, but keeps running. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -76,7 +76,7 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // The gate's socket is not published: only `palace gate` uses it, for ssh keys of other machines.
+    // broker.json does not name the gate's socket: only `palace gate` uses it, for users of other machines who come by ssh.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
     // Not awaited, because finding out which process has the port may take a while.

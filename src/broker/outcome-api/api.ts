@@ -79,7 +79,7 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/** Makes the callbacks of a route. A route writes at most once, so its write gets the request's idempotency key. */
+/** Makes the functions that a route may call. A route writes at most once, so its write gets the request's idempotency key. */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

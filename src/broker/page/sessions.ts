@@ -25,7 +25,7 @@ export class Sessions {
     this.#isValidToken = isValidToken;
   }
 
-  /** Makes a token that `exchange` accepts once. */
+  /** Makes a link's token, which `exchange` accepts once. */
   addLink(role: Role, tokenId?: string): { token: string; expiresAtMs: number } {
     const token = randomBytes(32).toString("base64url");
     const expiresAtMs = this.#now() + LINK_MAX_MS;

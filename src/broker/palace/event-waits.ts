@@ -87,7 +87,7 @@ export class EventWaits {
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      // If the file is unreadable, the next poll reads it again. The waiting call reports the error when it looks for events.
+      // Ignores an unreadable file: the next poll reads it again, and the waiting call reports the error when it looks for events.
       const version = await this.#version().catch(() => undefined);
       isLooking = false;
       if (version === undefined || version === this.#seen) return;

@@ -19,7 +19,7 @@ export type OpenIndexes = {
   /** Place where vectors are searched, the broker or a Chroma server. */
   vectorsAt: "local" | "chroma";
   model: Model;
-  /** Resolves when the model is loaded; perhaps never. */
+  /** Resolves when the model is loaded; never without a model. */
   embedder: Promise<LocalEmbedder>;
   /** Undefined until the model is ready. */
   backlog: () => Backlog | undefined;

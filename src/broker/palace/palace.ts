@@ -292,7 +292,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // Until the adoption has filed a first drawer, reads answer that there is no palace yet, and mention the adoption.
+    // Until the adoption has filed a first drawer, reads answer that the palace does not exist yet, and mention the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,

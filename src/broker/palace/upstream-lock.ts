@@ -93,7 +93,7 @@ class Keeper {
     }
   }
 
-  /** Returns why there is no lock. If the lock's folder cannot be made, MemPalace cannot write either: it never writes without the lock. */
+  /** Returns why the lock was not taken. If its folder cannot be made, MemPalace cannot write either: it never writes without the lock. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;

@@ -25,7 +25,7 @@ const METHODS = {
 
 export type WriteMethod = keyof typeof METHODS;
 
-/** Tools that answer only after their fact is in MemPalace's graph file, unless other rows are queued. */
+/** Tools that answer only after their fact is in MemPalace's graph file, unless other writes wait in the queue. */
 export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof TOOLS>([
   "kg_add",
   "kg_invalidate",

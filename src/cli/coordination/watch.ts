@@ -16,7 +16,7 @@ const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
-/** Options that may have several values, with the field of an event that each filters. */
+/** Options that may be repeated, each with the event's field that it filters by. */
 const FIELDS = {
   stream: "stream",
   room: "room",

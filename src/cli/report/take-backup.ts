@@ -59,7 +59,7 @@ function carry(
   });
 }
 
-/** Removes the file's name after opening it, so that the file is deleted however we end. If we lack the permission, the broker removes it later. */
+/** Opens the file, then removes its name, so that it is deleted however we end. Without the permission, the broker removes it later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

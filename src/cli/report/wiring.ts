@@ -67,7 +67,7 @@ export function printOutcome(out: Output, { changes, backups, blocked }: Outcome
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
 }
 
-/** Lists the profiles of an agent that an uninstall leaves wired, each with the command that unwires it. */
+/** Lists the profiles of an agent that are still wired after an uninstall, each with the command that unwires it. */
 export function noticeProfiles(out: Output, agent: AgentName, folders: readonly string[]): void {
   for (const folder of folders) {
     out.notice(`${agent}: another profile stays wired: ${folder}`);

@@ -44,7 +44,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Refuses a part of a short id with fewer than six digits, because the broker does not search for so short a part. Errors: CONFIG_USAGE. */
+/** Refuses a part of a short id with fewer than six digits, because the broker does not search for it. Errors: CONFIG_USAGE. */
 function assertLongEnough(id: string): void {
   if (!/^[0-9a-f]{1,5}$/.test(id)) return;
   const hint = "give the whole short id: palace ls WING/ROOM";

@@ -8,7 +8,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Folders that a command accepts for --palace. `there`: with a palace. `anew`: also for a new palace. `any`: every folder. */
+/** Folders that a command accepts for --palace: only an existing palace, also a new palace, or every folder. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined if the option is missing. */

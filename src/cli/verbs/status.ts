@@ -236,7 +236,7 @@ function withDetail(detail: string): string {
   return detail === "" ? "" : `, ${detail}`;
 }
 
-/** `same`: equal for two states that differ only in times. */
+/** `same`: the rows without ages and remaining times, to notice whether anything else has changed. */
 type Look = { document: object; rows: readonly (readonly [string, string])[]; same: readonly string[] };
 
 const WATCH_MS = 1_000;
