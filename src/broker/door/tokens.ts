@@ -24,7 +24,7 @@ export const REVOKED_CHECK_MS = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** Returns all records, including expired ones. Errors: STORE_CORRUPT for a file of another format. */
+/** Returns all records, also expired ones. Errors: STORE_UNAVAILABLE for an unreadable file, STORE_CORRUPT for another format. */
 export function readTokens(file: string): TokenRecord[] {
   let text: string;
   try {

@@ -14,9 +14,9 @@ export type MemoryOptions = {
 const TICK_MS = 5_000;
 /** Maximum processor time in one tick for which the broker counts as quiet. */
 const QUIET_CPU_MS = 250;
-/** Processor time between two releases. A release, including the reads that fill the caches again, takes less than 1 % of this time. */
+/** Processor time after which memory is released again. A release, with the reads that refill the caches, takes less than 1 % of it. */
 const HEAVY_CPU_MS = 10_000;
-/** Minimum growth of the resident memory since the last release for another release. */
+/** Growth of the resident memory after which memory is released earlier. */
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**

@@ -91,7 +91,7 @@ type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<vo
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 
-/** Maximum number of finished jobs to list. */
+/** Maximum number of jobs to list. The oldest are dropped. */
 const KEPT_MAX = 20;
 
 export class Jobs {

@@ -161,7 +161,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** Makes the state folder, and the sockets' folder if a broker may run here. The broker itself makes its palace's folder. */
+/** Returns fixes that make the state folder private, or create it; the sockets' folder, too, if a broker may run here. */
 export function folderFixes({ paths }: Config): Fix[] {
   const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
