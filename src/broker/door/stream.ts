@@ -221,7 +221,7 @@ class Outgoing {
     };
   }
 
-  /** Number of bytes that the peer has not read, without the bytes in the kernel's buffer. */
+  /** Number of bytes that the peer has not read. Bytes in the kernel's buffer count as read. */
   get bytes(): number {
     return this.#waitingBytes + this.#socket.writableLength;
   }

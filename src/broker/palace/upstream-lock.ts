@@ -123,7 +123,7 @@ class Keeper {
     this.#held = undefined;
   }
 
-  /** Keeps other brokers out by a lock on the palace's folder: two homes may name one palace, but have separate MemPalace locks. */
+  /** Locks the palace's folder against brokers of other homes, which may have the same palace, but use another MemPalace lock. */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
     if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;

@@ -23,7 +23,7 @@ export type BackupGoal = {
 
 export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
 
-/** Returns undefined if the user cancelled the backup. Errors: the job's errors, the file system's errors. */
+/** Makes a backup. Returns undefined if the user cancelled it. Errors: the job's errors, the file system's errors. */
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))

@@ -50,7 +50,6 @@ conversations have no closets.
   },
 });
 
-/** Prints a notice if the wing does not exist. */
 async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
   const names = Object.keys(wings);

@@ -164,7 +164,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
     hasHeadings: hasHeadings(path),
   });
   const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
-  // Shows a note of one line with marked words in place of a title.
+  // A note of one line gets no title; the line itself is printed, with its matches marked.
   const [only = []] = lines;
   if (path === "" && lines.length === 1) {
     out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");

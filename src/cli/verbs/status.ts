@@ -74,7 +74,7 @@ async function report({ config, out }: Asked): Promise<number> {
 async function watchStatus({ config, out }: Asked): Promise<number> {
   return watch(out, async () => {
     const found = await look(config).catch((error: unknown) => {
-      // The broker ended between two requests.
+      // The broker ended between two requests, so it counts as not running.
       if (error instanceof PalaceError && /^(?:TRANSPORT_|BROKER_SHUTTING_DOWN$)/.test(error.code)) return undefined;
       throw error;
     });
