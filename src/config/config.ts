@@ -65,8 +65,9 @@ function doorsConfig({ env, fileOnly }: Settings, own: Env) {
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors in the environment, which the broker stores for its next start. Undefined: `lastingDoors`, else the stored doors. */
+    /** Doors that the environment names. The broker stores them for a start without the variables. */
     ...read(own),
+    /** Doors that the settings file names. */
     lastingDoors: read(fileOnly),
     outcomeLocal: readSetting(env, "outcome-local"),
     allowedHosts: readSetting(env, "allowed-hosts"),

@@ -76,7 +76,7 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // The gate's socket is not published: only `palace gate` uses it, for ssh keys of other machines.
+    // broker.json does not name the gate's socket: only `palace gate` uses it, for users of other machines who come by ssh.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
     // Not awaited, because finding out which process has the port may take a while.
@@ -100,7 +100,7 @@ export class Doors {
   }
 }
 
-/** Remembers the environment's port, because the client that starts the next broker usually lacks the variable. */
+/** Returns Roampal's port, if set. Stores the environment's port, because the client that starts the next broker may lack the variable. */
 function outcomePort({
   outcomePort: asked,
   lastingDoors,
@@ -114,7 +114,7 @@ function outcomePort({
   return lasting === "off" ? undefined : lasting;
 }
 
-/** A failure is an error only if the environment asked for the door. Otherwise the broker runs without the door. */
+/** Opens the TCP door, if set. A failure is an error only if the environment asked for the door; else the broker runs without it. */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,
   openAt: (door: Door) => Promise<void>,

@@ -31,7 +31,6 @@ export type LifecycleOptions = {
   onListening: () => void;
   /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
   mustStayAway: () => string | undefined;
-  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
   /** True for a broker that a client started on demand: such a broker ends when a permanent broker asks for the palace. */
   isOnDemand: boolean;
@@ -139,7 +138,7 @@ class Broker {
     });
   }
 
-  /** Closes everything after a door failed; no client knows this broker yet. */
+  /** Closes everything after a door could not be opened. Drains nothing, because no client knows this broker yet. */
   async closeUnopened(): Promise<void> {
     await this.#engine.opened;
     await this.#engine.close();

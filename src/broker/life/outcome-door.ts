@@ -14,7 +14,7 @@ import { SERVICE } from "../outcome-api/health.ts";
 
 export type OutcomeDoorOptions = {
   port: number;
-  /** Socket that gets the port's connections. */
+  /** Socket to which the port's process passes the connections. */
   path: string;
   /** Opens the door at the socket. May throw any error. */
   open: () => Promise<OpenDoor>;

@@ -30,7 +30,7 @@ const LEAVE_MAX_MS = 5_000;
 
 export class Job {
   readonly end: Promise<JobEnd>;
-  /** Last steps, oldest first. */
+  /** Last progress reports of the mine, oldest first. */
   readonly steps: Step[] = [];
   readonly listeners = new Set<(step: Step) => void>();
   readonly #child: ChildProcess;

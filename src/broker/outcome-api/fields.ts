@@ -15,7 +15,7 @@ export type Values = Readonly<Record<string, unknown>>;
 /** One error, in FastAPI's words. */
 export type Wrong = { loc: ["body", ...string[]]; msg: string; type: "missing" | "value_error" };
 
-/** Ignores fields that the route does not know. */
+/** Checks a request's body and returns the values of its fields, or all errors. Ignores unknown fields. */
 export function checkFields(fields: Fields, given: unknown): { values: Values } | { wrong: Wrong[] } {
   if (!isRecord(given)) return { wrong: [{ loc: ["body"], msg: "must be a JSON object", type: "value_error" }] };
   const known = Object.entries(fields).flatMap(([name, field]) => {

@@ -1,4 +1,4 @@
-/** Keeps links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. */
+/** Keeps links, each of which opens the page once, and the sessions that links become. Keeps only hashes of their tokens, in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Role } from "../../protocol/spec.ts";
@@ -25,7 +25,7 @@ export class Sessions {
     this.#isValidToken = isValidToken;
   }
 
-  /** Makes a token that `exchange` accepts once. */
+  /** Makes a link's token, which `exchange` accepts once. */
   addLink(role: Role, tokenId?: string): { token: string; expiresAtMs: number } {
     const token = randomBytes(32).toString("base64url");
     const expiresAtMs = this.#now() + LINK_MAX_MS;

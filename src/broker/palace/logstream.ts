@@ -69,7 +69,7 @@ export class Logstream {
     }
   }
 
-  /** Checks that the file's write-ahead log exists; starts no thread. Errors: PALACE_GONE, STORE_*. */
+  /** Checks that the log's files still exist, if the thread runs; does not start it. Errors: PALACE_GONE, STORE_*. */
   async assertPresent(): Promise<void> {
     const thread = await this.#thread?.catch(() => undefined);
     await thread?.call("assertPresent");

@@ -93,7 +93,7 @@ class Keeper {
     }
   }
 
-  /** A user who cannot make the lock file cannot run a MemPalace either: MemPalace writes nothing without the lock. */
+  /** Returns why the lock was not taken. If its folder cannot be made, MemPalace cannot write either: it never writes without the lock. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -123,7 +123,7 @@ class Keeper {
     this.#held = undefined;
   }
 
-  /** Keeps other brokers out by a lock on the palace's folder: two homes may name one palace, but have separate MemPalace locks. */
+  /** Locks the palace's folder against brokers of other homes, which may have the same palace, but use another MemPalace lock. */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
     if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
@@ -143,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns undefined if there is nothing to lock: in a HOME that MemPalace never used, the broker makes no folder, unless the palace has a
-   * Chroma file, because MemPalace's first write would then make the folder.
+   * Returns the lock file; undefined if MemPalace never used this HOME, because the broker then makes no folder there. Exception: if the
+   * palace has a Chroma file, MemPalace's first write would make the folder, so the broker makes it.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

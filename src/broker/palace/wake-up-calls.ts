@@ -1,4 +1,4 @@
-/** Wakes parts of a palace by name, so that no part needs a reference to a later part. Each part looks for due work at its start. */
+/** Wakes background work by name, so that no part needs a reference to a later part. At its start, each part looks for work by itself. */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 
 export class Wakes {

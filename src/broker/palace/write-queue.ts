@@ -27,8 +27,8 @@ type Waiting = {
   resolve: (outcome: WriteOutcome) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
-  /** Span of the call, and span of its wait in the queue. */
   span: Span | undefined;
+  /** Span of the call's wait in the queue. */
   waited: Span | undefined;
 };
 
@@ -82,7 +82,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // Waits one turn of the event loop, so that writes from the same read join the same group.
+    // Waits one turn of the event loop, so that writes that arrived together join one group.
     await new Promise(setImmediate);
     while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();
@@ -195,7 +195,7 @@ export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
 }
 
-/** Watches for a missing file or log every second; `assertPresent` then throws PALACE_GONE. Returns a function that ends the watch. */
+/** Calls `assertPresent` every second; ends the broker when it throws PALACE_GONE. Returns a function that ends the watch. */
 export function watchPresence(assertPresent: () => Promise<void>, ending: Ending): () => void {
   const timer = setInterval(() => {
     assertPresent().catch((error: unknown) => endIfGone(error, ending));

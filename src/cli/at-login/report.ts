@@ -21,7 +21,7 @@ export function showPlan(plan: AtLogin | undefined, out: Output): 0 {
   });
 }
 
-/** Prints what was done, and returns its part of the document of --json. */
+/** Prints what was done, and returns the same as fields for the document of --json. */
 export function reportAtLogin(plan: AtLogin, { failed }: Done, out: Output): Record<string, unknown> {
   const { unit, action } = plan;
   if (failed === undefined) {

@@ -54,7 +54,7 @@ export function planStop(config: Config, platform = process.platform): AtLogin |
   return { unit, action: "remove", commands: stopCommands(unit) };
 }
 
-/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes or removes the service's file and tells the service manager. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
   const { file, content } = unit;
   try {
@@ -62,7 +62,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
       mkdirSync(dirname(file), { recursive: true });
       writeUserFile(file, content);
     }
-    // systemd needs the file to disable its unit, so the file is removed before the second command, which reloads the folder.
+    // systemd needs the file to disable its unit. So the first command runs, then the file is removed, then systemd reloads the folder.
     const last = action === "remove" ? commands.slice(0, 1) : commands;
     const failed = runAll(last, commands, env);
     if (action !== "remove") return failed;

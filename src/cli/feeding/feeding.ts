@@ -17,7 +17,7 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
 }
 
 type InterruptOptions = {
-  /** Called at the first Ctrl-C, for work that takes time to stop. */
+  /** Called at the first Ctrl-C, for example to print that the work is stopping. */
   onStop: () => void;
   isWatched?: boolean;
 };

@@ -130,7 +130,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Returns undefined if no broker runs and none may be started. */
+/** Connects to the broker and asks for its state. Returns undefined if no broker runs and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {
@@ -228,7 +228,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // Another error, such as a read-only folder, is reported by the broker when it writes.
+    // The broker reports other errors, such as a read-only folder, when it writes.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }

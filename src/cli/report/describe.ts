@@ -6,7 +6,7 @@ import { causeOf } from "../proof/search-here.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 
-/** Returns, for example, `, 3 drawers behind for 5 s`. Drawers that wait for vectors have a `lagMs` below 1, and get no time. */
+/** Returns, for example, `, 3 drawers behind for 5 s`. While drawers wait for vectors, `lagMs` is below 1 and the text has no time. */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;

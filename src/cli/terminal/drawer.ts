@@ -5,7 +5,7 @@ import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
 
-/** Fields of a drawer that the verbs use (`drawer.show`, `drawer.list`). */
+/** A drawer in the answers of `drawer.show` and `drawer.list`, with only the fields that the verbs use. */
 export type ShownDrawer = {
   drawer_id: string;
   wing: string;
@@ -44,7 +44,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Refuses a part of a short id with fewer than six digits, because the broker does not look for it. Errors: CONFIG_USAGE. */
+/** Refuses a part of a short id with fewer than six digits, because the broker does not search for it. Errors: CONFIG_USAGE. */
 function assertLongEnough(id: string): void {
   if (!/^[0-9a-f]{1,5}$/.test(id)) return;
   const hint = "give the whole short id: palace ls WING/ROOM";
@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** In an id without a hash, the text after the last `_` counts as the hash. */
+/** Returns true if `given` is long enough to erase `id`. In an id without a hash, the text after the last `_` counts as the hash. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

@@ -4,7 +4,7 @@ import { headingsOf, overlapOf } from "../../memory/text/headings.ts";
 import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
-/** `heading`: nearest heading above the passage, if not in it. `line`: best matching line, from 1; undefined without the document. */
+/** `heading`: nearest heading above the lines, if not among them. `line`: best matching line, from 1; undefined without the document. */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
 export type Window = {

@@ -8,7 +8,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Folders that a command accepts for --palace: only with a palace, also for a new palace, or any folder. */
+/** Folders that a command accepts for --palace: only an existing palace, also a new palace, or every folder. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined if the option is missing. */
@@ -34,7 +34,7 @@ export function assertNoCommand(verb: string, given: string): void {
   );
 }
 
-/** Returns true if a palace exists or may exist, also for a vanished palace, because another check reports a vanished palace. */
+/** Returns true if a palace exists or may exist. A vanished palace counts as well, because another check reports it. */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;

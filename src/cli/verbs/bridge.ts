@@ -107,7 +107,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
   });
 }
 
-/** Waits for the exit of a broker that an agent started here on demand. It exits when it sees the bridge. */
+/** Waits for the exit of a broker that an agent started here on demand. Such a broker exits when it sees the bridge. */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
   if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;

@@ -7,7 +7,7 @@ import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Number of known names above which a request has only one file. */
+/** If more names than this are known, each request has only one file, so that its answer does not take too long. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({
@@ -50,7 +50,6 @@ conversations have no closets.
   },
 });
 
-/** Prints a notice if the wing does not exist. */
 async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
   const names = Object.keys(wings);

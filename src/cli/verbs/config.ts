@@ -94,7 +94,7 @@ async function get(config: Config, key: SettingKey, out: Output): Promise<void> 
   else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
 }
 
-/** After an error nothing has changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
+/** Sets a key. An error means that nothing has changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
 async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
   const box = boxOf(config, key);
   if (box !== undefined) return changeInBox(box, ["set", key, text], out);

@@ -45,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** For a single file, returns the folder of its project and its path in that folder. */
+/** Returns what to mine: a folder as given, or for a file its project's folder and the file's path in it (`only`). */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);

@@ -65,7 +65,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Errors: the broker's errors, BROKER_START_FAILED. */
+/** Starts a broker with a new, empty palace in place of a vanished one. Errors: the broker's errors, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);
