@@ -19,7 +19,7 @@ export const SETTINGS_FILE = "settings.json";
 /** Maximum size of the settings file, bytes. */
 const SIZE_MAX = 262_144;
 
-/** Problem in the file. `unknown`: a key that is a secret or may belong to a newer version. */
+/** Problem in the file. Kind `unknown`: the key is not a setting; it may be a secret, or a setting of a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{
@@ -36,7 +36,7 @@ export type Told = Readonly<{
   key: SettingKey;
   value: string;
   source: "environment" | "file";
-  /** Variable that sets the value; absent for a value of the file. */
+  /** Name of the environment variable that sets the value; absent if the file sets it. */
   variable?: string;
   takesEffect: TakesEffect;
 }>;
@@ -47,9 +47,9 @@ export function readSettings(home: string, env: Env) {
   const file = readSettingsFile(home, env);
   return {
     file,
-    /** Environment, and the file's values for variables that the environment does not set. */
+    /** Environment, plus the file's values for variables that the environment does not set. */
     env: withFile(env, file),
-    /** Variables that only the file sets. */
+    /** Variables that the file sets and the environment does not. */
     fileOnly: onlyFile(env, file),
     faults: file.faults,
     /** Lists the settings that the environment or the file sets, without passwords. */
@@ -97,13 +97,13 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   return { values, faults };
 }
 
-/** Settings that name an address, each with the secret that is sent there. */
+/** Settings with the address of a service, each with the secret that we send to that address. */
 const SENT_TO = [
   ["judge-url", "MEMPALACE_JUDGE_KEY"],
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
-/** Adds the file's values. Removes a secret if the file names its receiver, because the file may come from another person. */
+/** Adds the file's values to the environment. Removes the secret of an address that the file sets: another person may have written it. */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
@@ -167,7 +167,7 @@ function parseJsonc(text: string): unknown {
   }
 }
 
-/** Refuses an unreadable file and bad values, but not unknown keys. Errors: CONFIG_BAD_VALUE. */
+/** Throws the file's first fault, but allows unknown keys. Errors: CONFIG_BAD_VALUE. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
   if (fault !== undefined) throw badValue(fault.message, fault.hint);

@@ -1,4 +1,4 @@
-/** Finds documents that a run over an inner or outer folder has filed, by the palace's list or, without a broker, by the notes. */
+/** Finds documents that a run over an inner or outer folder has filed, with the broker's records or else our notes. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";
@@ -7,7 +7,7 @@ import { recordsByPath } from "./plan.ts";
 import { findStage, knownRoots, type Manifest, readManifest, type StageOptions } from "./staging-area.ts";
 import type { Found, Survey } from "./survey.ts";
 
-/** Skips documents that a run over another folder has filed. */
+/** Moves such documents from the survey's list to the skipped ones. */
 export async function leaveToOthers(
   survey: Survey,
   place: StageOptions,
@@ -20,7 +20,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the reason for skipping each path that a run over another folder has filed, except paths that this folder has filed. */
+/** Returns the reason for each path that must be skipped. A path that this folder has filed stays here. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,
