@@ -1,6 +1,4 @@
-/**
- * Finds a document's date in its file name, front matter or first ten lines; else it is the date of the last change. Source: palace.md 5.2.
- */
+/** Finds a document's date: in its file name, front matter or first ten lines, else the date of its last change. Source: palace.md 5.2. */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";

@@ -3,10 +3,7 @@ import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/**
- * Decision about a file. `take`: file it. `sniff`: file it if it begins with `#!` and a shell. `weigh`: file it if it is prose. `refuse`:
- * report it.
- */
+/** `sniff`: file it if its first line names a shell. `weigh`: file it if it is prose. `leave`: skip it. `refuse`: skip and report it. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
