@@ -33,9 +33,7 @@ export type Survey = {
   /** Paths that are not filed in this run but keep their drawers: too large documents, and paths with too complex ignore rules. */
   undecided: string[];
 };
-/**
- * Read document. `text`: with line feeds only. `lost`: number of undecodable characters, U+FFFD in `text`. `bytes`: for the staged copy.
- */
+/** Document as read. `text`: with line feeds only. `lost`: number of undecodable characters, now U+FFFD. `bytes`: for the staged copy. */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Document that cannot be read. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
