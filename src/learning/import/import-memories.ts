@@ -41,7 +41,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the ids among `absent` that were imported before and then deleted by something other than an undo. */
+/** Returns the ids among `absent` that this agent imported before and that were deleted since, except by an undo. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -110,8 +110,8 @@ function meet(
 }
 
 /**
- * Returns a page of memories in filing order, from `from` on. `isShifted`: `after` is no longer the drawer before it, because drawers were
- * deleted. Errors: PROTOCOL_BAD_PARAMS.
+ * Returns a page of memories in filing order. `isShifted`: a deletion moved the drawer `after`, so `from` is wrong. Errors:
+ * PROTOCOL_BAD_PARAMS.
  */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
