@@ -103,7 +103,7 @@ const SENT_TO = [
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
-/** Adds the file's values to the environment. Removes the secret of an address that the file sets: another person may have written it. */
+/** Adds the file's values to the environment. Removes a secret if the file sets the address for it: the file may be another person's. */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);

@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** Files that may contain an erased text. The caller searches the bytes of `searched`, and lists `listed`, whose bytes hide the text. */
+/** Files that may contain an erased text. The caller searches the bytes of `searched`; such a search can miss the text in `listed`. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;

@@ -15,7 +15,7 @@ export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
   });
 }
 
-/** Tags the old images, so that Docker keeps them. Removes the images that the last recreate kept, unless they are used. */
+/** Tags the old images for a rollback. Removes the images that the last recreate kept, unless they are used. */
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);
@@ -25,7 +25,7 @@ export async function keepImages({ engine, stack }: Room, job: Job): Promise<voi
   }
 }
 
-/** Gives the old images the names in docker-compose.yml again, so that compose starts them. */
+/** Gives the old images the names that compose uses, so that compose starts them again. */
 export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }

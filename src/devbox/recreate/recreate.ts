@@ -1,4 +1,4 @@
-/** Replaces the stack's containers by new ones from new images; if the new stack fails verification, brings the old images back. */
+/** Replaces the stack's containers by new ones from new images. If the new stack does not work, brings the old images back. */
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";

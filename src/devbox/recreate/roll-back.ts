@@ -30,7 +30,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("restoring the home's files from the snapshot (present files are kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // Names as `old` only containers with a new image, so that switchOver replaces these; without any, it replaces none by force.
+  // `old`: only containers with a new image. switchOver replaces containers by force only if there is such a container.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);

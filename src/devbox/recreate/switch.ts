@@ -1,4 +1,4 @@
-/** Replaces the containers by containers of the images that have compose's names at the moment, and waits until they are healthy. */
+/** Makes new containers from the images to which compose's names refer now, and waits until the containers are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";

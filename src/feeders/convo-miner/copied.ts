@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest of each drawer's time and text; "" without a time, since such a drawer may only begin with the same greeting. */
+/** Returns a digest of each drawer's time and text; "" without a time, because equal texts alone, such as a greeting, are no copies. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;
@@ -27,7 +27,7 @@ export function copiedFrom(
   return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
 }
 
-/** Returns the filed exchanges of each source that the palace has as our notes say. */
+/** Returns the noted exchanges of each source that has not changed in the palace since. */
 export function filedExchanges(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -10,7 +10,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Minimum messages of a certain format: unlike upstream, we file a question without an answer. */
+/** Minimum number of messages if the format is beyond doubt: unlike upstream, we file a question without an answer. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {

@@ -120,7 +120,7 @@ async function askRecords(
   };
 }
 
-/** Returns source by SHA-256 of the filed conversations, because users export one conversation under several names. */
+/** Returns the source of each filed conversation by its SHA-256, because users export a conversation under several names. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

@@ -93,7 +93,7 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
-    // The notes do not get this, because the other source may later be removed from the palace.
+    // Does not note this skip, because the other source may later be removed from the palace.
     run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
     return undefined;
   }

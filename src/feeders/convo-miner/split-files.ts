@@ -1,4 +1,4 @@
-/** Writes each session of a text file into its own file. The original is renamed last, so that a run after a kill starts again. */
+/** Writes each session of a text file into its own file. Renames the original last, so that a run after a kill can start again. */
 import {
   closeSync,
   constants,

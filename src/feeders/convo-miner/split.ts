@@ -4,7 +4,7 @@ import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.
 /** Minimum number of lines of a session; a shorter fragment gets no file. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** Texts near a header that show that the session continues, so it does not start there. */
+/** Texts near a header that show that an earlier session continues there. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;

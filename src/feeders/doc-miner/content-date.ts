@@ -48,7 +48,7 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** Returns the first text of the form YYYY-MM-DD; undefined if it is not a date of the calendar, even if a later one is. */
+/** Returns the first date such as 2026-12-31 or 2026.12.31; undefined if it is not in the calendar, even if a later one is. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));

@@ -147,7 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/** Asks the broker for filing records, and except for `docs` for sources mined by MemPalace: it never mines our staged copies. */
+/** Asks for filing records and for sources that MemPalace has mined. It never mines staged copies, so `docs` needs only the records. */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });

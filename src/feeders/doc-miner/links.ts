@@ -2,7 +2,7 @@
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** Returns false after an error, which does not fail the run: a later run rebuilds the links. */
+/** Returns true if all links were made. An error does not fail the run, because a later run rebuilds the links. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,

@@ -7,7 +7,7 @@ import { recordsByPath } from "./plan.ts";
 import { findStage, knownRoots, type Manifest, readManifest, type StageOptions } from "./staging-area.ts";
 import type { Found, Survey } from "./survey.ts";
 
-/** Moves such documents from the survey's list to the skipped ones. */
+/** Skips documents that a run over another folder has filed. */
 export async function leaveToOthers(
   survey: Survey,
   place: StageOptions,
@@ -20,7 +20,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the reason for each path that must be skipped. A path that this folder has filed stays here. */
+/** Returns the reason for each path that another folder's run has filed and this folder's runs have not. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

@@ -46,7 +46,7 @@ export function isUnchanged(found: Found, entry: Entry | undefined, record: Fili
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true if the palace has this content, and our note, if any, this room. */
+/** Returns true if the palace has this content, and our note has this room. Without a note, the room may differ. */
 export function isFiled(
   sha256: string,
   room: string,

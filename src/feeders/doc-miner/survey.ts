@@ -49,7 +49,7 @@ const START_SIZE_BYTES = 64 * 1024;
 export type SurveyRules = {
   front: Front;
   ignoreFiles: boolean;
-  /** Paths that are filed although a rule or a folder's name excludes them. */
+  /** Paths for which ignore rules and names of folders do not count. A file that is named here is always filed. */
   include: readonly string[];
   /** The project file's patterns of excluded paths, as in a .gitignore file. */
   exclude: readonly string[];
@@ -210,7 +210,7 @@ export function readDocument(root: string, path: string): Document | string {
   }
 }
 
-/** Returns true if no folder of `path` is a link: through a link, a peer could read files outside of the project. */
+/** Returns true if the open file is at `path` without a link: through a link, a peer could read files outside of the project. */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);
   const [opened, there] = [fstatSync(file, { bigint: true }), lstatSync(real, { bigint: true })];

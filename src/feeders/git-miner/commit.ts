@@ -30,7 +30,7 @@ export function whyLeftOut({ message, parents, author, address }: Commit): LeftO
   return subject === "" || (MELTED_SUBJECT.test(subject) && body.length === 0) ? "empty" : undefined;
 }
 
-/** Returns a source name that survives a rebase or cherry-pick. It contains the wing, because a source can be in one wing only. */
+/** Returns a source name that survives a rebase or cherry-pick. It depends on the wing, because a source can be in one wing only. */
 export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
   const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
   return `${SCHEME}${hash("sha256", identity, "hex").slice(0, KEY_LENGTH)}`;

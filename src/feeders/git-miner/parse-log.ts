@@ -22,8 +22,8 @@ export type Commit = {
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
 export const NAMES_MAX = 50;
 /**
- * Format of a commit: an empty field, six fields with text and an empty field, each ended by NUL. git adds the names of the files. No name
- * is empty, so the next empty field begins the next commit.
+ * Format of a commit: an empty field and six fields with text, each ended by NUL. After them, git writes an empty field and the names of
+ * the files. No name is empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
 const HEAD_FIELDS = 8;

@@ -39,7 +39,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   generations?: Record<string, number>;
 };
 
-/** Session with a staged transcript. `isPending`: a dry run, which has not staged it. */
+/** Session to file. `isPending`: in a dry run, its transcript is not staged. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {

@@ -8,7 +8,7 @@ import { jsonLines } from "../lines.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
 export type FolderOptions = {
-  /** Folder with one subfolder for each project, which has the sessions. */
+  /** Folder with a subfolder of sessions for each project. */
   root: string;
   what: string;
   /** True if subfolders of a project's folder are entered. */

@@ -78,7 +78,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // opencode 2 may have copied messages of 1.x, so older messages count only up to the first message of opencode 2.
+        // opencode 2 may have copied messages of 1.x, so messages of 1.x count only before the first message of opencode 2.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -103,7 +103,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // Does not read the tables of 1.x in such a file, because they lack the sessions of opencode 2.
+  // Without the sessions of opencode 2, the tables of 1.x would be incomplete, so they are not read instead.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,

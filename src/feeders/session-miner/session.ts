@@ -42,7 +42,7 @@ export type HarnessName = "opencode" | "claude-code" | "pi";
 
 /** Sessions of one agent. Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
-  /** Path of the folder or database with the sessions. The notes depend on it. */
+  /** Path of the folder or database with the sessions. The miner keeps separate notes for each path. */
   readonly place: string;
   list(): SessionHead[];
   /** Returns undefined if the session was deleted after it was listed. */

@@ -14,7 +14,7 @@ import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } fr
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
 /** Fields that may repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields that our drawers use otherwise. Those of an imported memory are stored in `Came.aside` and exported from there. */
+/** Fields that our drawers use for their own data. An imported memory's values are in `Came.aside`, from where they are exported. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;

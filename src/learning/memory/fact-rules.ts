@@ -1,9 +1,9 @@
-/** Rules for an agent's facts: valid weights and tags, and the fact that a text means (outcome-memory.md 2.3, 2.11, 6.5). Pure. */
+/** Rules for an agent's facts: valid weights and tags, and the fact to which a text refers (outcome-memory.md 2.3, 2.11, 6.5). Pure. */
 import { parseJson } from "../../base/parse-json.ts";
 import { USUAL_WEIGHT, type Weight } from "./memory.ts";
 
 export const CAPACITY = 500;
-/** Minimum cosine between a text and the fact that it means, for an update and for archiving. */
+/** Minimum cosine between a text and the fact to which it refers, for an update and for archiving. */
 export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
 const PART_OF_FACT = 3;

@@ -28,7 +28,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-/** Returns null if the text means no stored fact. */
+/** Returns null if the text refers to no stored fact. */
 export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);

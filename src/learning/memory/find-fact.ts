@@ -1,4 +1,4 @@
-/** Finds the fact that an agent's text means, before a write changes that fact (outcome-memory.md 2.11). */
+/** Finds the fact to which an agent's text refers, before a write changes that fact (outcome-memory.md 2.11). */
 import { asText } from "../../memory/text/validate.ts";
 import { findMemories, type FindContext } from "../search/find-memories.ts";
 import { facts } from "./list-memories.ts";

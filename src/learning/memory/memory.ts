@@ -44,7 +44,7 @@ const MOVABLE_ID = /^(?:working|history|patterns|memory_bank)_([0-9a-f]{8})$/;
 /** Matches ids of a book's chunks. Roampal 0.3.6 wrote `book_` instead of `books_`. */
 const BOOK_ID = /^books?_[0-9a-f]{8}_chunk_\d+$/;
 
-/** Returns false for drawers that other programs filed in the same room. */
+/** Returns false for ids of drawers that other programs filed in the same room. */
 export function isMemoryId(id: string): boolean {
   return MOVABLE_ID.test(id) || BOOK_ID.test(id);
 }

@@ -17,9 +17,7 @@ const HASH_DIGITS = 12;
 /** Separator between a profile's key and a conversation's id. */
 const MARK = "\u001f";
 
-/**
- * Returns the key of a profile; undefined for a name that Roampal refuses. Names with one slug share a folder there, but not a key here.
- */
+/** Returns undefined for a name that Roampal refuses. Names with the same slug share a folder in Roampal, but have different keys here. */
 export function profileKey(name: string): string | undefined {
   const slug = name
     .toLowerCase()

@@ -1,7 +1,7 @@
 /** Types and functions for both import and export of memories. */
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** Function that starts a progress report, for example on "importing" ("memories"). */
+/** Function that starts a progress report. `doing`: "importing". `what`: "memories". `total`: their number. */
 export type Tell = (doing: string, what: string, total: number) => { step: (done: number) => void; end: () => void };
 
 /** Yields the items in parts, each for one call to the broker. Calls `refuse` with an item that is too large for any call. */

@@ -1,6 +1,4 @@
-/**
- * Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Keeps the spelling of numbers: Python distinguishes 1.0 and 1.
- */
+/** Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Keeps the spelling of numbers, for Python: 1.0 is not 1. */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "../../base/folders.ts";

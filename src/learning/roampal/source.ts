@@ -1,7 +1,4 @@
-/**
- * Reads Roampal's data folder without Chroma (outcome-memory.md 2.1, 4.2). It reads a copy, because SQLite creates files beside the
- * database.
- */
+/** Reads Roampal's data folder without Chroma (outcome-memory.md 2.1, 4.2), from a copy, because SQLite creates files beside a database. */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -21,7 +18,9 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Collections by our name, with Chroma's name. A memory found twice counts in the collection to which it was moved, which comes first. */
+/**
+ * Chroma's name of each collection. If a memory is in two collections after a move, the one to which it was moved comes first and counts.
+ */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
@@ -163,9 +162,7 @@ function makeCopyFolder(dir: string): string {
   }
 }
 
-/**
- * Copies the database, again if it changed meanwhile. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE after the last try.
- */
+/** Copies the database, again if it changed. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE after the last try. */
 function copyDatabase(dir: string, to: string): void {
   const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>

@@ -13,9 +13,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/**
- * Length of Roampal's vectors. Ours have another length, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them.
- */
+/** Length of Roampal's vectors. Ours differ, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them again. */
 const WIDTH = 768;
 
 export class RoampalDraft {

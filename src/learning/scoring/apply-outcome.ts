@@ -26,7 +26,7 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 
 /**
  * Returns the standing after a person's judgments `words`, oldest first: `start` changed by these alone. If the newest one moves `standing`
- * even further in its direction, that counts, so that a person who agrees never lowers a score.
+ * further in its direction, that result counts, so that a person who agrees never lowers a score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -30,7 +30,7 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
       ? afterPerson(known, [...wordsOfPerson(tx, drawer.id), one], unjudged(drawer))
       : afterOutcome(known, one);
   tx.standings.put(drawer.id, standing, { ...told, weight });
-  // A signal (an outcome that only the agent's behaviour suggests) never moves or deletes a memory.
+  // A signal (an outcome that the host observes, scoring/signal.ts) never moves or deletes a memory.
   if (memory === undefined || isSignal(source)) return undefined;
   // If its creation time is unreadable, the memory counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;

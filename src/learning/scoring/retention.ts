@@ -1,4 +1,4 @@
-/** Finds memories that are due by their age, on the main thread, and a write moves or deletes them (outcome-memory.md 2.8). */
+/** Finds memories that are due by their age; a write then moves or deletes them (outcome-memory.md 2.8). */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
