@@ -21,7 +21,7 @@ export type Kind<T = unknown> = Readonly<{
 
 export type Address = Readonly<{ host: string; port: number }>;
 
-/** Port that the value `on` stands for: the port of Roampal's own server. */
+/** Port for the value `on`: the port of Roampal's own server. */
 const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];

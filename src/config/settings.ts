@@ -16,7 +16,7 @@ import {
 import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
 
 export const SETTINGS_FILE = "settings.json";
-/** Maximum size of the settings file, bytes. */
+/** Maximum size of the settings file, bytes. A larger file is a fault. */
 const SIZE_MAX = 262_144;
 
 /** Problem in the file. Kind `unknown`: the key is not a setting; it may be a secret, or a setting of a newer version. */
@@ -29,7 +29,7 @@ export type FileSettings = Readonly<{
   faults: readonly Fault[];
 }>;
 
-/** Source of a value. `remembered`: the broker stored it when it last started with it (`listen` and `outcome-port` only). */
+/** Source of a value. `remembered`: the value with which the broker last started (`listen` and `outcome-port` only). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
 export type Told = Readonly<{
@@ -64,7 +64,7 @@ export function readSettingsFile(home: string, env: Env): FileSettings {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return empty;
-    // Reading a pipe of that name would hang.
+    // Reading a pipe or a device would never end.
     if (!stat.isFile() || stat.size > SIZE_MAX)
       return { ...empty, isThere: true, faults: [fileFault(path, "is not a settings file")] };
     text = readFileSync(path, "utf8");

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest of each drawer's time and text; "" without a time, because equal texts alone, such as a greeting, are no copies. */
+/** Returns a digest of each drawer's time and text; "" without a time, because two conversations may begin with the same greeting. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;

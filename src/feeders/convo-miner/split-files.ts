@@ -157,7 +157,6 @@ function move(from: string, to: string): void {
   unlinkSync(from);
 }
 
-/** Removes temporary files of killed runs. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid = ""] = TEMPORARY.exec(name) ?? [];

@@ -20,7 +20,7 @@ export function enterFolder(chain: IgnoreChain, root: string, folder: string, en
   return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Removes the rules that match the folder itself. It is entered in spite of them, so they must not exclude its content. */
+/** Removes the rules that match the folder itself. The folder is entered in spite of them, so they must not exclude its content. */
 function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }

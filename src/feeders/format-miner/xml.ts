@@ -1,7 +1,7 @@
 /** Parses XML into events; names have no namespace prefix. Does not expand entities that a document defines, and reads no file. */
 import { Parser } from "htmlparser2";
 
-/** If two attributes have the same local name, the one with a prefix counts. */
+/** Handlers for events. If two attributes differ only in their prefixes, `attributes` has the one with a prefix. */
 export type XmlEvents = {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;

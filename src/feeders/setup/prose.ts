@@ -20,7 +20,7 @@ const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
 
-/** Capitalised words that are not names. */
+/** Words that are not names, even with a capital letter. */
 const STOP_WORDS = new Set(
   `
 the a an and or but in on at to for of with by from as is was are were be been being have has had do does did will

@@ -18,9 +18,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/**
- * Chroma's name of each collection. If a memory is in two collections after a move, the one to which it was moved comes first and counts.
- */
+/** Chroma's name of each collection. Of a memory in two collections after a move, only the first is read: the one it was moved to. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
