@@ -30,7 +30,7 @@ export const ARCHIVE_ROOM = "archive";
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** Id for agents, which begins with the collection and so changes with a move. */
+  /** Id that agents see. A move changes its first part, which is the collection. */
   id: string;
   drawerId: string;
   row: number;
