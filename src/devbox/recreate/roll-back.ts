@@ -20,7 +20,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     if (isRunning) await engine.getContainer(id).stop();
   const source = await sourceOf(room, job);
   const folder = snapshotFolder(state, job);
-  // If a rollback was killed, it compares again: files that it has already restored no longer differ.
+  // Runs again after a killed rollback: files that were already restored no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
     log("restoring the memory from the snapshot (the present memory is kept beside it) ...");

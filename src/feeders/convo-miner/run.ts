@@ -42,7 +42,7 @@ export type Run = Omit<FeedDeps, "caller"> & {
   records: ReadonlyMap<string, FilingRecord>;
   /** Sources with the transcript of a session, in any wing, by the session's id. */
   sessions: ReadonlyMap<string, readonly string[]>;
-  /** Source by SHA-256 of a conversation that it contains. */
+  /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;
   /** Digests of filed exchanges, by `sourceFile`. */
   exchanges: Map<string, Exchanges>;

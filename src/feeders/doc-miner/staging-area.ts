@@ -187,7 +187,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved to `root`: it had this name, is gone, and `root` has its documents. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name and is gone, and `root` has its documents. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);

@@ -112,7 +112,7 @@ class RtfReader {
   }
 }
 
-/** Decodes the file. RTF writes bytes beyond ASCII as \'hh; for raw ones, the file is UTF-8 or Windows-1252. */
+/** Decodes the file. RTF writes non-ASCII bytes as \'hh; a file with raw ones is in UTF-8 or Windows-1252. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
