@@ -4,7 +4,9 @@ import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/** Returns undefined if no recreate was killed, or if `up` gave up an unchanged one. Errors: BROKER_START_FAILED; the old stack runs. */
+/**
+ * Continues a killed recreate. Returns undefined without one, or if `up` undid one that had changed nothing. Errors: BROKER_START_FAILED.
+ */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;

@@ -9,17 +9,17 @@ import type { Room } from "./room.ts";
 
 const AGENTS = ["claude", "opencode", "pi"];
 const MINERS = ["mempalace-docs", "mempalace-session"];
-/** Space for a build, in addition to the copies. */
+/** Free space that a build needs besides the copies. */
 const SPARE_BYTES = 512 * 1024 * 1024;
 
 export type Finding = Readonly<{ what: string; hint: string }>;
 
-/** Paths that Docker puts into every container. */
+/** Paths that Docker itself adds to every container. */
 const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
-/** Lists the findings, each with a remedy as its hint. Errors: CONFIG_USAGE for a stack without containers. */
+/** Returns the reasons against a recreate, each with a remedy as its hint. Errors: CONFIG_USAGE for a stack without containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   const boxes = await boxesOf(engine, stack.project);
@@ -34,7 +34,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   ];
 }
 
-/** Finds files in the containers' own layers, which a recreate loses. These layers are read-only, unless somebody has changed that. */
+/** Finds files outside of the volumes, which a recreate loses. There are none as long as the containers' root is read-only. */
 async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, name } of boxes) {
@@ -52,7 +52,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   return findings;
 }
 
-/** Returns the added and changed files, without mount points, Docker's own files, and their parent folders. */
+/** Returns the added and changed files of `docker diff`, without mount points, Docker's own files and parent folders. */
 export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
   const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
   const isEngines = (path: string): boolean => ENGINES.test(path);
@@ -88,7 +88,7 @@ async function programsIn(
   return [...found].sort();
 }
 
-/** Returns the program in a line of `ps`: the command itself, or the script that an interpreter runs. */
+/** Returns the wanted program that a line of `ps` shows, as a command or as the script of an interpreter. */
 export function programOf(line: string, wanted: readonly string[]): string | undefined {
   const words = line.trim().split(/\s+/).slice(0, 2);
   return wanted.find((name) => words.some((word) => new RegExp(`(^|/)${name}(\\.c?js)?$`).test(word)));
@@ -106,7 +106,7 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   }));
 }
 
-/** Checks the free space: twice the size of the memory (for the copy and for its check) and once the size of the home. */
+/** Checks the free disk space: a recreate needs the memory's size twice (copy and check of the copy) and the home's size once. */
 async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
   const sizeOf = async (service: string, path: string): Promise<number> => {
     const box = boxes.find((one) => one.service === service);
@@ -125,7 +125,7 @@ async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: stri
   ];
 }
 
-/** Refuses if there are findings. Errors: CONFIG_USAGE with the first remedy as the hint. */
+/** Throws if a reason against a recreate was found. Errors: CONFIG_USAGE. */
 export function refuse(findings: readonly Finding[]): void {
   const [first] = findings;
   if (first === undefined) return;

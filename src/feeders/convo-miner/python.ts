@@ -1,6 +1,6 @@
-/** Formats values as Python's json.dumps and str() do, except that 1.0 becomes 1, as JSON.parse reads it. */
+/** Formats values as Python's json.dumps and str() do, but 1.0 becomes 1, because JSON.parse does not distinguish them. */
 
-/** Maximum depth; deeper values are written as `tooDeep`, so that deep JSON cannot exhaust the stack. */
+/** Maximum depth. Deeper values are written as `tooDeep`, because recursion into very deep JSON would exhaust the stack. */
 const DEPTH_MAX = 200;
 
 type Style = {

@@ -1,4 +1,4 @@
-/** Files (reads, stages and sends) or removes one document. */
+/** Files one document (reads, stages and sends it), or removes it from the palace. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -50,7 +50,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Returns undefined if the document is too long or the broker refuses only this document. */
+/** Returns the number of drawers; undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -100,7 +100,7 @@ type Inspected =
   | { refused: Entry & { refused: string } }
   | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
 
-/** Reads a document. If it cannot be read, counts it and returns undefined. */
+/** Reads a document and compares it with the filed one. If it cannot be read, counts it and returns undefined. */
 export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
   const { root, project, report, noted, records, options } = run;
   let content: Document | Unread | string;
