@@ -15,7 +15,7 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories in one call. A turn shows four. */
+/** Maximum number of memories that one call may score. A turn shows only four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
@@ -80,7 +80,8 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
 }
 
 /**
- * Returns a function that finds a drawer's question: the user's message for the scored answer and its drawers, else the agent's own search.
+ * Returns a function that finds the question for which an agent saw a drawer. For drawers that the turn showed, it is the user's message;
+ * for others, the query of the agent's own search.
  */
 function questions(
   tx: MemoryTx,
@@ -111,7 +112,7 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Returns undefined if the exchange is scored or the turn has ended. */
+/** Returns the exchange that still needs a score; undefined if it is scored already or the turn has ended. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -121,7 +122,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome, which then stays. */
+/** Returns true if an earlier call of this turn gave the memory another outcome. The caller then keeps the earlier one. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -158,8 +159,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several
- * conversations fit.
+ * Guesses the conversation that a call without a conversation id scores: the one that was shown most of the scored memories. If none was
+ * shown any, it is the agent's only conversation without a score. Returns undefined if several fit.
  */
 function owing(
   tx: MemoryTx,

@@ -4,7 +4,8 @@ import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
 /**
- * `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the previous answer.
+ * Outcome that a signal stands for. `weight` says how much it counts: an agent's or user's outcome has 1. `of` says whether it judges this
+ * turn's answer or the answer before it.
  */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 

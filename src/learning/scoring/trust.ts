@@ -35,7 +35,7 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   return Math.max((1 - Math.sqrt(1 - 2 * share)) / 2, WRONG_LEAST);
 }
 
-/** Returns 0…1.67, and 1 without outcomes. A memory that helped only with other questions gets at most 1. */
+/** Returns the factor for a memory's rank, 0…1.67; 1 without outcomes. A memory that helped only with other questions gets at most 1. */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);
   let likely = UNTRIED;

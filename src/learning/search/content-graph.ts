@@ -7,7 +7,10 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost for a quality of 1, and the maximum boost. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's worth. */
+/**
+ * Boost for one shared entity whose facts have a quality of 1. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's
+ * worth.
+ */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;

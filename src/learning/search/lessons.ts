@@ -7,7 +7,10 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question, with drawers' ids as keys. `solved`: its solutions. `alike`: times of outcomes for similar questions, ms. */
+/**
+ * Lessons from earlier questions. `solved` has the drawers that solved the question before, by id. `alike` has the times of a drawer's
+ * outcomes for similar questions, ms.
+ */
 export type Lessons = {
   collections: readonly Collection[];
   solved: ReadonlyMap<string, Solved>;
@@ -34,10 +37,13 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Minimum number of uses for a success rate of a collection. Fewer outcomes are chance. */
+/** Minimum number of outcomes for a collection's success rate. With fewer, the rate would be chance. */
 const SURE_USES = 3;
 
-/** Returns undefined if too little is known (outcome-memory.md 3.8, 8.5). */
+/**
+ * Returns a function that gives a collection's success rate with questions of this kind; undefined if too little is known
+ * (outcome-memory.md 3.8, 8.5).
+ */
 export function effectivenessIn(
   reader: Pick<MemoryReader, "toldIn">,
   text: string,

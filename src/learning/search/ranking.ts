@@ -65,12 +65,12 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Width of the factor 0.9…1.1 by which the prospect decides between memories that are equally near and trusted. */
+/** Width of the range 0.9…1.1: the factor by which `prospect` decides between memories that are equally similar and trusted. */
 const PROSPECT_SHARE = 0.2;
 
 /**
- * Returns the value that a search sorts by: likeness, times trust for the question and a little prospect; for a fact, its weight replaces
- * trust.
+ * Returns the value that a search sorts by: the likeness, multiplied by the trust (trust.ts) and a factor near 1 for past outcomes. A fact
+ * has no trust; its weight and outcomes count instead.
  */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);

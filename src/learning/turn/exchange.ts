@@ -16,7 +16,8 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
 }
 
 /**
- * Splits by the stored length, because either part may contain the separating words. A text that was changed later counts as the answer.
+ * Returns question and answer of a stored text. It splits by the stored length, because the question may contain the separator, too. A text
+ * that was changed later counts as the answer.
  */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);

@@ -7,7 +7,10 @@ import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/** Maximum number of characters. A host hides most of a hook's text beyond about ten thousand, and a request for scores may follow. */
+/**
+ * Maximum number of characters of the text. A host hides most of a hook's text beyond about ten thousand, and a request for scores may
+ * follow.
+ */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory, because an exchange may fill pages. */
 const MEMORY_MAX = 1_200;
@@ -30,7 +33,7 @@ export type Shown = {
   effective: number | undefined;
 };
 
-/** Returns an empty text if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
+/** Builds the text, and lists the memories in it. A memory that does not fit is left out whole. `before` are lines above the memories. */
 export function injectionText(
   name: string | undefined,
   memories: readonly Shown[],
@@ -67,7 +70,7 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/** Quotes stored text so that no line of it looks like our lines, marks or ids. Every value in a prompt goes through this or `plainId`. */
+/** Quotes stored text so that it cannot imitate our own lines or `[id:…]`. Every value in a prompt goes through this or `plainId`. */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }

@@ -19,7 +19,7 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Maximum number of the prompt's characters for a search. More do not improve the result. */
+/** Number of the prompt's characters that the search uses. More do not improve the result. */
 const QUERY_MAX = 2_000;
 /** Maximum number of characters of each text that the judge model gets: message, answer and reply. */
 const SAID_CHARACTERS = 2_000;
@@ -51,7 +51,7 @@ export type Told = {
 /** Masks the secrets of a whole text. Call it before you cut the text, because no pattern matches half a secret. */
 export type Clean = (text: string) => string;
 
-/** `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
+/** Selection for a turn. `drawers` are the ids to show. `bank` has all facts. `recent` are lines about the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
 /** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then at most four memories. */
@@ -83,7 +83,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
+/** Builds the texts of a turn from the selection of `drawersToShow`. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,

@@ -41,7 +41,10 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Returns the lock's file; undefined if the folder is gone or locked. On a file system without locks, `otherwise` decides. */
+/**
+ * Locks a folder and returns the descriptor of the lock; undefined if the folder is missing or locked. On a file system without locks,
+ * `otherwise` says whether it counts as free.
+ */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {

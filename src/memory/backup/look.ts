@@ -22,7 +22,9 @@ const LEDGER_COUNTS = {
 } as const;
 const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
-/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+/**
+ * Reads all databases of an unpacked backup completely. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version.
+ */
 export function lookInto(folder: string): Look {
   const ledger = openWhole(join(folder, LEDGER));
   try {

@@ -1,4 +1,7 @@
-/** Unpacks a backup. Checks every byte against the manifest or its one valid value. No name in the archive chooses a path. */
+/**
+ * Unpacks a backup. Checks every byte: it must fit the manifest's digests or the only valid encoding. No name in the archive chooses a
+ * path.
+ */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

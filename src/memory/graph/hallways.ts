@@ -17,7 +17,10 @@ const ROOMS_SHOWN = 3;
 /** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/** Rebuilds a wing's links. `left`: number of changes for which the caller must repeat the call. Errors: PROTOCOL_BAD_PARAMS. */
+/**
+ * Rebuilds a wing's links. If the result's `left` is not 0, so many changes remain, and the caller must repeat the call. Errors:
+ * PROTOCOL_BAD_PARAMS.
+ */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);

@@ -66,7 +66,10 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
   };
 }
 
-/** Replaces old ids by the present ones, and adds the concepts of `match`, because stored questions have concepts instead of words. */
+/**
+ * Completes a selector: replaces old ids by the present ones, and adds the concepts of `match`, because a stored question has concepts
+ * instead of words.
+ */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) return { match, ...traces.conceptsOf(match) };
@@ -122,7 +125,7 @@ export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return answerOf(asked, tx.undo.undo(asked), traces);
 }
 
-/** Replaces all graph entries of a file by one item, because they are many and their names are the user's words. */
+/** Reports all entries of a Roampal graph file as one item, because they are many and their names are the user's words. */
 function withoutNames(items: UndoPlan["items"], { fileOf }: Traces): UndoPlan["items"] {
   const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOf(item.id) } : item));
   return [

@@ -1,4 +1,6 @@
-/** Merges another memory's rows into this one, part by part. Each rule compares with the rows that are here, so a part may come twice. */
+/**
+ * Merges another memory's rows into this one, part by part. Each rule compares with the rows of this memory, so a part may be sent twice.
+ */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -254,7 +256,7 @@ function columnsIn(body: string, count: number): unknown[] | undefined {
 
 const JOURNAL_ID = /^\d{1,15} ./su;
 const JOURNAL_COLUMNS = 13;
-/** Indexes of the columns that have numbers. `CLAIMED`: index of a time that may be missing. */
+/** Indexes of the columns of a journal row that have numbers. The number at `CLAIMED` is a time that may be missing. */
 const NUMBERS = [1, 7, 8];
 const CLAIMED = 2;
 

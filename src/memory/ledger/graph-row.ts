@@ -25,7 +25,10 @@ export type Finding = {
   deleted: RowName[];
 };
 
-/** The ledger's links of one kind. `bodies`: records by id; `listed`: ids of links that the file does not have yet. */
+/**
+ * The ledger's links of one kind. `bodies` has the records by id. `listed` has the ids of links whose newest state the file does not have
+ * yet.
+ */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
@@ -56,7 +59,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/** A link that is not listed was equal at the last comparison, so any difference is a change by another program. */
+/** Finds the changes that other programs made in the file. A link that is not `listed` was the same in both at the last comparison. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,

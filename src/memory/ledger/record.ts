@@ -54,7 +54,10 @@ export function wholeId(id: string): string {
   return id.replace(/_chunk_\d{6}$/, "");
 }
 
-/** Reads the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
+/**
+ * Returns true for a slice of the drawer `id`. The metadata decide, because an unrelated drawer's id may begin with `id`, too (Source:
+ * upstream-latest.md 2.1).
+ */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
@@ -67,7 +70,7 @@ export const IS_REGISTRY =
 /** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Replaces lone surrogates in the text as SQLite does, so a drawer has the same digest before and after it is stored. */
+/** Returns a drawer's digest, which is the same before and after it is stored: lone surrogates are replaced as by SQLite. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }

@@ -27,7 +27,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** A test contains words to be forgotten, so it is freed together with its list of drawers. */
+  /** Cached tests, by the list of drawers. A test contains words to be forgotten, so it is freed together with the list. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -232,7 +232,9 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** `row` cleans imported journal rows, `name` cleans names of other memories. `made`: the memories that a row's write made. */
+/**
+ * Returns two functions for `cleanImported`: `row` cleans an imported journal row, and `name` the name of the memory from which it came.
+ */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>

@@ -5,12 +5,18 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns an imported row's result without the forgotten words; undefined if it has none. `made`: ids of memories that the row changed. */
+/**
+ * Returns an imported row's result without the forgotten words; undefined if it has none. `made` are the ids of drawers that the row's
+ * write changed.
+ */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/** `withoutWords` removes the forgotten words from the other memory's name. Returns the number of cleaned rows. */
+/**
+ * Cleans all imported journal rows with `clean`, and the other memory's name in them with `withoutWords`. Returns the number of changed
+ * rows.
+ */
 export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(

@@ -3,7 +3,10 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/** Returns the drawers that were shown for the deleted questions, and drawers whose before-images have such a question. */
+/**
+ * Deletes the questions of the exchanges, and questions with one of the concepts. Returns the drawers with outcomes for these questions,
+ * also if only a before-image has the question.
+ */
 export function forgetQuestions(
   database: LedgerDatabase,
   exchanges: readonly string[],

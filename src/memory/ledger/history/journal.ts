@@ -9,7 +9,7 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/before-images.ts";
 
-/** A longer string is stored as its length and hash; the drawer has its text. */
+/** Maximum length of a string in the journal. Of a longer string it stores length and hash, because the drawer has the text. */
 const TEXT_MAX = 256;
 /** Fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
@@ -84,7 +84,7 @@ export class Journal {
     };
   }
 
-  /** Returns undefined for a new key, and "other" for the key of another call. */
+  /** Returns the stored answer to a repeated call; undefined for a new key, and "other" if another call has used the key. */
   find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;

@@ -55,7 +55,10 @@ export class SqliteClosetReader {
     return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
-  /** Upstream makes no closets for conversations, office documents and notes. Only a command calls this, because it is slow. */
+  /**
+   * Lists the sources for which upstream makes closets: mined files, but no conversations, office documents and notes. Slow, so only a
+   * command calls it.
+   */
   minedSources(wing: string | undefined): string[] {
     const sql = `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
       AND json_extract(metadata, '$.normalize_version') IS NOT NULL

@@ -30,7 +30,10 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/** Returns undefined if the drawer is in no exchange, is too far from the beginning, or was not filed together with it. */
+/**
+ * Returns the row with which the drawer's exchange begins; undefined if it is in no exchange, too far from the beginning, or was not filed
+ * together with it.
+ */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;
@@ -44,7 +47,7 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
 /** Number of characters read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** The user's words are the first line of the exchange, without `>`. */
+/** Returns the slices of transcripts among `rows`, each with its exchange's first line, the user's words, without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

@@ -17,7 +17,7 @@ type Slice = { row: number; parent: string; wing: string; room: string };
 /** Counts rows, or lists them newest first, only from indexes. The rows are above `after` and at most `upTo`. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
-/** Finds the page's first row by halving the range of rows, so it reads no drawer before the page. */
+/** Returns a page of drawers. It finds the page's first row by bisection, so it reads no drawer before the page. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -56,7 +56,7 @@ export function newestPage(
   return { rows: shown, total };
 }
 
-/** Uses FTS5's short records of the drawers, which are read a hundred times as fast as the drawers. */
+/** Counts and lists all rows from FTS5's short records of the drawers, which are read a hundred times as fast as the drawers. */
 function allRows(database: LedgerDatabase): Rows {
   const count = database
     .prepare<[number, number], number>("SELECT count(*) FROM drawer_fts_docsize WHERE id > ? AND id <= ?")
@@ -105,7 +105,10 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** A split drawer is listed at its oldest slice or, if its slices are in several places, at its first slice. */
+/**
+ * Returns the slices at which a split drawer is not listed. It is listed at its oldest slice or, if they are in several places, at its
+ * first slice.
+ */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
