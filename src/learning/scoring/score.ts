@@ -79,10 +79,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   return { outcome, memories, summary: summary?.length ?? 0, facts: facts.length, settled: kept, gone, atMs };
 }
 
-/**
- * Returns a function that finds the question for which an agent saw a drawer. For drawers that the turn showed, it is the user's message;
- * for others, the query of the agent's own search.
- */
+/** Returns a function that finds a drawer's question: the user's message if the scored turn showed it, else the agent's own query. */
 function questions(
   tx: MemoryTx,
   { findings }: WriteCall,

@@ -6,9 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/**
- * Returns one factor for the score: 0.75…1.25, or 0.625…1.125 for a fact, because facts start with a high score. Empty without outcomes.
- */
+/** Returns one factor: 0.75…1.25, or 0.625…1.125 for a fact, because facts start with a high score. Empty without outcomes. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

@@ -54,10 +54,7 @@ export function rank(memory: Rankable, distance: number): Rank {
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
 }
 
-/**
- * Exponent of a memory's likeness. With a sum, as in `rank`, a memory that helped once would be shown for every question (npm run
- * bench:learning).
- */
+/** Exponent of a memory's likeness in `worth`. With a sum, a memory that helped once would be shown for every question (bench:learning). */
 const NEARNESS_POWER = 8;
 
 /** Returns the expected value of the next use, 0…1. Half of it is the score, because a signal changes only the score. */
@@ -68,10 +65,7 @@ export function prospect(standing: Rankable["standing"]): number {
 /** Width of the range 0.9…1.1: the factor by which `prospect` decides between memories that are equally similar and trusted. */
 const PROSPECT_SHARE = 0.2;
 
-/**
- * Returns the value that a search sorts by: the likeness, multiplied by the trust (trust.ts) and a factor near 1 for past outcomes. A fact
- * has no trust; its weight and outcomes count instead.
- */
+/** Returns the value that a search sorts by. It depends mostly on likeness, then on trust (trust.ts) or, for a fact, on its weight. */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
   const near = similarity ** NEARNESS_POWER;

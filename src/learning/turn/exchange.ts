@@ -15,10 +15,7 @@ export function exchangeText({ user, assistant }: Exchange): { text: string; use
   return { text: `${USER}${asked}${BETWEEN}${answered}`, userLength: asked.length };
 }
 
-/**
- * Returns question and answer of a stored text. It splits by the stored length, because the question may contain the separator, too. A text
- * that was changed later counts as the answer.
- */
+/** Splits a stored text by the question's stored length, as the question may contain the separator. A changed text counts as the answer. */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);
   if (!text.startsWith(USER) || !text.startsWith(BETWEEN, end)) return { user: "", assistant: text };

@@ -1,16 +1,10 @@
-/**
- * Builds the text that an agent is shown before it answers. outcome-memory.md 3.8, 6.9 prescribes the lines' shapes; the sentences are
- * ours.
- */
+/** Builds the text that an agent gets before it answers. Only the shapes of its lines are prescribed (outcome-memory.md 3.8, 6.9). */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/**
- * Maximum number of characters of the text. A host hides most of a hook's text beyond about ten thousand, and a request for scores may
- * follow.
- */
+/** Maximum number of characters of the text. A host hides a hook's text beyond about ten thousand, and a request for scores may follow. */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory, because an exchange may fill pages. */
 const MEMORY_MAX = 1_200;

@@ -1,6 +1,4 @@
-/**
- * Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). They are not scored.
- */
+/** Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). */
 import { quoted } from "./injection.ts";
 import { type ListContext, newest } from "../memory/list-memories.ts";
 import type { Collection } from "../memory/memory.ts";

@@ -32,10 +32,7 @@ export type Begun = {
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/**
- * Findings of the main thread for a turn. `mark` is a digest of the question, to recognise a repeated one. `isFresh` is true if the agent's
- * context no longer has the memories shown before.
- */
+/** Findings for a turn. `mark` is the question's digest. `isFresh`: the agent's context no longer has the memories shown before. */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {

@@ -41,10 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/**
- * Locks a folder and returns the descriptor of the lock; undefined if the folder is missing or locked. On a file system without locks,
- * `otherwise` says whether it counts as free.
- */
+/** Locks a folder; undefined if it is missing or locked. On a file system without locks, `otherwise` says whether it counts as free. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {

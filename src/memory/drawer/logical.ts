@@ -17,7 +17,6 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for an error message. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }

@@ -17,10 +17,7 @@ const ROOMS_SHOWN = 3;
 /** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/**
- * Rebuilds a wing's links. If the result's `left` is not 0, so many changes remain, and the caller must repeat the call. Errors:
- * PROTOCOL_BAD_PARAMS.
- */
+/** Rebuilds a wing's links. The caller must repeat the call until the result's `left` is 0. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);

@@ -66,10 +66,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
   };
 }
 
-/**
- * Completes a selector: replaces old ids by the present ones, and adds the concepts of `match`, because a stored question has concepts
- * instead of words.
- */
+/** Replaces old ids in a selector, and adds the concepts of `match`, because a stored question has concepts instead of words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) return { match, ...traces.conceptsOf(match) };

@@ -1,6 +1,4 @@
-/**
- * Merges another memory's rows into this one, part by part. Each rule compares with the rows of this memory, so a part may be sent twice.
- */
+/** Merges another memory's rows into this one, part by part. Each rule compares both memories' rows, so a part may be sent twice. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";

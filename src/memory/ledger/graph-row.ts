@@ -25,10 +25,7 @@ export type Finding = {
   deleted: RowName[];
 };
 
-/**
- * The ledger's links of one kind. `bodies` has the records by id. `listed` has the ids of links whose newest state the file does not have
- * yet.
- */
+/** The ledger's links of one kind. `listed` has the ids of links whose newest state the file lacks. */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {

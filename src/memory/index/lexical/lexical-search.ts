@@ -37,10 +37,7 @@ const PART_ROWS_MAX = 20_000;
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/**
- * Query with data of the ledger. `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if
- * `form_fts` has rows.
- */
+/** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Searches one ledger. Each call sees all commits before it. */
@@ -93,10 +90,7 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
   }
 
-  /**
-   * Returns the best rows by BM25, rows whose names the question contains and, unless `isLexical`, the rows with the nearest static
-   * vectors.
-   */
+  /** Returns the best rows by BM25, the rows that the question names and, unless `isLexical`, the rows with the nearest static vectors. */
   async retrieve(
     query: string,
     filter: DrawerFilter,
@@ -164,10 +158,7 @@ export class LexicalSearch {
     return { ...parsed, parts, frequencies, hasForms };
   }
 
-  /**
-   * Returns the mean of two static vectors of the question: in one all tokens count equally, in the other rare words of the ledger count
-   * more.
-   */
+  /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();

@@ -56,9 +56,7 @@ export class WordPiece {
     return tokens;
   }
 
-  /**
-   * Cuts a word into tokens: always the longest token with which the rest of the word begins. If no token fits, the whole word is unknown.
-   */
+  /** Cuts a word into tokens: always the longest with which the rest of the word begins. If none fits, the whole word is unknown. */
   #cut(word: string): readonly number[] {
     if (word.length > WORD_MAX && [...word].length > WORD_MAX) return this.#unknown;
     const ids: number[] = [];

@@ -5,18 +5,12 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/**
- * Returns an imported row's result without the forgotten words; undefined if it has none. `made` are the ids of drawers that the row's
- * write changed.
- */
+/** Returns the row's result without the forgotten words; undefined if it has none. `made` are ids of drawers that the write changed. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/**
- * Cleans all imported journal rows with `clean`, and the other memory's name in them with `withoutWords`. Returns the number of changed
- * rows.
- */
+/** Cleans the imported journal rows with `clean`, and the other memory's name with `withoutWords`. Returns the number of changed rows. */
 export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(

@@ -3,10 +3,7 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/**
- * Deletes the questions of the exchanges, and questions with one of the concepts. Returns the drawers with outcomes for these questions,
- * also if only a before-image has the question.
- */
+/** Deletes questions by exchange and by concept. Returns the drawers that were scored for them, also those found only in before-images. */
 export function forgetQuestions(
   database: LedgerDatabase,
   exchanges: readonly string[],

@@ -14,17 +14,16 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/**
- * The agent's changes of one row. `isBroken` is true if somebody else changed the row between two of them. `changed` is a row of the same
- * drawer that somebody else changed.
- */
+/** The agent's changes of one row. */
 type History = {
   kind: ImageKind;
   id: string;
   before: string | null;
   after: string | null;
+  /** True if somebody else changed the row between two of these changes. */
   isBroken: boolean;
   firstSeq: number;
+  /** Row of the same drawer that somebody else has changed. */
   changed?: History;
 };
 

@@ -30,10 +30,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/**
- * Returns the row with which the drawer's exchange begins; undefined if it is in no exchange, too far from the beginning, or was not filed
- * together with it.
- */
+/** Returns the first row of the drawer's exchange; undefined if it is too far away or was not filed together with the drawer. */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;

@@ -27,9 +27,7 @@ const RULES: Readonly<Record<Miner, string>> = {
 /** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
-/**
- * Returns a page of sources. Leaves out a source with fewer drawers than `chunk_total`: MemPalace may have been killed between two drawers.
- */
+/** Returns a page of sources. Skips one with fewer drawers than `chunk_total`: MemPalace may have been killed between two drawers. */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";

@@ -105,10 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/**
- * Returns the slices at which a split drawer is not listed. It is listed at its oldest slice or, if they are in several places, at its
- * first slice.
- */
+/** Returns the slices of each split drawer except the one that is listed: the oldest or, if they are in several places, the first. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();

@@ -50,9 +50,7 @@ export function turnPage(
   return { turns: page, total };
 }
 
-/**
- * Counts the shown drawers and their last outcomes, by agent and by the week of the conversation's last turn. Other calls run in between.
- */
+/** Counts shown drawers and their last outcomes, by agent and by week of the conversation's last turn. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
   const talks = selectRows<{ id: string; agent: string; atMs: number; week: string }>(
     database,
