@@ -1,4 +1,4 @@
-/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Outcomes of drawers that are not memories are only recorded. */
+/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Other drawers than memories get scores, too, but never move. */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -15,13 +15,13 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories that one call may score. A turn shows only four. */
+/** Maximum number of memories that one call may score; more are refused. A turn shows only four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of the name that an MCP client sends if it does not know the conversation. */
+/** Prefix of an MCP client's own name, which the client sends if it does not know the conversation. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 

@@ -56,7 +56,7 @@ const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
 /** Assumed distances of memories without a vector: `most` for the best score by words (like a cosine of 0.5), `none` for a score of 0. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** For each wanted memory, the best two found are compared with the graph's facts, to mark memories that state an ended fact. */
+/** Twice as many memories as wanted are compared with the graph's facts, to find those that state an ended fact. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
 /** Number of candidates for a search with filters, because filters are applied after the search. */

@@ -19,7 +19,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** Returns 0…1: how good a memory is by its outcomes so far. */
+/** Returns how good a memory is by its outcomes so far, 0…1. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);

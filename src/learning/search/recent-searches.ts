@@ -2,7 +2,7 @@
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Maximum number of remembered results of all agents together. A search finds at most twenty. */
+/** Maximum number of remembered results of all agents together; then the oldest are forgotten. A search finds at most twenty. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 

@@ -6,7 +6,7 @@ import { type Collection, plainId } from "../memory/memory.ts";
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
 /** Maximum number of characters of the text. A host hides a hook's text beyond about ten thousand, and a request for scores may follow. */
 export const CHARACTERS_MAX = 5_500;
-/** Maximum number of characters of one memory, because an exchange may fill pages. */
+/** Maximum number of characters of one memory, because an exchange may fill pages. The rest is left out. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 

@@ -192,7 +192,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // A memory without a judgment gets no rate, because its collection's rate would look like its own.
+    // A memory without outcomes gets no rate: the agent would take the collection's rate for the memory's.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

@@ -13,7 +13,7 @@ export type Schedule = NonNullable<BackupsReport["schedule"]>;
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Maximum number of listed backups that were not scheduled. Without it the list would grow for ever. */
+/** Maximum number of listed backups that were not scheduled. Without a limit the list would grow for ever. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {

@@ -9,7 +9,7 @@ import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
 
-/** Minimum number of common drawers for a hallway; upstream's default. */
+/** Minimum number of drawers in which both names of a hallway occur. It is upstream's default. */
 const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;

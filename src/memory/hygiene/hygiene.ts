@@ -11,7 +11,7 @@ import { redact } from "../text/redact.ts";
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Maximum number of items in an answer, so that the answer fits into one message. */
+/** Maximum number of items in a list of an answer (ten times as many for an undo), so that the answer fits into one message. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;

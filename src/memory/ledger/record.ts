@@ -81,7 +81,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Returns metadata in canonical form, as a palace stores them. Equal texts mean equal metadata. */
+/** Returns metadata as a text that is equal if and only if a palace stores the metadata as equal. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)

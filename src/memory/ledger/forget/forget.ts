@@ -218,7 +218,7 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-/** Returns the row's result without the forgotten words; undefined if it has none. Adds the other drawers in the row to `ids`. */
+/** Returns the row's result without the forgotten words; undefined for a row without these words. Adds the row's other drawers to `ids`. */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
   const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];

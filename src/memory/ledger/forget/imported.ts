@@ -5,7 +5,7 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns the row's result without the forgotten words; undefined if it has none. `made` are ids of drawers that the write changed. */
+/** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids that the write changed. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };
@@ -40,7 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images: the import can still be undone. */
+/** Deletes before-images with forgotten words that an undo of the import made. The import's own stay, so that it can still be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

@@ -203,7 +203,7 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps closets by a language model. */
+  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps those that a language model wrote. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);

@@ -10,7 +10,7 @@ import { selectRow, selectRows } from "../select.ts";
 /** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
 const SLICES_MAX = 24;
 
-/** If no exchange begins in this number of first drawers, the source is notes that were mined as a transcript. */
+/** Number of a source's first drawers in which an exchange must begin. Otherwise the source is notes that were mined as a transcript. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {

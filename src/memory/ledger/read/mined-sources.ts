@@ -24,7 +24,7 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
+/** Number of sources per step. Together they mostly have some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
 /** Returns a page of sources. Skips one with fewer drawers than `chunk_total`: MemPalace may have been killed between two drawers. */

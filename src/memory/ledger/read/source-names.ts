@@ -1,4 +1,4 @@
-/** Finds sources of a place by the end or by a part of their names. */
+/** Finds sources in a wing or room by the end or by a part of their names. */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition } from "./drawer-filter.ts";
@@ -10,7 +10,7 @@ const PART_MAX = 64;
 /** Maximum number of similar names to read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
-/** Names that match one of two patterns. A source that was just filed is only in `source_dirty`. */
+/** SQL for the sources that match one of two patterns. A source that was just filed is only in `source_dirty`. */
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 
