@@ -162,7 +162,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** Returns the distance of a memory without a vector. `share`: its score by words, divided by the best score; NaN if all scores are 0. */
+/** Returns the distance of a memory without a vector. `share` is its score by words, divided by the best score; NaN if all are 0. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);

@@ -9,7 +9,7 @@ const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean`: masks the secrets of a whole text. */
+/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean` masks the secrets of a whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

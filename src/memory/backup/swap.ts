@@ -32,7 +32,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** Plans the moves. `isElsewhere` is true if a server has the public palace, so that there are no files to move. */
+/** Plans the moves. `isElsewhere` is true if a server has the public palace, whose files then do not move. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },

@@ -14,7 +14,7 @@ const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
+/** Two names, in code-point order, with the number and the rooms of the drawers in which both occur. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
 /** Rebuilds a wing's links. The caller must repeat the call until the result's `left` is 0. Errors: PROTOCOL_BAD_PARAMS. */

@@ -17,7 +17,7 @@ const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Reads a selector. `journalled`: its part for the journal, which must not contain the text to forget. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads a selector. `journalled` is its form for the journal, which must not contain the text to forget. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;

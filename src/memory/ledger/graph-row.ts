@@ -10,7 +10,7 @@ import { selectRows, selectValues } from "./select.ts";
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
 export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
-/** A row in the form of upstream's files. `body`: the columns as a JSON array, or a link's record as JSON. */
+/** A row in the form of upstream's files. `body` has the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
 /** A row whose newest state upstream's file lacks. A null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };

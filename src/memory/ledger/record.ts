@@ -81,7 +81,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Returns metadata as a text that is equal if and only if a palace stores the metadata as equal. */
+/** Returns metadata as text. The texts are equal if a palace stores both metadata in the same way. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)

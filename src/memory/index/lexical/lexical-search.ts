@@ -183,7 +183,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** Ranks rows by the words of a question. `allowed`: rows that pass a filter; `share`: their share of all drawers. */
+  /** Ranks rows by the words of a question. `among` are the rows that pass a filter, with their share of all drawers. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -359,7 +359,7 @@ function sumScores(weights: readonly number[], counts: readonly number[], length
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
 }
 
-/** Returns the sum of the weights of the terms in the text, and of the terms that only the drawer's names contain. */
+/** Returns a sum: a term in the text adds its weight, and a term that only the drawer's names contain adds its weight in `telling`. */
 function held(
   weights: readonly number[],
   telling: readonly number[],

@@ -5,7 +5,7 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids that the write changed. */
+/** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids of changed drawers. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };

@@ -14,7 +14,7 @@ const TEXT_MAX = 256;
 /** Fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
 
-/** How long keys and before-images are kept. `imagesBytes`: maximum size of the before-images; the oldest are deleted first. */
+/** Times to keep keys and before-images. If all before-images together exceed `imagesBytes`, the oldest are deleted first. */
 export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
 /** Maximum number of rows per step. A step takes some milliseconds, and other writes run in between. */
