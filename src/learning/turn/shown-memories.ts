@@ -43,7 +43,7 @@ export type Asked = {
 export type Told = {
   /** Lines with the memories; a description of the user precedes them when a conversation begins. May be empty. */
   context: string;
-  /** Empty if there is nothing to score. */
+  /** Request for scores; empty if there is nothing to score. */
   scoring: string;
   /** Request for scores in the form for models that ignore tags. */
   plainScoring: string;

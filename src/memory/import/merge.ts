@@ -75,7 +75,7 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // Drawers are imported first. A source without drawers here was left out, so its closets would point at nothing.
+    // Drawers are imported before closets. A source that now has no drawers was left out, so its closets would point at nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;
@@ -144,7 +144,7 @@ function mergeStandings(merging: Merging, items: readonly ImportItems["standing"
       merging.refuse(id, "its outcomes belong to another version of palace-devbox");
       continue;
     }
-    // Drawers are imported first. The outcomes of a drawer that was left out are left out, too.
+    // Drawers are imported before outcomes. If a drawer was left out, its outcomes are left out, too.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : readStanding(known);

@@ -45,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep. It looks for the first row within the retention, then for the last old row before it; the next `seq`
-      // is the first to keep. An index of the times would cost every write a page, so it uses `seq`, which rises with time. A row dated
-      // after `now` is from a clock that was ahead; it is kept until an old row follows it.
+      // Finds the `seq` of the first row to keep: one more than that of the last old row before the first row within the retention. It
+      // searches by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was
+      // ahead; it is kept until an old row follows it.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(

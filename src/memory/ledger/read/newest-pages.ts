@@ -142,7 +142,7 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/** Returns ids of deleted drawers whose old texts the journal has. A drawer that another program deleted is not found. */
+/** Returns ids of deleted drawers that still have a before-image. A drawer that another program deleted is not found. */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (where: string, ...values: string[]): string[] => {
     const sql = `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}

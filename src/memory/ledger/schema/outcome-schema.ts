@@ -1,6 +1,6 @@
 /** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
-/** Id of a row in `shown` that stands for no drawer. It marks a turn: the agent no longer sees drawers shown before it. */
+/** Id of a row in `shown` without a drawer. From the row's turn on, the agent no longer sees the drawers shown before. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
