@@ -56,7 +56,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/** Finds the changes that other programs made in the file. A link that is not `listed` was the same in both at the last comparison. */
+/** Compares a file with the ledger. If a link differs that is not `listed`, another program has changed it since the last comparison. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,
