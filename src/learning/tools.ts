@@ -56,7 +56,7 @@ export const LEARNING_METHODS = {
 /** Writes that only the broker itself makes. No peer can call them. */
 export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } satisfies Record<string, Write>;
 
-/** Findings that the main thread makes for a write before the writer thread applies it. */
+/** Functions that collect a write's data on the main thread, before the writer thread applies the write. */
 export const LEARNING_FINDINGS = {
   update_memory: (context, { old_content: fact }) => findFact(apart(context, undefined), fact, "update"),
   delete_memory: (context, { content: fact }) => findFact(apart(context, undefined), fact, "archive"),

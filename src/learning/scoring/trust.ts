@@ -1,7 +1,4 @@
-/**
- * Computes how far to trust a memory for one question. Roampal has no such rule; seeds 11 to 13 of `npm run bench:learning` gave the
- * constants.
- */
+/** Computes how far to trust a memory for one question. Seeds 11 to 13 of `npm run bench:learning` gave the constants. */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
 /** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
@@ -35,7 +32,7 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   return Math.max((1 - Math.sqrt(1 - 2 * share)) / 2, WRONG_LEAST);
 }
 
-/** Returns 0…1.67, and 1 without outcomes. A memory that helped only with other questions gets at most 1. */
+/** Returns the factor for a memory's rank, 0…1.67; 1 without outcomes. A memory that helped only with other questions gets at most 1. */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);
   let likely = UNTRIED;

@@ -13,7 +13,7 @@ const SURE = { times: 2, plus: 1 } as const;
 /** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: how often it worked. `shared`: number of concepts shared with the most similar question. */
+/** Solution of a question. It worked `times` times. `shared` is the number of concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {

@@ -21,9 +21,7 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
 
 /** Maximum number of memories that a turn shows besides the permanent facts. */
 const SLOTS = 4;
-/**
- * Minimum cosine of a memory that is shown unasked. For 99 % of LoCoMo's questions, the cosine with the answering text is at least 0.17.
- */
+/** Minimum cosine of a memory that a turn shows. In 99 % of LoCoMo's questions, the answering text has at least 0.17. */
 const COSINE_LEAST = 0.12;
 
 type Showable = Likeness & { text: string; solved: unknown };

@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Weight } from "../memory/memory.ts";
 import { quality } from "./ranking.ts";
 
-/** Maximum number of candidates to read, best first, and of characters of each. */
+/** Maximum number of candidates that the cross-encoder reads, best first. */
 export const READ_MAX = 30;
 export const READ_CHARACTERS = 512;
 const SETTLED_USES = 3;

@@ -1,6 +1,4 @@
-/**
- * Asks an agent for outcomes of its last answer and its memories. outcome-memory.md 6.4 prescribes tags and order; the sentences are ours.
- */
+/** Asks an agent for the outcomes of its last answer and of the memories. Only tags and order are prescribed (outcome-memory.md 6.4). */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
 import { plainId } from "../memory/memory.ts";

@@ -11,7 +11,7 @@ const LIMIT_DEFAULT = 20;
 /** Number of turns that are read before other calls run. */
 const TURNS_AT_ONCE = 10;
 
-/** Returns a page of turns, the newest conversation first. `clean`: masks the secrets of a whole text. */
+/** Returns a page of turns, the newest conversation first. `clean` masks the secrets of a whole text. */
 export async function shownTurns(
   reader: MemoryReader,
   { conversation, limit: most, offset: asked }: Record<string, unknown>,

@@ -25,14 +25,14 @@ const FILED: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Result of a turn's beginning, with ids of drawers. `asks`: the exchange to score and the memories shown for it. */
+/** Result of a turn's beginning, with ids of drawers. `asks` has the exchange to score and the memories shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/** Findings for a turn. `mark`: digest of the question. `isFresh`: the agent's context no longer has the memories shown before. */
+/** Findings for a turn. `mark` is the question's digest. `isFresh` is true if the agent no longer sees the memories shown before. */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {

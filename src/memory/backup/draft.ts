@@ -41,7 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Returns the lock's file; undefined if the folder is gone or locked. On a file system without locks, `otherwise` decides. */
+/** Locks a folder; undefined if it is missing or locked. On a file system without locks, `otherwise` says whether it counts as free. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {

@@ -36,8 +36,8 @@ const CHROMA = "chroma.sqlite3";
 const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
- * After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself; STORE_CORRUPT,
- * STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
+ * Copies the memory at `path` and opens the copy. After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the
+ * running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
  */
 export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
   const there = statSync(path, { throwIfNoEntry: false });

@@ -68,8 +68,8 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
 }
 
 /**
- * One statement reads the state of one moment and does not block writers. The copy is not synced: only the archive must survive a power
- * cut, and a sync of a large copy would hold up the syncs of writes.
+ * Copies the ledger as of one moment, without blocking writers. The copy is not synced: only the archive must survive a power cut, and a
+ * sync of a large copy would delay the syncs of writes.
  */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });

@@ -32,7 +32,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** `isElsewhere`: true if a server has the public palace. */
+/** Plans the moves. `isElsewhere` is true if a server has the public palace, whose files then do not move. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -61,7 +61,9 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/** Writes the list and makes its moves. Then a kill only delays the restore. The caller has the palace's lock. Errors: as finishRestore. */
+/**
+ * Writes the list and makes its moves. A kill after the list only delays the restore. The caller has the lock. Errors: as finishRestore.
+ */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");
@@ -111,7 +113,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   return pending;
 }
 
-/** Errors: STORE_CORRUPT for a list that we cannot have written: somebody else may have made the folder. */
+/** Turns a list into paths. Errors: STORE_CORRUPT for a list that we cannot have written; somebody else may have made the folder. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])

@@ -1,4 +1,4 @@
-/** Unpacks a backup. Checks every byte against the manifest or its one valid value. No name in the archive chooses a path. */
+/** Unpacks a backup. Checks every byte by the manifest or by its only valid encoding. No name in the archive chooses a path. */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

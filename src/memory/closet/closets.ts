@@ -14,7 +14,7 @@ const POINTERS_MAX = 3;
 const STEM_MAX = 40;
 const NORMALIZE_VERSION = 2;
 
-/** Characters that `\s` matches in Python. `WORD`: the characters that `\w` matches. */
+/** Characters that `\s` matches in Python. `WORD` has those that `\w` matches. */
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 const WORD = String.raw`\p{L}\p{N}_`;
 

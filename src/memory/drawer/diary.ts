@@ -17,7 +17,7 @@ export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSiz
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;
   }
-  // Upstream throws for an invalid wing, and its message calls the field "name".
+  // An invalid wing is a thrown error that calls the field "name", as in upstream.
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 
   const parts = slices(entry, drawerSize);

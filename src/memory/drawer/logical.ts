@@ -17,7 +17,6 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for the message that no drawer has this id. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }

@@ -1,4 +1,4 @@
-/** Answers questions about the room graph, in which common wings link rooms (palace.md 6.3). `general` is a room, as in MemPalace 3.11. */
+/** Answers questions about the room graph, which links the rooms of a wing (palace.md 6.3). `general` is a room, as in MemPalace 3.11. */
 import type { RoomCount } from "../port/graph.ts";
 import { compareText } from "../text/text.ts";
 import { asText, validFilter } from "../text/validate.ts";

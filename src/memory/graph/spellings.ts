@@ -13,7 +13,7 @@ type Spelling = {
   /** Folders of the path, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
-  /** The letter of a diff's side, and the path after it. */
+  /** Letter and rest of a path in a diff: `a/…` or `b/…`. */
   side: { letter: string; path: string } | undefined;
 };
 

@@ -66,7 +66,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** Writes a mined tunnel, if it is new or different. In both wings its room is named after the topic or name that they have in common. */
+/** Writes a mined tunnel, if it is new or different. The room at both ends is named after the topic or name that the wings share. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };

@@ -17,7 +17,7 @@ export const DRAWERS: OutboxKind = {
   rows: "drawer",
   sendable: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE",
   joined: "LEFT JOIN drawer c ON c.id = o.id LEFT JOIN vector v ON v.row = c.row",
-  // Without a model all drawers wait. Adding the counts by place is then faster than counting a million rows.
+  // Without a model all drawers wait. Adding the counts of all rooms is then faster than counting a million rows.
   pending: `SELECT CASE WHEN EXISTS (SELECT 1 FROM vector) THEN (SELECT count(*) FROM pending_embedding)
     ELSE (SELECT coalesce(sum(drawers), 0) FROM place) END`,
   target: "driver_target",

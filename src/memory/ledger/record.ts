@@ -54,7 +54,7 @@ export function wholeId(id: string): string {
   return id.replace(/_chunk_\d{6}$/, "");
 }
 
-/** Reads the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
+/** Decides by the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }
@@ -67,7 +67,7 @@ export const IS_REGISTRY =
 /** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Replaces lone surrogates in the text as SQLite does, so a drawer has the same digest before and after it is stored. */
+/** Returns a drawer's digest, which is the same before and after it is stored: lone surrogates are replaced as by SQLite. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
@@ -81,7 +81,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Returns metadata in canonical form, as a palace stores them. Equal texts mean equal metadata. */
+/** Returns metadata as text. The texts are equal if a palace stores both metadata in the same way. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)

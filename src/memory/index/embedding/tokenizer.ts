@@ -14,7 +14,7 @@ export type Tokenize = (text: string) => number[];
 
 /** Maximum number of tokens of a pair, as in the training of cross-encoders. */
 const PAIR_TOKENS_MAX = 512;
-/** Maximum length of a question. A longer question would leave no room for the text. */
+/** Maximum length of a question, in UTF-16 units. The rest is cut off, to leave room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 
 /** Token ids of two texts together. `secondAt`: index of the second text's first id. */

@@ -57,7 +57,7 @@ export class FtsTable {
   }
 }
 
-/** Prepares FTS5's BM25, of all rows or of those with a 1 in `allowed`. The + keeps SQLite from calling FTS5 once for each row. */
+/** Prepares FTS5's BM25, of all rows or of those with a 1 in `allowed`. The `+` keeps SQLite from calling FTS5 once for each row. */
 export function prepareRanking(
   ledger: Database,
   table: "drawer_fts" | "form_fts",

@@ -88,7 +88,7 @@ export class NameIndex {
     };
   }
 
-  /** Returns how much each term adds to the share of `nameCounter`: its weight, less if many names contain the term, 0 if none does. */
+  /** Returns the weight of each term for `nameCounter`. It is lower if many names contain the term, and 0 if none does. */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
     return stems.map((forms, at) => {
@@ -97,7 +97,7 @@ export class NameIndex {
     });
   }
 
-  /** Returns the files that an identifier names, in any case. The value is 1 if no other file has the name, and less if many have it. */
+  /** Returns the files whose path ends with an identifier, ignoring case. The value is 1 if only one file matches, and less if many do. */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();

@@ -8,7 +8,7 @@ import { foldText } from "./fold.ts";
 const LETTERS = 4;
 /** Minimum length of a Latin word that gets parts. */
 const LATIN_MIN = 8;
-/** The minimum in other scripts, whose words have more endings. */
+/** Minimum length in other scripts, such as Cyrillic, whose words have more endings. */
 const OTHER_MIN = 5;
 /** Maximum length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
@@ -54,7 +54,7 @@ export function indexedParts(text: string): string[] {
   return [...new Set(longWords(text).flatMap(cut))].map((part) => SIGN + part);
 }
 
-/** Returns the parts of a question's word in the index's form; no parts for a short word. */
+/** Returns the parts of a question's word as the index stores them; none for a short word. */
 export function askedParts([own = "", plain = own]: readonly string[]): string[] {
   const isWord = plain.length <= WORD_MAX && !isPaired(plain) && !/\P{L}/u.test(plain);
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];

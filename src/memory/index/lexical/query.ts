@@ -16,7 +16,7 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
-  /** Words as asked, or pairs of letters. */
+  /** Words as asked, or pairs of letters in scripts without blanks (cut.ts). */
   words: string[];
   /** Stems of the words, each once, in the order of the query. */
   terms: string[];
@@ -88,7 +88,7 @@ export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
 
-/** Returns the MATCH string of a stem in `form_fts`. A single letter matches the first letter of a pair. */
+/** Returns the MATCH string of a stem in `form_fts`. The index has pairs of letters, so a single letter becomes a prefix query. */
 function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }

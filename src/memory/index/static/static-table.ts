@@ -7,7 +7,7 @@ import { WordPiece } from "./wordpiece.ts";
 export const STATIC_DIMENSIONS = 256;
 /** Number of 16-bit words in a row of the table. Each word has four dimensions, the first in the lowest bits. */
 const FOURS = STATIC_DIMENSIONS / 4;
-/** Number that is added to each value to store it in four bits. */
+/** Number that the table's file adds to each value, −8…7, to store it in four bits. */
 const OFFSET = 8;
 
 export type StaticTable = {

@@ -3,7 +3,7 @@ import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 
-/** Shorter parts match by chance. */
+/** Minimum number of characters of a part. Shorter parts would match by chance. */
 const PART_MIN = 4;
 
 type Edge = { row: number; key: string; index: number; head: string; tail: string };

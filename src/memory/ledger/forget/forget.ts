@@ -27,7 +27,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** A test contains words to be forgotten, so it is freed together with its list of drawers. */
+  /** Cached tests, by the list of drawers. A test contains words to be forgotten, so it is freed together with the list. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -218,7 +218,7 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-/** Returns the row's result without the forgotten words; undefined if it has none. Adds the other drawers in the row to `ids`. */
+/** Returns the row's result without the forgotten words; undefined for a row without these words. Adds the row's other drawers to `ids`. */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
   const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];
@@ -232,7 +232,7 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** `row` cleans imported journal rows, `name` cleans names of other memories. `made`: the memories that a row's write made. */
+/** Returns functions for `cleanImported`: `row` cleans an imported journal row, and `name` the name of the memory it came from. */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>

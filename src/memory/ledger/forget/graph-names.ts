@@ -8,7 +8,7 @@ export type GraphNames = {
   isId: (text: string) => boolean;
   /** True if the text names the entity in a journal row of this method. In other methods it may be a room or wing of that name. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True if the text contains the forgotten words, in any case. Use it only for rows that belong to the forgotten text. */
+  /** True if the text contains the forgotten words, ignoring case. Use it only for rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 

@@ -6,7 +6,7 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/** A graph names a memory by the id that the memory had when the entry was made. */
+/** Matches the ids in an entry. A memory may have got another id since, because an id changes when the memory moves. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Separator of the parts of an entry's name. */

@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** Maximum share of the rows that may be read to merge several places. If it would be more, all rows are sorted instead. */
+/** Maximum share of the rows that may be read to merge several rooms. If it would be more, all rows are sorted instead. */
 const MERGED_SHARE = 1 / 4;
 
 export function drawerPage(
@@ -40,7 +40,7 @@ export function drawerPage(
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";
   const [first, ...others] = places;
   if (first !== undefined && others.length === 0) return page(rowsOf(inPlace, first.wing, first.room, limit, offset));
-  // The index has the rows of each place in order, but the rows of several places have to be sorted.
+  // The index has the rows of each room in order, but the rows of several rooms have to be merged or sorted.
   const wanted = offset + limit;
   if (places.length * wanted > total * MERGED_SHARE)
     return page(rowsOf(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`, ...values, limit, offset));

@@ -10,7 +10,7 @@ import { selectRow, selectRows } from "../select.ts";
 /** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
 const SLICES_MAX = 24;
 
-/** If no exchange begins in this number of first drawers, the source is notes that were mined as a transcript. */
+/** Number of a source's first drawers in which an exchange must begin. Otherwise the source is notes that were mined as a transcript. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
@@ -30,7 +30,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/** Returns undefined if the drawer is in no exchange, is too far from the beginning, or was not filed together with it. */
+/** Returns the first row of the drawer's exchange; undefined if it is too far away or was not filed together with the drawer. */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;
@@ -44,7 +44,7 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
 /** Number of characters read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** The user's words are the first line of the exchange, without `>`. */
+/** Returns the slices of transcripts among `rows`, each with its exchange's first line, the user's words, without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

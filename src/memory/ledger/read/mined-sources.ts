@@ -24,10 +24,10 @@ const RULES: Readonly<Record<Miner, string>> = {
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
+/** Number of sources per step. Together they mostly have some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
-/** Leaves out a source with fewer drawers than its drawers state: MemPalace may have been killed between two drawers. */
+/** Returns a page of sources. Skips one with fewer drawers than `chunk_total`: MemPalace may have been killed between two drawers. */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";

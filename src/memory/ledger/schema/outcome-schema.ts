@@ -1,6 +1,6 @@
 /** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
-/** Id in a row of `shown` without a drawer. It makes the drawers shown before its turn count as not shown. */
+/** Id of a row in `shown` without a drawer. From the row's turn on, the agent no longer sees the drawers shown before. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
