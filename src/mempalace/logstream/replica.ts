@@ -9,7 +9,7 @@ import { damaged } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Errors: STORE_CORRUPT for an invalid file, because a new id would number events from 1 again. */
+/** Errors: STORE_CORRUPT for an invalid file, because with a new id the numbers of events would begin at 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);

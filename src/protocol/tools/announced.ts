@@ -1,4 +1,4 @@
-/** Title, effects (by which a host may ask the user before a call) and answer fields of each tool, for newer MCP revisions. */
+/** Title, effects and answer fields of each tool, for newer MCP revisions. By the effects a host may ask the user before a call. */
 import type { ToolName } from "./table.ts";
 
 export type Hints = {
