@@ -153,9 +153,7 @@ export type Methods = {
   "source.list": {
     /** `sessions`: ids of sessions whose transcripts are looked up in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
-    /**
-     * `sessions`: those of the requested sessions whose transcripts are filed. `mined`: files below `below` that only MemPalace has filed.
-     */
+    /** `sessions`: those of the given sessions whose transcripts are filed. `mined`: files in folder `below` that only MemPalace filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
   /** Replaces a document. If it would have too many drawers, `tooMany` is their number, and the broker has changed nothing. */
@@ -237,9 +235,7 @@ export type Methods = {
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /**
-   * Returns the wake-up text (layer 1 of upstream's). With `project` (possible wings), these wings' notes are first, without mined drawers.
-   */
+  /** Returns the wake-up text (layer 1 of upstream's). With `project` (possible wings): these wings' notes first, no mined drawers. */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn, after the user's message. Returns texts for the agent's context.

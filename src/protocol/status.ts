@@ -106,9 +106,7 @@ export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 /** Requests of a method since the broker's start. The percentiles are estimates from a histogram. */
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
-/**
- * Drawers by time of filing: in days, months or years, the shortest unit with at most 62 periods. `total`: number up to the period's end.
- */
+/** Drawers by time of filing, in the shortest unit with at most 62 periods. `total`: number up to the period's end. */
 export type Growth = {
   unit: "day" | "month" | "year";
   undated: number;

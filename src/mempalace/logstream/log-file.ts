@@ -1,6 +1,4 @@
-/**
- * Opens the coordination log's file at its first use. Several MemPalaces may use it at the same time: each write is one short transaction.
- */
+/** Opens the coordination log at its first use. Several MemPalaces may use it at the same time: each write is one short transaction. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

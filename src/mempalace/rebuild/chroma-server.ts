@@ -19,9 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/**
- * Starts `command`, or the first server that works. Stops it if `look`, called while waiting, throws. Errors: STORE_UNAVAILABLE, `look`'s.
- */
+/** Starts `command`, or the first server that works. Stops it if `look`, called during the wait, throws. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,

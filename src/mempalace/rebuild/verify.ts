@@ -23,9 +23,7 @@ export type Expected = {
   record: (id: string) => PalaceRecord | undefined;
 };
 
-/**
- * Compares a collection with `Expected`. Calls `step` after each page. Errors: STORE_CORRUPT with the first difference, those of `step`.
- */
+/** Compares a collection with `Expected`. Calls `step` after each page. Errors: STORE_CORRUPT with the first difference. */
 export async function verifyCollection(
   palaceDir: string,
   name: string,

@@ -32,7 +32,7 @@ export type ConnectionOwner = {
   onDialled: () => void;
   /** Called when an attempt has ended without a connection. */
   onUnreachable: (error: PalaceError) => Promise<void>;
-  /** `connectedMs`: how long the connection was `connected`. */
+  /** Called when a stream has ended. `connectedMs`: how long it was `connected`. */
   onLost: (connectedMs: number) => void;
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
   /** Called for a message that is too long. `id`: the call that the message answers, if known. */
