@@ -25,7 +25,7 @@ export type MemoryTold = {
   wing: string;
   room: string;
   text: string;
-  /** 0…1; null for a drawer without scores. */
+  /** Score, 0…1; null for a drawer that was never scored. */
   score: number | null;
   uses: number;
   successes: number;

@@ -152,7 +152,7 @@ export async function listen(onNews: (news: News | undefined) => void): Promise<
   );
 }
 
-/** Reads changes of the status until the session is over; connects again after a lost connection. EventSource cannot send the header. */
+/** Reads changes of the status during the session, and connects again after a loss. EventSource could not send the session's header. */
 async function readNews(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {

@@ -29,7 +29,7 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[],
   return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
 }
 
-/** Returns `value`, but changes it at most once per `everyMs`, because a mine writes a thousand times a second. */
+/** Returns `value`, but changes it at most once per `everyMs`, because mining changes it a thousand times a second. */
 export function useSlowly<T>(value: T, everyMs: number): T {
   const [shown, setShown] = useState(value);
   const changedMs = useRef(0);

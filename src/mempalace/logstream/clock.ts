@@ -1,4 +1,4 @@
-/** Upstream's hybrid logical clock (RFC 004). Each stamp sorts after every known stamp, even if the wall clock is set back. */
+/** Hybrid logical clock as in upstream's RFC 004. Each new stamp sorts after every known stamp, even if the wall clock is set back. */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
 /** Maximum time that another writer's stamp may be ahead of the wall clock. A stamp further ahead is ignored. */

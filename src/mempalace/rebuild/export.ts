@@ -112,7 +112,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   }
 }
 
-/** Errors: STORE_UNAVAILABLE if drawers lack a vector, unless `partial` allows to leave them out. */
+/** Checks that each drawer has a vector, unless `partial` leaves such drawers out. Errors: STORE_UNAVAILABLE. */
 function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
   if (drawers > 0 && embedded === 0)
     throw unavailable(

@@ -9,7 +9,7 @@ import { chromaFile } from "../format/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
-/** Matches errors that the machine causes, not the palace. */
+/** Matches errors that the machine causes. They do not mean that the palace is unusable. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
 /** Returns why the palace is unusable; undefined if it is usable or does not exist. Errors: STORE_UNAVAILABLE. */

@@ -10,7 +10,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** If the palace cannot be read, returns no collections, and the reason in `why`. */
+/** Reads all collections but `drawers`. If the palace cannot be read, returns none, and the reason in `why`. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

@@ -61,7 +61,7 @@ type Content = { text: string | null; wing: string | null; room: string | null }
 /** Row of the ledger. `settled`: the palace must have exactly this row, because the outbox lists no change of it and its vector exists. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Returns undefined if no palace exists. Errors: SQLite's, for either file. */
+/** Compares all collections. Returns undefined if no palace exists. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {

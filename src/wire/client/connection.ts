@@ -37,7 +37,7 @@ export type ConnectionOwner = {
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
   /** Called for a message that is too long. `id`: the call that the message answers, if known. */
   onOversize: (id: RequestId | undefined) => void;
-  /** Returns true while the owner waits for an answer. Only then a silent stream is ended. */
+  /** Returns true while the owner waits for an answer. A silent stream is ended only then. */
   isAwaiting: () => boolean;
 };
 

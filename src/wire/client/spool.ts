@@ -39,7 +39,7 @@ const TURN_SUFFIX = ".turn";
 /** Maximum share of the spool that ends of turns may use. The rest is reserved for tool calls. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the refused writes: a whole spool with the reasons of the refusals. */
+/** Maximum size of the refused writes, a whole spool with the reasons. Above it, the oldest are dropped. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
 /** Name of a file whose modification time is the time when refused writes were last dropped. */
 const DROPPED = "older-ones-dropped.txt";

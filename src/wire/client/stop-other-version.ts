@@ -11,7 +11,9 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Ends the broker and waits for its end. Errors: `mismatch` with another hint if the process is unproven; TRANSPORT_TIMEOUT. */
+/**
+ * Ends the broker and waits for its end. Errors: `mismatch` with another hint if no pid is proven to be the broker's; TRANSPORT_TIMEOUT.
+ */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)
