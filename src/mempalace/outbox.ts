@@ -12,7 +12,7 @@ const IDLE_MS = 5_000;
 /** Pause after a failure. It doubles with each failure, up to the maximum; half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Maximum number of records that the palace may refuse. At this number the whole palace counts as failing, and nothing is sent. */
+/** Maximum number of records that the palace may refuse. At this number the whole palace counts as failing, and sending stops. */
 const REFUSED_MAX = 256;
 const STOP_TIMEOUT_MS = 2_000;
 

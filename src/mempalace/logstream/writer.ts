@@ -54,7 +54,7 @@ export class LogWriter {
     };
   }
 
-  /** Returns one outcome for each call, in order. If the database fails, all outcomes are errors and nothing is written. Never throws. */
+  /** Returns one outcome for each call, in order. If the database fails, it writes no call, and each outcome is an error. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");

@@ -1,6 +1,4 @@
-/**
- * Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself and does not use the writer's code.
- */
+/** Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself and does not trust the writer. */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { damaged, type PalaceError } from "../../base/errors.ts";

@@ -219,7 +219,7 @@ class Watcher {
     return true;
   }
 
-  /** Returns the limits by which the adopter tells foreign rows from rows of an older copy (foreign-rows.ts). */
+  /** Returns the limits of an adoption, as foreign-rows.ts explains them. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -365,7 +365,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver has the palace open, or if there is no driver. Only then the position is stored. */
+  /** Returns true without a driver, or if the driver has the palace open. The position is stored only then. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

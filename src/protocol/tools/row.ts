@@ -23,7 +23,7 @@ export type Columns = {
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /** Whether a client spools the call if no broker answers. `never`: the call only reads or depends on the current state. */
+  /** Calls that a client spools if no broker answers. `never`: the tool only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
   /** True for a write that needs `findings`: data that the broker's main thread computes first, after the sender's earlier writes. */
   isPrepared: boolean;
