@@ -36,7 +36,7 @@ const SPANS = [
   ["minute", 60_000],
 ] as const;
 
-/** Returns the time since `atMs` in the largest unit. */
+/** Returns the time since `atMs` in the largest unit that fits, at least in minutes. */
 export function age(atMs: number): string {
   const passedMs = Date.now() - atMs;
   const [unit, lengthMs] = SPANS.find(([, span]) => passedMs >= span) ?? ["minute", 60_000];

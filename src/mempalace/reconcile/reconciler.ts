@@ -45,7 +45,7 @@ export type Watch = {
   adoption(): AdoptionReport;
   /** Returns false while the palace may have rows that the ledger lacks. The driver must not write to the palace until then. */
   isSettled(): boolean;
-  /** Returns true if the palace cannot be compared at present but was fully adopted before. A rebuild then loses nothing. */
+  /** Returns true if the palace cannot be compared at present but was fully adopted before. Such a palace may be rebuilt. */
   wasVerified(): boolean;
   /** Looks at the palace now. Tests call it instead of waiting for the timer. */
   look(): Promise<void>;
