@@ -14,10 +14,10 @@ export type Miner = (typeof MINERS)[number];
 /** Metadata keys that only miners write. */
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
-/** File that MemPalace mined. `mtime`: modification time when it was mined, s since 1970; null for MemPalace 3.3.6. */
+/** File that MemPalace mined. `mtime`: modification time when it was mined, s since 1970; null if MemPalace 3.3.6 mined it. */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** Sizes for cutting a document into drawers, characters. `size`, `overlap`: maximum. `sizeMin`: minimum size of a drawer. */
+/** Sizes for cutting a document, characters: the maximum `size` of a drawer, its maximum `overlap` with the next one, the minimum size. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
 /** Halls with their keywords, in order: if several halls match equally well, the first one wins. */
@@ -33,7 +33,7 @@ export type SourceContent = {
   content?: string;
   /** Set instead of `content` if the document was sent with `source.part`. `sending`: see SourcePart. `length`: characters in total. */
   parts?: { sending: string; length: number };
-  /** Date of the text's subject, YYYY-MM-DD, if known. */
+  /** Date that the text is about, YYYY-MM-DD, if known. */
   contentDate?: string;
   /** Source of `contentDate`: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;

@@ -27,7 +27,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** Numbers of forgotten items. `images`: before-images. `erasure`: items that the broker must still erase from files. */
+/** Numbers of forgotten items. `images`: before-images. `erasure`: items that the broker must still erase from its files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -92,7 +92,7 @@ export type UndoReport = {
   restored: number;
   reverted: number;
   refused: number;
-  /** Changes. `preview`: the text that the undo removes or restores; set only by `memory.undoPreview`. */
+  /** Changes that the undo makes. `preview`: the text that it removes or restores; set only by `memory.undoPreview`. */
   items: {
     kind: string;
     id: string;

@@ -4,7 +4,7 @@ import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
 
-/** Kinds of rows. The ledger stores these names with its before-images. */
+/** Kinds of imported rows. The ledger stores these names with its before-images. */
 export const IMPORT_KINDS = [
   "drawer",
   "standing",

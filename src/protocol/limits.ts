@@ -27,7 +27,7 @@ export const HALL_KEYWORDS_MAX = 2_000;
 export const HALL_KEYWORD_LENGTH_MAX = 200;
 export const MESSAGES_PART_MAX = 256;
 export const SESSIONS_ASKED_MAX = 10_000;
-/** Maximum number of a conversation's drawers in one call, and of their characters. Other writes run between the calls. */
+/** Maximum number of drawers of a conversation in one call, and of their characters together. Other writes run between the calls. */
 export const CONVERSATION_PART_DRAWERS_MAX = 1000;
 export const CONVERSATION_PART_SIZE_MAX = 2 * 1024 * 1024;
 
@@ -61,7 +61,7 @@ export const ENGINE_DEPTH_PEER_MAX = 128;
 export const UNFINISHED_MAX_BYTES = 64 * 1024 * 1024;
 /** Maximum size of all peers' unread replies. Above it, the broker disconnects peers that do not read. */
 export const UNREAD_MAX_BYTES = 64 * 1024 * 1024;
-/** Time without reading after which a peer counts as slow. */
+/** Time without reading after which a peer counts as slow. Only slow peers are disconnected because of UNREAD_MAX_BYTES. */
 export const SLOW_PEER_MS = 1_000;
 /** Maximum number of concurrent reads: of all peers, and of one peer. Further reads wait. */
 export const READS_MAX = 16;
@@ -115,7 +115,7 @@ export const IMPORT_ITEMS_MAX = 200;
 /** Maximum number of entries of Roampal's graphs in one call (at most CARRIED_PART_MAX_BYTES), and maximum depth of one entry's JSON. */
 export const CARRIED_ENTRIES_MAX = 1_000;
 export const CARRIED_LEVELS_MAX = 100;
-/** Maximum number of notes in one checkpoint. The answer, with possible duplicates for each note, must fit into a message. */
+/** Maximum number of notes in one checkpoint. The answer, with possible duplicates of each note, must fit into one message. */
 export const CHECKPOINT_ITEMS_MAX = 1_000;
 export const BOOK_MAX_BYTES = 10 * 1024 ** 2;
 

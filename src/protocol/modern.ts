@@ -89,7 +89,7 @@ export function modernResult(
   return {
     ...said,
     resultType: said["resultType"] ?? "complete",
-    // `private`, because the lists of tools depend on the client's profile, and other results are the user's memory.
+    // Scope `private`, because the lists of tools depend on the client's profile, and other results are the user's memory.
     ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
     _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
   };

@@ -1,4 +1,4 @@
-/** Answers the MCP 2026-07-28 requests that need no open palace. The broker uses these answers, and the shim while no broker answers. */
+/** Answers the MCP 2026-07-28 requests that need no open palace. While no broker answers, the shim also uses these answers. */
 import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";
 import { PROMPTS } from "./prompts.ts";
@@ -17,7 +17,7 @@ const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, u
 
 export const OFFERED: readonly string[] = Object.keys(OFFERS);
 
-/** Returns undefined for a method that is not in OFFERED. */
+/** Returns the answer; undefined if the method is not in OFFERED. */
 export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
   return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
 }

@@ -25,7 +25,7 @@ export type MemoryTold = {
   wing: string;
   room: string;
   text: string;
-  /** 0…1; null for a drawer without scores. */
+  /** Score, 0…1; null for a drawer that was never scored. */
   score: number | null;
   uses: number;
   successes: number;
@@ -101,7 +101,7 @@ export type MemoryFields = Record<string, unknown> & { id: string; content: stri
 export type TurnFields = {
   exchange: { user: string; assistant: string } | null;
   toScore: readonly { id: string; text: string }[];
-  /** Facts that every turn shows. `memories`: memories related to the prompt. */
+  /** `facts`: shown in every turn. `memories`: related to the prompt. */
   facts: readonly MemoryFields[];
   memories: readonly MemoryFields[];
 };
@@ -194,5 +194,5 @@ export type CarriedEntry = { at: readonly string[]; value: string };
 /** Numbers of changed entries. All other imported entries were already here, unchanged. */
 export type GraphReport = { added: number; updated: number };
 
-/** `next`: value of `after` for the next page; null after the last page. */
+/** Page of graph entries. `next`: value of `after` for the next page; null after the last page. */
 export type GraphPage = { entries: CarriedEntry[]; next: string | null };

@@ -11,7 +11,7 @@ export function tooLarge(what: string): PalaceError {
   );
 }
 
-/** Returns the error for a request that the client did not send. */
+/** Returns the error for a request that was too large, so that the client did not send it. */
 export function requestTooLarge(): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",

@@ -4,7 +4,7 @@ import { orElse } from "../base/or-else.ts";
 
 const NAMES_MAX = 8;
 const NAME_MAX = 128;
-/** A quarter of the size that a broker accepts for all headers together. */
+/** Maximum length of the header line, characters: a quarter of what a broker accepts for all headers together. */
 const LINE_MAX = 4_096;
 
 /** Returns the header line. `names`: the most specific first. Leaves out names that are too long, and names after the eighth. */

@@ -66,7 +66,7 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Checks a token that the client sent itself, as standard MCP clients do. */
+/** Returns true if the token is right. For standard MCP clients, which send the token itself and no proof. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }

@@ -24,7 +24,6 @@ export const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** Returns the drawer id in a drawer's URI, or undefined for any other URI. */
 export function drawerIdIn(uri: string): string | undefined {
   if (!uri.startsWith(DRAWER_URI) || uri.length === DRAWER_URI.length) return undefined;
   return orElse(() => decodeURIComponent(uri.slice(DRAWER_URI.length)), undefined);

@@ -3,10 +3,10 @@ import { PalaceError } from "../base/errors.ts";
 import { cut } from "../base/shorten.ts";
 import { RPC, type RpcError } from "./spec.ts";
 
-/** Maximum length of an error's text, characters: the text may quote a long message of a peer. */
+/** Maximum length of an error's text, characters. The text may quote a peer's long message. */
 export const ERROR_TEXT_MAX = 4_000;
 
-/** Error that reaches the client as `error`, unchanged. */
+/** Carries a JSON-RPC error that the client gets unchanged. */
 export class RpcFailure extends Error {
   readonly error: RpcError;
   constructor(error: RpcError) {

@@ -1,13 +1,13 @@
-/** Span of a call, after OpenTelemetry's conventions for MCP. It never has arguments or answers, which may quote a memory. */
+/** Makes the span of a call by OpenTelemetry's conventions for MCP. A span never has arguments or answers, which may quote a memory. */
 import { isErrorCode } from "../base/errors.ts";
 import { isRecord } from "../base/parse-json.ts";
 import type { SpanAttributes } from "../base/trace.ts";
 import { findTool } from "./tools/table.ts";
 
-/** Maximum length of a request's id, which the client chooses. */
+/** Maximum length of a request's id in a span; the rest is cut off. The client chooses the id. */
 const ID_MAX = 100;
 
-/** Returns undefined for a message without a span. `isOurs`: true for the traced methods besides `tools/call`. */
+/** Returns the span of a request; undefined if it is not traced. `isOurs`: returns true for the traced methods besides `tools/call`. */
 export function spanOfCall(
   { method, id, params }: Record<string, unknown>,
   isOurs: (method: string) => boolean = () => false,

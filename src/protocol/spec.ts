@@ -142,18 +142,18 @@ export type JobReport = {
   error: ({ message: string } & WireErrorData) | null;
 };
 
-/** Link that opens the page once. Its secret is after the `#`, which browsers do not send to servers. */
+/** Link that opens the web page once. Its secret is after the `#`, which browsers do not send to servers. */
 export type UiLink = { url: string; role: Role; expiresAtMs: number };
 
-/** Our own methods. Writes accept an idempotency key in `_meta`, as `tools/call` does. */
+/** Our own methods, besides MCP's. Writes accept an idempotency key in `_meta`, as `tools/call` does. */
 export type Methods = {
   "palace.status": { params: Record<string, never>; result: StatusReport };
   /** Returns how agents used the memory, from the beginning of the day of `sinceMs`, or in all time. */
   "palace.stats": { params: { sinceMs?: number }; result: StatsReport };
   "source.list": {
-    /** `sessions`: ids of sessions whose transcripts to find in all wings, at most SESSIONS_ASKED_MAX. */
+    /** `sessions`: ids of sessions whose transcripts are looked up in all wings, at most SESSIONS_ASKED_MAX. */
     params: { wing: string; extractMode?: ExtractMode; sessions?: string[]; mined?: { by: Miner; below: string } };
-    /** `sessions`: filed transcripts of the requested sessions. `mined`: files in folder `below` that only MemPalace has filed. */
+    /** `sessions`: those of the given sessions whose transcripts are filed. `mined`: files in folder `below` that only MemPalace filed. */
     result: { sources: FilingRecord[]; sessions?: string[]; mined?: MinedSource[] };
   };
   /** Replaces a document. If it would have too many drawers, `tooMany` is their number, and the broker has changed nothing. */
@@ -235,7 +235,7 @@ export type Methods = {
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /** Returns layer 1 of upstream's wake-up. With `project` (possible wings), returns these wings' notes first, and no mined drawers. */
+  /** Returns the wake-up text (layer 1 of upstream's). With `project` (possible wings): these wings' notes first, no mined drawers. */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn, after the user's message. Returns texts for the agent's context.
@@ -278,7 +278,7 @@ export type Methods = {
   "turn.scored": { params: { conversation: string }; result: { isAsked: boolean; isScored: boolean } };
   /** Returns the memories that still need a score, for a judge model: at most twelve, with the beginning of each text. */
   "turn.owed": { params: { conversation: string; reply?: string }; result: OwedScore };
-  /** Records a judge model's outcomes, with `exchange` and `sinceMs` of `turn.owed`. Outcomes recorded since `sinceMs` stay. */
+  /** Records a judge model's outcomes, with `exchange` and `sinceMs` of `turn.owed`. Does not replace outcomes recorded since `sinceMs`. */
   "turn.judge": {
     params: {
       conversation: string;
@@ -289,7 +289,7 @@ export type Methods = {
     };
     result: { judged: number };
   };
-  /** Stores a book. `isNew`: false if the title exists, and the book stays unchanged. `size`, `overlap`: of a chunk, characters. */
+  /** Stores a book. If its title exists, changes nothing (`isNew`: false). `size`, `overlap`: sizes of chunks and overlaps, characters. */
   "book.ingest": {
     params: { title: string; source: string; content: string; size?: number; overlap?: number };
     result: { title: string; chunks: number; isNew: boolean; id: string };
@@ -297,10 +297,10 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact. `old_content`: text or id of the fact; `content` of `fact.archive` also. `id`: null if no fact matches. */
+  /** Replaces a fact. `old_content`, and `content` of `fact.archive`: text or id of the fact. `id`: null if no fact matches. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
-  /** `text`: the takeaway as stored. */
+  /** Stores an agent's takeaway as a memory. `text`: the takeaway as stored. */
   "outcome.record": {
     params: { key_takeaway: string; initial_score?: "worked" | "failed" | "partial" };
     result: { id: string; text: string };
@@ -314,31 +314,31 @@ export type Methods = {
     result: { id: string | null; length: number };
   };
   "outcome.stats": { params: Record<string, never>; result: MemoryStats };
-  /** `id`: an id under which the memory was shown, or its drawer's id. */
+  /** Returns why a memory is ranked as it is. `id`: an id under which the memory was shown, or its drawer's id. */
   "outcome.why": { params: { id: string }; result: MemoryWhy };
-  /** Only admins may call this and `outcome.export`. `isDry`: only reports. `profile`: key of a Roampal profile. */
+  /** Imports Roampal's memories. For admins only, as `outcome.export`. `isDry`: only reports. `profile`: key of a Roampal profile. */
   "outcome.import": {
     params: { memories: readonly CarriedMemory[]; isDry: boolean; profile?: string };
     result: ImportReport;
   };
   /** Returns all memories in pages, with secrets unmasked. */
   "outcome.export": { params: { from: number; after?: string; profile?: string }; result: CarriedPage };
-  /** Only admins may call this and `outcome.exportGraph`. The journal stores only a digest of the entries. */
+  /** Imports Roampal's graphs. For admins only, as `outcome.exportGraph`. The journal stores only a digest of the entries. */
   "outcome.importGraph": { params: { entries: readonly CarriedEntry[]; isDry: boolean }; result: GraphReport };
-  /** Returns the imported entries in pages, with secrets unmasked. Memories have the same ids as in `outcome.export`. */
+  /** Returns the imported graph entries in pages, with secrets unmasked. Memories have the same ids as in `outcome.export`. */
   "outcome.exportGraph": { params: { after: string }; result: GraphPage };
   /** Previews `memory.import`. `importer`: the caller's name in the journal. */
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Merges a part of another memory. Only admins may call this and the preview. The journal stores only a digest of the part. */
   "memory.import": { params: ImportPart; result: MergeReport };
-  /** Serves the page on the broker machine's loopback address, and returns a link. `role`: at most the caller's role, the default. */
+  /** Serves the web page on the broker machine's loopback address and returns a link. `role`: at most the caller's role, the default. */
   "ui.link": { params: { role?: Role }; result: UiLink };
   /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
   "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };
   "token.revoke": { params: { name: string }; result: { revoked: string } };
-  /** Lists the oldest waiting and refused writes of this machine, 100 of each. */
+  /** Lists the oldest writes in this machine's spool: at most 100 waiting and 100 refused ones. */
   "spool.list": { params: Record<string, never>; result: SpoolReport };
-  /** Sends a refused write and all waiting writes again. `waiting`: number of writes that the broker refused temporarily. */
+  /** Sends a refused write and all waiting writes again. `waiting`: number of writes that the broker has refused only for the moment. */
   "spool.sendAgain": { params: { name: string }; result: { delivered: number; refused: number; waiting: number } };
   "broker.stop": { params: Record<string, never>; result: { stopping: true } };
 };

@@ -21,7 +21,7 @@ export type EngineReport =
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
       pid: number | null;
-      /** Number of children that this broker has started. */
+      /** Number of child processes that this broker has started. */
       generation: number;
       server: { name: string; version: string } | null;
       /** Number of failed starts and crashes since the child's last answer. */
@@ -45,7 +45,7 @@ export type Health = {
   error?: { message: string } & WireErrorData;
 };
 
-/** MemPalace's own lock. While `waiting`, the broker does not write the public palace. `none`: nothing can take the lock with this HOME. */
+/** MemPalace's own lock. `waiting`: another process has it, so the broker does not write the public palace. `none`: see `detail`. */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
 /** Changes by foreign writers to the public palace. `looking`: the reconciler is still searching. */
@@ -69,7 +69,7 @@ export type ForeignWritersReport = {
 
 /** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
-  /** `verifying`: the broker compares palace and ledger. `refused`: they differ, so the broker writes nothing to the palace. */
+  /** `verifying`: the broker compares palace and ledger. `refused`: it could not, so it writes nothing to the palace. */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   rows: number;
   /** Number of rows read so far. */
@@ -77,9 +77,9 @@ export type AdoptionReport = {
   taken: number;
   /** Time when palace and ledger last had the same rows. */
   atMs: number | null;
-  /** Why the broker refused, or what happened to the palace's vectors. */
+  /** Why the state is `refused`, or what happened to the palace's vectors. */
   detail: string;
-  /** Advice if the broker refused. */
+  /** Advice if the state is `refused`. */
   hint: string;
   /** Number of rows with numbers in their metadata that an export or repair would round. Older brokers do not send it. */
   inexact?: number;
@@ -106,7 +106,7 @@ export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 /** Requests of a method since the broker's start. The percentiles are estimates from a histogram. */
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
-/** Drawers by time of filing, in at most 62 periods or in years, without empty periods. `total`: number up to the period's end. */
+/** Drawers by time of filing, in the shortest unit with at most 62 periods. `total`: number up to the period's end. */
 export type Growth = {
   unit: "day" | "month" | "year";
   undated: number;
@@ -134,14 +134,14 @@ export type StatusReport = {
   startedAtMs: number;
   topology: string;
   doors: Door[];
-  /** Absent if the outcome door is not configured. */
+  /** Absent if no port for Roampal's HTTP API is configured. */
   outcomeDoor?: OutcomeDoorReport;
   home: string;
-  /** Settings that differ from the defaults, from the broker's start. Older brokers do not send them. */
+  /** Settings with which the broker started and that differ from the defaults. Older brokers do not send them. */
   settings?: { key: string; value: string; source: "environment" | "file"; variable?: string }[];
   state: Health["status"];
   error?: { message: string } & WireErrorData;
-  /** An engine `command` opens the palace itself, so the broker leaves out drawers, wings, search and driver. */
+  /** With kind `command`, the report has no drawers, wings, search and driver, because the engine itself opens the palace. */
   engine: EngineReport;
   drawers: number;
   wings: number;
@@ -173,7 +173,7 @@ export type StatusReport = {
   };
   /** `pending`: number of closets without a vector yet. `lag`: number of closets that are not in the public palace yet. */
   closets: { count: number; pending: number; lag: number };
-  /** Graph. `lag`: number of rows that are not in upstream's files yet. `takenOver`: number of adopted rows. */
+  /** Knowledge graph. `lag`: number of rows that are not in upstream's files yet. `takenOver`: number of adopted rows. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
@@ -196,7 +196,7 @@ export type StatusReport = {
 
 export type LedgerHealth = {
   drawers: number;
-  /** Sum of the drawer counters of all rooms. */
+  /** Sum of the ledger's counters of drawers, one for each room. It differs from `drawers` if a counter is wrong. */
   counted: number;
   /** Number of drawers in the full-text index. */
   words: number;
@@ -239,7 +239,7 @@ export type PublicHealth = {
 
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
 
-/** Answer to `backup.list`. `file`: null if the backup was written to stdout. `failure`: of the last scheduled backup. */
+/** Answer to `backup.list`. `file`: null if the backup was written to stdout. `failure`: null unless the last scheduled backup failed. */
 export type BackupsReport = {
   backups: {
     file: string | null;
@@ -266,7 +266,7 @@ export type TokenReport = {
   usedAtMs: number | null;
 };
 
-/** Writes in this machine's spool: waiting and refused ones, oldest first. `totals`: numbers of all writes, also unlisted ones. */
+/** Writes in this machine's spool, oldest first. `waiting` and `refused` are limited; `totals` counts all writes. */
 export type SpoolReport = {
   folder: string;
   waiting: { name: string; atMs: number; agent: string; tool: string }[];

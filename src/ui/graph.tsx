@@ -1,4 +1,4 @@
-/** Draws the entities of an entity's facts, and their entities. A list beside it has the facts for keyboard and screen reader. */
+/** Draws an entity, its neighbours and their neighbours in the knowledge graph. A list beside it serves keyboard and screen reader. */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
@@ -9,11 +9,11 @@ type Drawing = { places: Map<string, Place>; edges: Edge[]; neighbours: number }
 
 const NEAR_MAX = 10;
 const FAR_MAX = 14;
-/** Maximum number of a neighbour's facts to load. */
+/** Maximum number of facts to load for each neighbour. */
 const FAR_FACTS = 20;
 const WIDTH = 720;
 const HEIGHT = 460;
-/** Maximum number of letters of a name. The tooltip has the whole name. */
+/** Maximum number of letters of a name in the drawing. The tooltip has the whole name. */
 const LETTERS = 16;
 
 type Props = { entity: string; facts: readonly Fact[]; day: string | undefined; changed: number };
@@ -88,12 +88,12 @@ function Line({ edge: { from, to, facts }, isDoubtful, isNear }: LineProps) {
   );
 }
 
-/** Returns a key for the entity of a name. Names that differ only in case or blanks are one entity. */
+/** Returns the same key for all names of an entity: upper and lower case are equal, and so are blank and underscore. */
 function keyOf(name: string): string {
   return name.normalize("NFC").toLowerCase().replaceAll(" ", "_");
 }
 
-/** Returns the entities that share a fact with `entity`, those of valid facts first. */
+/** Returns the entities that share a fact with `entity`: first those with a current fact. */
 function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   const centre = keyOf(entity);
   const names = new Map<string, string>();

@@ -60,7 +60,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     // A child of a killed agent may keep our stdin open. The shim must end anyway.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // Opens stdin after the request to the broker is sent, because opening stdin takes as long as the broker needs for its answer.
+  // Opens stdin only after the request to the broker is sent: the broker answers in the time that opening stdin takes.
   if (config.tracing !== "on") setImmediate(listen);
   else
     void loadTrace().then((loaded) => {

@@ -1,4 +1,4 @@
-/** Title, effects (by which a host may ask the user before a call) and answer fields of each tool, for newer MCP revisions. */
+/** Title, effects and answer fields of each tool, for newer MCP revisions. By the effects a host may ask the user before a call. */
 import type { ToolName } from "./table.ts";
 
 export type Hints = {
@@ -18,9 +18,9 @@ const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: 
 });
 const READS = hints(true, false, true);
 const ADDS = hints(false, false, false);
-/** For a tool that adds something. Repeating the call has no further effect. */
+/** Hints of a tool that adds something. Repeating the call has no further effect. */
 const ADDS_ONCE = hints(false, false, true);
-/** For a tool that removes or replaces something. */
+/** Hints of a tool that removes or replaces something. */
 const CHANGES = hints(false, true, false);
 const CHANGES_ONCE = hints(false, true, true);
 

@@ -26,7 +26,7 @@ export function isRefusal(value: unknown): boolean {
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
 }
 
-/** Checks an answer on the wire as `isRefusal` checks a value: MCP's result of a tool, or the result of our own method. */
+/** Does the same as `isRefusal` for an answer on the wire: MCP's result of a tool, or the result of one of our own methods. */
 export function isRefusedResult(result: unknown): boolean {
   const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
   return (

@@ -23,9 +23,9 @@ export type Columns = {
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /** When a client spools the call if no broker answers. "never" for a call that only reads or depends on the current state. */
+  /** Calls that a client spools if no broker answers. `never`: the tool only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs `findings`, which the broker's main thread computes after the sender's earlier writes. */
+  /** True for a write that needs `findings`: data that the broker's main thread computes first, after the sender's earlier writes. */
   isPrepared: boolean;
   /** API of the tool: MemPalace's, or Roampal's (`outcome`). */
   surface: "palace" | "outcome";
@@ -57,7 +57,7 @@ export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** Not masked, because the answer is about the machine and not from the memory. */
+/** Masks no secrets, because the answer is about the machine and not from the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 

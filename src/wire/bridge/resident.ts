@@ -57,7 +57,7 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   };
   const socketPath = paths.bridgeSocketPath;
   mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
-  // This process holds the lock, so an existing socket is of a dead resident.
+  // This process holds the lock, so an existing socket was left behind by a dead resident.
   rmSync(socketPath, { force: true });
   server = await serveChannels(socketPath, open, () => (idleSinceMs = performance.now()));
   say({});

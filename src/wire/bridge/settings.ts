@@ -10,7 +10,7 @@ export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
 /** Content of `bridge.json`. */
 export type BridgeSettings = {
   schema: 1;
-  /** Host as the user typed it. `host`: the name that ssh resolves `target` to. */
+  /** Host as the user typed it; `host` is the name that ssh resolves it to. */
   target: string;
   host: string;
   port: number;

@@ -79,7 +79,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** sshd runs the gate through the login shell, so a shell that waits delays the gate. */
+/** Returns a hint about the login shell: sshd runs the gate through it, so a shell that waits delays the gate. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
@@ -195,7 +195,7 @@ export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** Errors: an Error with the text of stderr. */
+/** Returns the command's stdout. Errors: an Error with its stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {

@@ -83,7 +83,7 @@ function keptWrite(
   return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
-/** Errors: as Spool.append. In a sandbox that also forbids writing the spool, the error is about the sandbox. */
+/** Spools the write. Errors: as Spool.append; TRANSPORT_SANDBOXED if the sandbox also forbids writing the spool. */
 function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
   try {
     if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
@@ -95,7 +95,7 @@ function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absenc
   }
 }
 
-/** Mount points of the machine's own file systems in memory, which survive a sandbox. */
+/** Mount points of the machine's own tmpfs file systems, which survive a sandbox. */
 const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 
 /** Refuses a spool in the sandbox's own memory (tmpfs), which is lost when the sandbox ends. Errors: STORE_READ_ONLY. */

@@ -21,7 +21,7 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  // Sends nothing without a token, because only a foreign program would accept that.
+  // Sends nothing without a token: a broker would refuse the request, and only a foreign program would accept it.
   if (token === undefined)
     throw denied(
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,

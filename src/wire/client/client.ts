@@ -148,7 +148,7 @@ export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
   if (isErrorCode(wire.code)) {
     const hint = wire.hint ?? "";
-    // For agents, rpc-error.ts appends the hint to the message.
+    // Removes the hint that rpc-error.ts has appended to the message for agents.
     const said = hint !== "" && message.endsWith(`; ${hint}`) ? message.slice(0, -hint.length - 2) : message;
     return new PalaceError(wire.code, said, hint, options);
   }

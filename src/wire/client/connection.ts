@@ -32,12 +32,12 @@ export type ConnectionOwner = {
   onDialled: () => void;
   /** Called when an attempt has ended without a connection. */
   onUnreachable: (error: PalaceError) => Promise<void>;
-  /** `connectedMs`: how long the connection was `connected`. */
+  /** Called when a stream has ended. `connectedMs`: how long it was `connected`. */
   onLost: (connectedMs: number) => void;
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
   /** Called for a message that is too long. `id`: the call that the message answers, if known. */
   onOversize: (id: RequestId | undefined) => void;
-  /** Returns true while the owner waits for an answer. Only then a silent stream is ended. */
+  /** Returns true while the owner waits for an answer. A silent stream is ended only then. */
   isAwaiting: () => boolean;
 };
 

@@ -34,7 +34,7 @@ const BRIDGE_TIMEOUT_MS = 10_000;
 /** Stream of messages on a paused socket. `rest`: bytes that have already been read. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** Thirty times the usual size of a broker.json. */
+/** Maximum number of bytes to read of broker.json: thirty times its usual size. */
 const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
 /** Maximum number of doors to try, because each door without an answer costs a time-out. */
 const DOORS_MAX = 4;

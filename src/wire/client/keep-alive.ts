@@ -1,10 +1,10 @@
-/** Ends a silent connection, because a lost network does not end it. A ping first shows whether the broker is only busy. */
+/** Ends a connection on which nothing arrives, because a lost network does not end it. First sends a ping: the broker may only be busy. */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { RequestId } from "../../protocol/spec.ts";
 
 const LOOK_MS = 500;
-/** Time without a byte before the ping. A busy machine may need that long to answer. */
+/** Time without an arriving byte before the ping. A busy machine may need that long to answer. */
 const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
@@ -21,7 +21,7 @@ export class KeepAlive {
     this.#clock = clock;
   }
 
-  /** Call this with every request. Watches until no answer is awaited. */
+  /** Watches the socket until no answer is awaited. Call this with every request. */
   watch(socket: Socket, isAwaiting: () => boolean): void {
     if (this.#timer !== undefined) return;
     this.heard();

@@ -316,7 +316,7 @@ export class Link {
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 
-  /** Checks the parent folder first, because `spoolDir` needs a hash, which slows a shim's start. */
+  /** Returns true if the spool may have writes. Checks the parent folder first: `spoolDir` needs a hash, which slows a shim's start. */
   #hasSpooled(): boolean {
     const { paths } = this.#options.config;
     return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);

@@ -39,12 +39,12 @@ const TURN_SUFFIX = ".turn";
 /** Maximum share of the spool that ends of turns may use. The rest is reserved for tool calls. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the refused writes: a whole spool with the reasons of the refusals. */
+/** Maximum size of the refused writes, a whole spool with the reasons. Above it, the oldest are dropped. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
 /** Name of a file whose modification time is the time when refused writes were last dropped. */
 const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
-/** Age after which a half-written file is a leftover. Writing takes far less time. */
+/** Age after which a half-written file is deleted as the leftover of a killed process. Writing takes far less time. */
 const HALF_MAX_MS = 60_000;
 /** Prefix of this process's files. Together with `count` it orders the writes of one process. Writes of two processes have no order. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
@@ -84,7 +84,7 @@ export class Spool {
     }
   }
 
-  /** Retries, because another process may remove the empty folder between the two steps. */
+  /** Writes the file. Tries again if another process removes the empty folder between the two steps. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {

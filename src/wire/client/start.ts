@@ -164,7 +164,7 @@ export function unanswered(endpoint: string): PalaceError {
   );
 }
 
-/** Returns false for a read-only palace, as in the devbox: the broker runs elsewhere, and a broker here could not open the palace. */
+/** Returns false for a palace on a foreign mount, and for a read-only palace, as in the devbox: its broker runs elsewhere. */
 function mayStart(config: Config): boolean {
   const { paths } = config;
   if (foreignMount(config) !== undefined) return false;
@@ -215,7 +215,7 @@ function spawnDetached(config: Config, name: string, args: readonly string[]): C
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();
-  // The process outlives the trace of the command that starts it.
+  // Leaves out the trace context, because the process outlives the command that starts it.
   const { TRACEPARENT: _, ...env } = handedOn;
   const argv = [file, ...args, ...palace];
   const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });

@@ -70,7 +70,7 @@ export class FrameSplitter {
   }
 }
 
-/** Returns a copy, so that the whole line can be freed. */
+/** Copies the last bytes, so that the whole line can be freed. */
 function lastOf(bytes: Buffer): Buffer {
   return Buffer.from(bytes.subarray(-TAIL_SIZE_BYTES));
 }

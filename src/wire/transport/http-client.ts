@@ -66,7 +66,7 @@ function strange(why = "the other side does not answer as a palace broker does")
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
-/** Errors: BROKER_DENIED; BROKER_BUSY after too many refusals of the token, or if all connections are in use. */
+/** Throws if the broker refuses the client: BROKER_DENIED; BROKER_BUSY if it refused the token too often or has too many connections. */
 function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
