@@ -31,7 +31,7 @@ export interface LedgerTx {
   deleteDrawers(ids: readonly string[]): void;
   /** Returns the slices of a long drawer or diary entry, in the order of the text. Empty if `id` is not split. */
   slicesOf(id: string): Drawer[];
-  /** Returns the number of drawers with that source_file, and their first few places. */
+  /** Returns the number of drawers with that source_file, and the first five wings and rooms that contain them. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
   /** Deletes the drawers with that source_file in all wings. Returns their number. */
   deleteSource(sourceFile: string): number;
@@ -49,7 +49,7 @@ export interface LedgerTx {
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
   readonly imported: ImportedTx;
-  /** Returns the ids whose drawers a write of `agent` has changed. Only writes with before-images count. */
+  /** Returns the ids whose drawers were changed by writes of `agent` that still have before-images. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the ids whose last change was a write of `method`. `among`: only writes of these methods count. */
@@ -61,7 +61,7 @@ export interface LedgerTx {
   idRecipe(): IdRecipe;
 }
 
-/** Functions of `learning` that forgetting calls for memories with outcomes. */
+/** Functions with which `forget` finds the data that src/learning stores about drawers and texts. */
 export type Traces = Readonly<{
   /** Returns the present id of a drawer that was shown under the id `id`; undefined for an unknown drawer. */
   idNow(tx: LedgerTx, id: string): string | undefined;
@@ -71,7 +71,7 @@ export type Traces = Readonly<{
   fileOf(entry: string): string;
 }>;
 
-/** A slice of a transcript. `opening`: the first row of its exchange. `said`: the beginning of the user's words in that row. */
+/** A slice of a transcript. `opening`: the first row of its exchange. `said`: the beginning of the user's words in `opening`. */
 export type TalkSlice = { row: number; source: string; wing: string; opening: number; said: string };
 
 /** Reads, which are fast at any size unless their comment says otherwise. Concurrency: synchronous; sees only committed state. */
@@ -89,13 +89,13 @@ export interface LedgerReader {
   talkSlices(rows: readonly number[]): TalkSlice[];
   /** Returns drawers in row order. `total`: number of drawers that pass the filter. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Returns drawers by id. A split drawer counts once, also in `total`. Slices after the first 200 characters have only an id. */
+  /** Returns drawers by id. A split drawer counts once, also in `total`. Its slices beyond the first 200 characters have only an id. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number };
-  /** Returns true if a diary slice has only `parent_entry_id`, as MemPalace before 3.11 wrote it. */
+  /** Returns true if a diary slice names its whole entry only by `parent_entry_id`, as MemPalace before 3.11 wrote it. */
   holdsOldSlices(): boolean;
   idRecipe(): IdRecipe;
   /** Returns drawers, the newest first. A split drawer is returned as its first slice, and counts once in `total`. */

@@ -9,7 +9,10 @@ export type StreamEvent = EventText & {
   id: string;
   /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /** `origin_replica`: copy of the palace with the original event; `origin_seq`: its number there; `hlc`: its hybrid logical clock. */
+  /**
+   * Copy of the palace in which the event was first written. `origin_seq`: the event's number there. `hlc`: hybrid logical clock at that
+   * time.
+   */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;

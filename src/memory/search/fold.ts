@@ -95,7 +95,7 @@ function lowerCode(code: number): number {
   return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
-/** Mixes the bits, so that short words do not get small hashes. */
+/** Mixes the bits. Otherwise short words would get small hashes, and a sketch would have only short words. */
 function stirred(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) | 0;
 }

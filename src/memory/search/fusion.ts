@@ -14,11 +14,11 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Part of the score that the best drawer of a file gets if the question names the file. */
+  /** Amount added to the score of the best drawer of a file that the question names. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that a wish of the user gets. */
+  /** Amount added to the score of a drawer with a wish of the user (wishes.ts), to move it up. */
   wishScore?: number;
   /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
@@ -44,7 +44,7 @@ const FILE_MARGIN = 0.1;
 /** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
 export const ASIDE_FACTOR = 0.87;
 
-/** Minimum static cosine of a hit that has none of the question's words. */
+/** Minimum static cosine of a hit with none of the question's words, if the model's vectors are not used. */
 const MEANING_MIN = 0.15;
 
 /** Returns the candidates, best first; equal scores in row order. */

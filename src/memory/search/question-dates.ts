@@ -117,7 +117,7 @@ function days(now: number | undefined, from: number, to: number): AskedDate["agr
   return (date) => date >= first && date <= last;
 }
 
-/** Returns a test for a week from Monday to Sunday. */
+/** Returns a test for the week from Monday to Sunday that is `back` weeks before the week of `now`. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

@@ -94,7 +94,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. Many hits need `NEAR_PART` × `limit`, so that the static vectors add `limit` candidates. */
+/** Minimum number of candidates by words. A large `limit` needs `NEAR_PART` × `limit`, because the static vectors then add `limit` more. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;
@@ -196,7 +196,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Changes the scores of drawers from transcripts by the kind of question. */
+/** Changes the scores of drawers from transcripts according to the kind of question. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],

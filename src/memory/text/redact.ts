@@ -163,7 +163,7 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
 /** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
-/** Number of characters that are searched in one step. */
+/** Number of characters that are searched before other calls may run. */
 const PART_SIZE = 512 * 1024;
 
 /** Masks every string of an answer; an object then gets the field `redacted`. Returns an answer without secrets as the same object. */

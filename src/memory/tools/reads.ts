@@ -121,7 +121,7 @@ export const MEMORY_READS = {
   })),
 } satisfies Record<string, MemoryRead>;
 
-/** Functions that compute a write's `findings` on the main thread. */
+/** Functions that compute, on the main thread, the data (`findings`) that a write needs. */
 export const MEMORY_FINDINGS = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),

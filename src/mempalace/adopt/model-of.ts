@@ -26,7 +26,9 @@ export type ModelOfOptions = {
 /** `model` and `width` are undefined if our model did not make the vectors, or if this is unknown; `why` has the reason. */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** Decides by majority, because another program may have changed a text without its vector. */
+/**
+ * Finds the model that made the samples' vectors. Decides by majority, because another program may have changed a text without its vector.
+ */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });

@@ -13,7 +13,7 @@ const CODES_PER_PASS = 200;
 const MERGE_PAGES = 64;
 /** Number of pages freed in one step. A step takes some milliseconds. */
 const FREED_PAGES = 256;
-/** Minimum number of free pages for the next writes: 4 MB. A larger file keeps an eighth of its pages. */
+/** Free pages that stay in the file for the next writes: at least 1,024 (4 MB), or an eighth of all pages if that is more. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
