@@ -10,7 +10,7 @@ import type { Methods } from "../../protocol/spec.ts";
 import { redact } from "../../memory/text/redact.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
-/** Stores nothing. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns a page of summaries without storing them. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewCompressed(
   reader: Pick<LedgerReader, "listDrawers">,
   params: Record<string, unknown>,
@@ -30,7 +30,7 @@ export function previewCompressed(
   return { total, drawers: rows };
 }
 
-/** Skips deleted drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the drawers' summaries as closets. Skips deleted drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["closet.compress"]["result"] {
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;

@@ -21,8 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
 import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
- * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq` are undone, not
- * adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
+ * Chroma's sequence numbers that limit an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above
+ * `untilSeq` are undone, not adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
@@ -31,8 +31,8 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`: without vector and digest, so it
- * counts as adopted only if both sides have equal rows.
+ * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`:
+ * without vector and digest, so it counts as adopted only if both sides have equal rows.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
 /** SQL for the ids of removals that this palace has not received. Another palace, which was used meanwhile, may have received them. */

@@ -24,7 +24,10 @@ export function chromaFile(palaceDir: string): string {
   return join(palaceDir, "chroma.sqlite3");
 }
 
-/** Returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for another process's commit. */
+/**
+ * Calls `read` with a connection to the palace's file. Returns undefined if no palace exists. `busyTimeoutMs`: time that each statement
+ * waits for another process's commit.
+ */
 export function readChroma<T>(
   palaceDir: string,
   busyTimeoutMs: number,

@@ -112,7 +112,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Returns the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
+/** Returns hnswlib's number (label) of each id. Exported for the fuzz test. After any error the index counts as torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
@@ -184,7 +184,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Returns the slots of the elements that are not deleted, by label. */
+/** Returns by label the slots (positions in data_level0.bin) of the elements that are not deleted. Errors: Torn. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));

@@ -55,8 +55,9 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** Version of the file at the last look: SQLite's count of foreign commits, or `absent`. `#accepted`: version whose rows were adopted. */
+  /** Version of the file at the last look: SQLite's count of foreign commits, or `absent`. */
   #seen: number | typeof ABSENT | undefined;
+  /** Version whose rows the ledger has adopted. */
   #accepted: number | typeof ABSENT | undefined;
 
   constructor(file: string) {

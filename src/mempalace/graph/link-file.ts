@@ -75,8 +75,8 @@ export class LinkFile {
   }
 
   /**
-   * Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a file that we never write
-   * count as sent.
+   * Writes the rows to the file. Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a
+   * file that we never write count as sent.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();

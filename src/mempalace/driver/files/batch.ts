@@ -1,6 +1,6 @@
 /**
- * Applies the records of one transaction, after records that other processes have queued: `max_seq_id` says that all earlier records are
- * applied.
+ * Applies the records of one transaction. First applies the records that other processes have queued, because Chroma takes all records up
+ * to `max_seq_id` as applied.
  */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
@@ -153,7 +153,7 @@ export class Batch {
     return typed;
   }
 
-  /** Errors: STORE_MODEL_MISMATCH for another width, because all further records would have it, too. */
+  /** Records the width of the first vector and refuses vectors of another width. Errors: STORE_MODEL_MISMATCH. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);

@@ -137,8 +137,8 @@ function schema({ space, model }: CollectionKind): unknown {
 }
 
 /**
- * Corrects harmful thresholds of upstream: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if all
- * are right.
+ * Corrects harmful values of upstream for `sync_threshold`: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time.
+ * Returns undefined if all are right.
  */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;

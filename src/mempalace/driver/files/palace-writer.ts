@@ -34,7 +34,9 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id for the collection if the first record has to create it. It exists before, because the outbox needs the target earlier. */
+  /**
+   * Id that the collection gets if the first record has to create it. It is chosen at once, because the outbox needs its target earlier.
+   */
   readonly #plannedId: string;
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
