@@ -45,7 +45,7 @@ export interface GraphTx {
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;
   endFact(id: string, validTo: string): void;
-  /** Returns facts with these terms, open or ended, in the order in which they were written. */
+  /** Returns the facts with this subject, predicate and object, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
   /** Returns a row in the form of before-images: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;

@@ -10,7 +10,7 @@ export type ForgetSelector = {
   match?: string;
   /** With `match`: the text's concepts (its topic words) as numbers, as in stored questions. */
   concepts?: readonly number[];
-  /** With `match`: the text's concepts as words, as in the names in Roampal's graphs. */
+  /** With `match`: the text's concepts as words. Roampal's graphs have such words in the names of their entries. */
   words?: readonly string[];
 };
 

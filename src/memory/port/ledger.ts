@@ -67,7 +67,9 @@ export type Traces = Readonly<{
   idNow(tx: LedgerTx, id: string): string | undefined;
   /** Returns a text's concepts, as words and as the numbers that are stored. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /** Returns the file of a graph entry. Answers show the file, because the entry's own name has the user's words. */
+  /**
+   * Returns the name of the Roampal graph that has the entry. Answers show it instead of the entry's own name, which has the user's words.
+   */
   fileOf(entry: string): string;
 }>;
 
@@ -81,7 +83,7 @@ export interface LedgerReader {
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Returns drawers of one source in one wing with a `chunk_index` from `first` to `last`, in that order, up to a limit. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
-  /** Returns the first row of the drawer's exchange; undefined if it is unknown. */
+  /** Returns the first row of the exchange (question and answer) that the drawer is part of; undefined if it is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
   /** Returns the rows that are slices of a transcript with only the assistant's words. */
   assistantRows(rows: readonly number[]): Set<number>;
@@ -106,7 +108,7 @@ export interface LedgerReader {
   idsByPart(part: string, limit: number): string[];
   /** Works like `idsByPart` for deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];
-  /** Counts the rows by wing and room. */
+  /** Counts the rows by wing and room. Each slice counts. */
   places(): { wing: string; room: string; drawers: number }[];
   holds(place: PlaceFilter): boolean;
   /** Returns the drawers that were filed last, in row order. */
@@ -139,7 +141,7 @@ export interface LedgerReader {
   shownAt(conversation: string, turn: number): string[];
   /** Returns turns in which drawers were shown, the newest conversation first. */
   turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number };
-  /** Counts shown drawers and their last outcomes by week and agent, the oldest week first. */
+  /** Counts shown drawers and their last outcomes by week and agent, the oldest week first. `prefix`: as in TurnFilter. */
   helpedByWeek(prefix: string): Promise<HelpedWeek[]>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Returns filed sources. `wing`: undefined means all wings. */

@@ -86,7 +86,10 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that MemPalace wrote after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
+/**
+ * State that MemPalace wrote after it last exchanged events. The keys of `peers` are names of peers, the keys of `profiles` names of
+ * copies.
+ */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

@@ -11,7 +11,7 @@ export type Outcome = Telling | "unknown";
 /** An outcome with its Unix time (ms). `reason`: the words that were given with it. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** Event from which an outcome follows, although nobody reported one. */
+/** Event that counts as an outcome although nobody stated one, such as a failed test or a repeated question. */
 export type Signal = HostSignal | "asked-again";
 /** Source of an outcome. `judge`: a language model that the user has configured. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;

@@ -72,9 +72,9 @@ export interface VectorIndex {
    * Returns the nearest `limit` rows and others, without an order. Faster than `nearest` if you call `similarity` for these rows anyway.
    */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** Returns cosines, best first. `vector` is L2-normalised. */
+  /** Returns the `limit` rows with the highest cosines to `vector` (L2-normalised), best first. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
-  /** Returns the cosine of each given row, in the order given; NaN for a row without a vector. */
+  /** Returns the cosine of each row's vector with `vector`, in the order given; NaN for a row without a vector. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
   /** Makes the changes of a commit visible to later searches. */
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;

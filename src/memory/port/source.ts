@@ -4,7 +4,7 @@ import type { Miner } from "../../protocol/filing.ts";
 /** The filing record of a source. `mtime`: Unix time, s; `sha256`: digest of the content, hex. */
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
-/** Query for mined sources. `below`: an absolute folder; `after`: `last` of the previous page. */
+/** Query for the mined sources in the folder `below` (an absolute path). `after`: `last` of the previous page. */
 export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
 
 /** Page of mined sources. `last`: the cursor for the next page; undefined on the last page. */

@@ -115,7 +115,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // Sources whose files exist, by folder.
+  // Sources whose files exist, by folder. They show that the folder is not an unmounted volume.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;

@@ -1,7 +1,4 @@
-/**
- * Files summaries like upstream's `mempalace compress` (palace.md 9), with secrets masked first: no pattern finds half a secret in a
- * summary.
- */
+/** Files summaries like upstream's `mempalace compress` (palace.md 9). Masks secrets first: no pattern finds half a secret in a summary. */
 import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../memory/port/ledger.ts";

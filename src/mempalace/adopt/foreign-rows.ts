@@ -91,7 +91,7 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Reason why the collection's index cannot be read. */
+  /** Reason why the collection's index cannot be read; undefined if it can. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
@@ -161,7 +161,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns the ids of rows that were deleted according to the queue; the ids of all absent rows if Chroma has purged the queue. */
+  /** Returns the ids of rows deleted according to Chroma's queue; if Chroma has purged the queue, the ids of all absent rows. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -179,10 +179,7 @@ export class ForeignRows {
     });
   }
 
-  /**
-   * Returns true if Chroma has purged the deletions, as it does when its index grows. Every row absent since the last broker was then
-   * deleted.
-   */
+  /** Returns true if Chroma has purged the deletions, as it does when its index grows. Rows that vanished since then count as deleted. */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
     if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;

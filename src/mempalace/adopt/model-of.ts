@@ -1,5 +1,6 @@
 /**
- * Finds the model that made a palace's vectors by embedding some texts again. Else the model's name in the palace decides (palace.md 4.2).
+ * Finds which model made a palace's vectors: embeds some texts again and compares. If it cannot, the name in the palace decides (palace.md
+ * 4.2).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

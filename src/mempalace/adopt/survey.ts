@@ -36,7 +36,7 @@ export type Survey = {
 const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Returns undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT. */
+/** Counts a palace's rows; undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT. */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {

@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Errors: those of SQLite and of the file system; the caller then erases again. */
+/** Erases the bytes of these rows. Errors: those of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;

@@ -44,7 +44,7 @@ export function appendEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unkno
   return { success: true, event: addEvent(tx, params, atMs) };
 }
 
-/** Errors: InvalidValue, before anything is written. */
+/** Appends an event. Errors: InvalidValue, thrown before anything is written. */
 export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamEvent {
   const event = {
     type: eventType(values["type"]),

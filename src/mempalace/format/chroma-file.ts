@@ -110,7 +110,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   return selectValue<number>(database, sql, metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0;
 }
 
-/** Returns false also for a moment after Chroma has created the file. */
+/** Returns true if the palace has its tables. They are missing for a moment after Chroma has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }

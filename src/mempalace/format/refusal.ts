@@ -12,7 +12,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Explains an error and never throws. */
+/** Returns an error that explains why the comparison failed. Never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

@@ -80,7 +80,7 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Maximum number of links of an element on each upper level; `lowestLinks`: on the lowest level. */
+  /** Maximum number of links of an element: on each upper level, and on the lowest one. */
   upperLinks: number;
   lowestLinks: number;
 };
@@ -175,7 +175,7 @@ function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header
   if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
 }
 
-/** Errors: Torn for a link to an element that does not exist. */
+/** Checks one list of links. Errors: Torn for a link to an element that does not exist. */
 function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
   const count = bytes.readUInt16LE(at);
   let fits = count <= linksMax;

@@ -63,7 +63,7 @@ export class LinkFile {
   }
 
   /**
-   * Returns false if the palace was moved to a folder that the ledger was not compared with: a link that the file lacks was not deleted.
+   * Returns false if the palace was moved to a folder that was never compared. A link that its file lacks then does not count as deleted.
    */
   #isOurs(ledger: LedgerDatabase): boolean {
     const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
@@ -139,7 +139,8 @@ export class LinkFile {
   }
 
   /**
-   * Takes upstream's lock, whose file MemPalace 3.11 deletes after use. Undefined without a MemPalace: we create no folder just for a lock.
+   * Takes upstream's lock, whose file MemPalace 3.11 deletes after use. Undefined if MemPalace's folder is absent: we do not create it for
+   * a lock.
    */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;

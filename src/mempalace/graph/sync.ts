@@ -228,7 +228,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if they or ours have changed. */
+  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if that file or ours has changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {

@@ -30,7 +30,7 @@ export class Images {
     else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
   }
 
-  /** Call it before the row is changed. */
+  /** Keeps the row's old state. Call it before the row is changed. */
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });

@@ -83,7 +83,7 @@ export class GraphMerge {
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The write above listed the row by a trigger, but the file has it already.
+    // The write above queued the row for sending by a trigger, but the file has it already.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -93,7 +93,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so the file is an older copy. */
+/** Returns true if a fact is ended in the ledger and open in the file. Upstream never reopens a fact, so the file is an older copy. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;

@@ -1,4 +1,4 @@
-/** The tables of drawers and sources inside one write. The other files of this folder change the other tables. */
+/** Reads and changes the tables of drawers and sources inside a write. The folder's other files do the same for the other tables. */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";

@@ -27,7 +27,9 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Last row up to which every drawer has a static vector. Infinity once all have one, because a write makes its drawers' vectors. */
+  /**
+   * Last row up to which every drawer has a static vector. Infinity once all have one, because each write makes the vectors of its drawers.
+   */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction. */
@@ -123,7 +125,7 @@ export class Maintenance {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
     const { dropHeadings, putHeadings } = this.#statements;
-    // After an undo the rows of drawers may be in any order.
+    // Sorts by position, because an undo may leave the rows in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
     // Several notes of agents may name one source, but all begin at position 0. Only the parts of a document have different positions.
@@ -135,7 +137,7 @@ export class Maintenance {
     });
   }
 
-  /** Returns the text and the other forms of its words, because sources have no second table for these forms. */
+  /** Appends the other forms of the text's words, because sources have no separate table for these forms. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }

@@ -10,7 +10,7 @@ export class OutboxList {
   readonly #onDone: (id: string) => void;
   readonly #target: string;
   readonly #statements;
-  /** Target whose rows are being listed, and the last row listed so far. A new process begins again. */
+  /** Palace for which all rows are being listed, and the last row listed so far. After a restart the listing begins again. */
   #listing: { target: string; row: number } | undefined;
 
   /** `group` runs its work as one transaction. `onDone` is called inside the transaction for each sent row. */

@@ -31,7 +31,10 @@ export class Reindex {
     });
   }
 
-  /** Corrects the counts of places and days, and adds missing drawers to the embedding backlog. Returns the numbers of corrections. */
+  /**
+   * Corrects the counts of drawers by place and by day, and adds missing drawers to the embedding backlog. Returns the numbers of
+   * corrections.
+   */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {

@@ -58,7 +58,7 @@ export function createPalace(palaceDir: string): void {
       database.close();
     }
     faultPoint("files.before-link");
-    // Fails if another process has created a palace meanwhile, which is then used.
+    // If another process has created a palace meanwhile, this fails, and that palace is used.
     linkSync(draft, file);
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;

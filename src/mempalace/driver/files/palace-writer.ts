@@ -24,7 +24,7 @@ import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyn
 import { filesError } from "./files-error.ts";
 import { selectValue } from "../../../memory/ledger/select.ts";
 
-/** Maximum time to wait for another transaction, ms. Chroma waits as long. */
+/** Maximum time to wait for another process's transaction, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Number of the migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
@@ -85,7 +85,9 @@ export class PalaceWriter {
     });
   }
 
-  /** Moves a torn index away, so that no process loads it, and corrects thresholds. Returns the reason if an index was torn. */
+  /**
+   * Moves an index away whose files contradict each other, and corrects harmful thresholds (create.ts). Returns the reason for moving it.
+   */
   mend(): string | undefined {
     return this.#guarded(() => {
       const collection = this.collection();
@@ -187,7 +189,10 @@ export class PalaceWriter {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades at opening; STORE_CORRUPT if tables are missing. */
+/**
+ * Checks the tables. Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades; STORE_CORRUPT if tables are
+ * missing.
+ */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
