@@ -67,9 +67,7 @@ export type Traces = Readonly<{
   idNow(tx: LedgerTx, id: string): string | undefined;
   /** Returns a text's concepts, as words and as the numbers that are stored. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /**
-   * Returns the name of the Roampal graph that has the entry. Answers show it instead of the entry's own name, which has the user's words.
-   */
+  /** Returns the name of the Roampal graph with the entry. Answers show it instead of the entry's own name, which has the user's words. */
   fileOf(entry: string): string;
 }>;
 

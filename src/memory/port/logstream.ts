@@ -9,10 +9,7 @@ export type StreamEvent = EventText & {
   id: string;
   /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /**
-   * Copy of the palace in which the event was first written. `origin_seq`: the event's number there. `hlc`: hybrid logical clock at that
-   * time.
-   */
+  /** Copy of the palace in which the event was first written. `origin_seq`: its number there. `hlc`: its hybrid logical clock. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -86,10 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/**
- * State that MemPalace wrote after it last exchanged events. The keys of `peers` are names of peers, the keys of `profiles` names of
- * copies.
- */
+/** State that MemPalace wrote after it last exchanged events. `peers`: by name of the peer. `profiles`: by name of the copy. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

@@ -5,10 +5,7 @@ import type { Changes } from "./ledger.ts";
 /** A row and its score: BM25-like (≥ 0, higher is better) for words, −1…1 for cosines. */
 export type Scored = { row: number; score: number };
 
-/**
- * Parts of a row's lexical score. `drawer`: BM25 of the drawer's words. `drawer`, `pairs` and `source` are not yet multiplied by their
- * weights.
- */
+/** Parts of a row's lexical score. `drawer` (BM25 of the drawer's words), `pairs` and `source` have no weights applied yet. */
 export type LexicalParts = {
   drawer: number;
   /** BM25 of pairs of neighbouring query words that are neighbours in the drawer, too. */
@@ -38,10 +35,7 @@ export const NO_PARTS: LexicalParts = {
 /** A row, its score and the parts of the score. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
-/**
- * Number of candidates by words for each candidate by static vector. More candidates by vector change no answer
- * (docs/lab/search-recipe.md).
- */
+/** Number of candidates by words for each candidate by vector. More candidates by vector change no answer (docs/lab/search-recipe.md). */
 export const NEAR_PART = 4;
 
 /** BM25 and static vectors over the drawers. Concurrency: runs on its own thread and never waits for a write. */
@@ -68,9 +62,7 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /**
-   * Returns the nearest `limit` rows and others, without an order. Faster than `nearest` if you call `similarity` for these rows anyway.
-   */
+  /** Returns the nearest `limit` rows and others, in no order. Faster than `nearest` if you call `similarity` for these rows anyway. */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Returns the `limit` rows with the highest cosines to `vector` (L2-normalised), best first. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;

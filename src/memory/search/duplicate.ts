@@ -46,9 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/**
- * Returns for each item of a checkpoint, by its index, the similar drawers and earlier items. Undefined if the items cannot be compared.
- */
+/** Returns for each item of a checkpoint, by its index, the similar drawers and earlier items. Undefined if it cannot compare them. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -44,7 +44,7 @@ const FILE_MARGIN = 0.1;
 /** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
 export const ASIDE_FACTOR = 0.87;
 
-/** Minimum static cosine of a hit with none of the question's words, if the model's vectors are not used. */
+/** Minimum static cosine of a hit with none of the question's words, in the mode `static` (without the model's vectors). */
 const MEANING_MIN = 0.15;
 
 /** Returns the candidates, best first; equal scores in row order. */

@@ -15,9 +15,7 @@ type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
 /** Time after which sync lets other calls run, ms. Only one step may take longer: applying one folder's rules to one path. */
 const HELD_MAX_MS = 10;
-/**
- * Maximum characters of ignore rules: in all parent folders of one file, and in the cache. Parsed rules take a hundred times the memory.
- */
+/** Maximum characters of ignore rules: in all folders above one file, and in the cache. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
 /** Maximum number of folders that are remembered, so that they are looked up only once. Then all of them are forgotten. */
 const FOLDERS_KEPT_MAX = 10_000;
@@ -173,9 +171,7 @@ function createPauses(): Pause {
   };
 }
 
-/**
- * Returns a test for ignored files; it returns undefined if the rules are too large. The last matching rule decides, from project to file.
- */
+/** Returns a test for ignored files: the last matching rule decides, from project to file. It returns undefined for too large rules. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

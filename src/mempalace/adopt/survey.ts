@@ -78,10 +78,7 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
   );
 }
 
-/**
- * Refuses a folder without a usable palace before anything is created in it. Errors: CONFIG_USAGE, STORE_CORRUPT, CONFIG_BAD_VALUE,
- * STORE_UNAVAILABLE.
- */
+/** Refuses a folder without a usable palace, before anything is created. Errors: CONFIG_*, STORE_CORRUPT, STORE_UNAVAILABLE. */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
   const none = (why: string): PalaceError =>

@@ -33,7 +33,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id that the collection gets if the first record has to create it. It is chosen at once, because the outbox needs `target` earlier. */
+  /** Id that the collection gets if the first record creates it. It is chosen at once, because the outbox needs `target` earlier. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;

@@ -1,7 +1,4 @@
-/**
- * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). An appended event never changes; a correction is a new
- * event.
- */
+/** The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). Events never change; a correction is a new event. */
 import type {
   EventFilter,
   EventPage,

@@ -1,6 +1,4 @@
-/**
- * Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Reads have no transaction, because a long one would block writers.
- */
+/** Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Uses no transactions, because a long one would block writers. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -24,10 +22,7 @@ export function chromaFile(palaceDir: string): string {
   return join(palaceDir, "chroma.sqlite3");
 }
 
-/**
- * Calls `read` with a connection to the palace's file. Returns undefined if no palace exists. `busyTimeoutMs`: time that each statement
- * waits for another process's commit.
- */
+/** Calls `read` with a connection; undefined if no palace exists. `busyTimeoutMs`: maximum wait of a statement for other processes. */
 export function readChroma<T>(
   palaceDir: string,
   busyTimeoutMs: number,

@@ -1,7 +1,4 @@
-/**
- * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction first checks that no other program wrote since the
- * last read.
- */
+/** Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction begins with a check for writes of other programs. */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";

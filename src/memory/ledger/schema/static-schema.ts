@@ -1,7 +1,6 @@
 /**
- * Tables of the drawers' static vectors, stored as int8 codes. A reader that already has the codes of all rows up to some row reads the
- * rows above it, and older rows whose code was made or changed later: these are in `static_renewed`. Drawers of an older ledger get codes
- * when the broker is idle.
+ * Tables of the drawers' static vectors, as int8 codes. A reader keeps the codes in memory and reads only the rows above its last row;
+ * `static_renewed` lists older rows that it must read again. Drawers of an older ledger get codes when the broker is idle.
  */
 export const STATIC_SCHEMA = `
 CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;

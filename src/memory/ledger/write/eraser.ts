@@ -35,10 +35,7 @@ export class LedgerEraser {
     return this.#database.pragma(name, { simple: true }) as number;
   }
 
-  /**
-   * Rewrites the ledger's file, which takes the time and disk space of copying it twice. Errors: STORE_*; the list of data to erase then
-   * stays.
-   */
+  /** Rewrites the ledger's file: takes the time and space of copying it twice. Errors: STORE_*; the list of data to erase then stays. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());

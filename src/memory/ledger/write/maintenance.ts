@@ -27,9 +27,7 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /**
-   * Last row up to which every drawer has a static vector. Infinity once all have one, because each write makes the vectors of its drawers.
-   */
+  /** Last row up to which every drawer has a static vector. Infinity once all have one, because each write makes its drawers' vectors. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction. */

@@ -85,10 +85,7 @@ export class OutboxList {
     });
   }
 
-  /**
-   * Records that the present palace no longer needs the kept removal of this id. Call it when the palace has the removal, or a newer row
-   * with this id.
-   */
+  /** Records that the present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");

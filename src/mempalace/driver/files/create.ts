@@ -136,10 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/**
- * Corrects harmful values of upstream for `sync_threshold`: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time.
- * Returns undefined if all are right.
- */
+/** Corrects a harmful `sync_threshold`: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if fine. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {

@@ -1,7 +1,4 @@
-/**
- * Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue, from which Chroma moves them into its index
- * later.
- */
+/** Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue; Chroma moves them into its index later. */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -34,9 +31,7 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /**
-   * Id that the collection gets if the first record has to create it. It is chosen at once, because the outbox needs its target earlier.
-   */
+  /** Id that the collection gets if the first record creates it. It is chosen at once, because the outbox needs its target earlier. */
   readonly #plannedId: string;
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
@@ -85,9 +80,7 @@ export class PalaceWriter {
     });
   }
 
-  /**
-   * Moves an index away whose files contradict each other, and corrects harmful thresholds (create.ts). Returns the reason for moving it.
-   */
+  /** Moves a torn (unusable) index away and corrects harmful thresholds (create.ts). Returns the reason for moving it. */
   mend(): string | undefined {
     return this.#guarded(() => {
       const collection = this.collection();
@@ -189,10 +182,7 @@ export class PalaceWriter {
   }
 }
 
-/**
- * Checks the tables. Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades; STORE_CORRUPT if tables are
- * missing.
- */
+/** Checks the tables. Errors: CONFIG_BAD_VALUE for an old Chroma (a newer MemPalace upgrades its palace), STORE_CORRUPT if any is lost. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
