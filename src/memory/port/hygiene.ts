@@ -23,7 +23,7 @@ export type Found = {
   facts: string[];
   entities: string[];
   links: { kind: LinkKind; id: string }[];
-  /** Ids of entries of Roampal's graphs. */
+  /** Ids of matching entries in imported Roampal graphs. */
   carried: string[];
 };
 

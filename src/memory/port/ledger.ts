@@ -65,7 +65,7 @@ export interface LedgerTx {
 export type Traces = Readonly<{
   /** Returns the present id of a drawer that was shown under the id `id`; undefined for an unknown drawer. */
   idNow(tx: LedgerTx, id: string): string | undefined;
-  /** Returns a text's concepts, as words and as the numbers that are stored. */
+  /** Returns a text's concepts (its topic words), and the numbers under which these are stored. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
   /** Returns the name of the Roampal graph with the entry. Answers show it instead of the entry's own name, which has the user's words. */
   fileOf(entry: string): string;
@@ -123,7 +123,7 @@ export interface LedgerReader {
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the stored outcomes since `atMs`. */
   toldSince(atMs: number): Promise<Told>;
-  /** Counts drawers by filing day, oldest first. The day '' counts drawers with an unknown day. */
+  /** Counts drawers by the day on which they were filed, oldest first; '' stands for an unknown day. */
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of memories of a collection that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;

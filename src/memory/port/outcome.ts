@@ -85,9 +85,9 @@ export type Conversation = {
   turn: number;
   /** True once the agent has answered, so that the user's next message is a reaction to the answer. */
   isCompleted: boolean;
-  /** True if the agent is asked in this turn to score the exchange before it. */
+  /** True if the agent is asked in this turn to score the previous exchange. */
   isAsked: boolean;
-  /** True if the exchange before this turn was scored. */
+  /** True if the previous exchange was scored. */
   isScored: boolean;
   /** Drawer of the last question and answer; null if these were not stored. */
   exchange: string | null;

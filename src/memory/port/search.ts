@@ -12,7 +12,7 @@ export type LexicalParts = {
   pairs: number;
   /** BM25 of the words in the drawer's whole source. */
   source: number;
-  /** Share of the query's words that the drawer or its names contain, 0…1. Rare words count more. */
+  /** Share of the query's words that the drawer, or its path, wing or room, contains, 0…1. Rare words count more. */
   coverage: number;
   /** Share of the query's identifiers that the drawer or its source's folder contains exactly, 0…1. 0 for a query without identifiers. */
   identifiers: number;

@@ -24,7 +24,7 @@ const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Returns the report and the sources to remove. */
+/** Returns sync's report, and the drawers to remove, grouped by source. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,

@@ -69,7 +69,7 @@ class Eraser {
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** Number of the last entry whose text is erased from the ledger's own files. */
+  /** `seq` of the last entry whose texts are erased from the ledger's own files. */
   #rewrittenSeq = 0;
   #stopped = false;
 

@@ -88,7 +88,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Lists events, by default the newest first, or the oldest first after `since_event_id`. */
+/** Lists events. The default order is newest first; with `since_event_id`, oldest first. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));

@@ -1,4 +1,4 @@
-/** Explains why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text. */
+/** Makes the error that explains why palace and ledger could not be compared. Threads make it, too: they can only send an error's text. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 

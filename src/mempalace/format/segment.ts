@@ -42,7 +42,7 @@ const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Size of each element's entry in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
-/** Offset in a slot of the byte whose bit 0 means deleted. */
+/** Offset, in an element's slot, of the byte whose bit 0 marks a deleted element. */
 const MARKS_AT = 2;
 const SCAN_SIZE_BYTES = 4 * 1024 * 1024;
 const DIMENSIONS_MAX = 65_536;

@@ -116,7 +116,7 @@ function isBroken({ kind, body }: FileRow): boolean {
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** Returns a row's columns in the order of putSql. */
+/** Returns a row's columns in the order of putSql's parameters. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : columnsIn(body);
 }

@@ -192,7 +192,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     if (isKnown) this.#others.renewStatic.run(row);
   }
 
-  /** Replaces the other forms of a drawer's words. `isKnown`: true for an existing drawer. Returns true if the text has other forms. */
+  /**
+   * Replaces a drawer's row in `form_fts` (other spellings of its words). `isKnown`: true for an existing drawer. Returns true if it has
+   * any.
+   */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.derived.formsOf === undefined) return false;
     if (isKnown) this.#others.dropForms.run(row);

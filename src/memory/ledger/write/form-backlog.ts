@@ -1,4 +1,7 @@
-/** Makes rows in `form_fts` for drawers that have none, or rows by an older version of cut.ts. A kill loses at most one step. */
+/**
+ * Fills `form_fts` (other spellings of words) for drawers without a row there, or with a row by an older cut.ts. A kill loses at most one
+ * step.
+ */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 

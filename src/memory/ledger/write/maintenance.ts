@@ -135,7 +135,7 @@ export class Maintenance {
     });
   }
 
-  /** Appends the other forms of the text's words, because sources have no separate table for these forms. */
+  /** Appends other spellings of the text's words (cut.ts), because sources have no separate table for these. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }

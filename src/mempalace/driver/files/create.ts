@@ -44,7 +44,7 @@ export function createPalace(palaceDir: string): void {
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
   const file = chromaFile(palaceDir);
   const draft = `${file}.${randomUUID().slice(0, 8)}.new`;
-  // Removes the draft of a killed process.
+  // Removes drafts that killed processes left.
   for (const name of readdirSync(palaceDir))
     if (/^chroma\.sqlite3\.[0-9a-f]{8}\.new(-journal)?$/.test(name)) rmSync(join(palaceDir, name), { force: true });
   try {

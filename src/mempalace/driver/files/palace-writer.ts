@@ -153,7 +153,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** Opens the file again if a repair has replaced it. */
+  /** Returns the open database. Opens the file again if a repair has replaced it. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
