@@ -35,7 +35,7 @@ export const WEIGHTS = {
 } as const satisfies Record<RankMode, object>;
 /**
  * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
- * added to a score if a drawer has all identifiers, or its names have all words, of the question.
+ * added for a drawer with all identifiers of the question, or with all its words in the path, wing and room.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
 /** Amount by which the best drawer of a named file surpasses all other scores, if no other file has that name. */

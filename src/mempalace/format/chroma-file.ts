@@ -85,7 +85,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
-/** Counts rows that the index on disk lacks. It must have all rows up to its `max_seq_id`; the queue has the others. */
+/** Counts rows that the index on disk lacks. The index must have all rows up to its `max_seq_id`; the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
   const mark = selectValue<number>(database, markSql, collection.vectorSegment);
