@@ -123,7 +123,7 @@ export interface LedgerReader {
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the stored outcomes since `atMs`. */
   toldSince(atMs: number): Promise<Told>;
-  /** Counts drawers by the day on which they were filed, oldest first; '' stands for an unknown day. */
+  /** Counts drawers by the day on which they were filed, oldest first. The day '' means unknown. */
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of memories of a collection that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;

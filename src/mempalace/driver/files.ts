@@ -75,7 +75,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Checks all records first, so that nothing is written if one is refused.
+    // Checks all records first, because a refused record must prevent every write.
     if (odd !== undefined) throw badValue(`${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
