@@ -1,6 +1,7 @@
 /**
  * Finds drawers whose source files are deleted or ignored, and removes them if `apply` is set (palace.md 5.7, upstream-latest.md 2.1). A
- * file counts as deleted only if its folder is unchanged and has another source, because an unmounted volume must not look like a deletion.
+ * file counts as deleted only if its folder is unchanged and still has another source, because an unmounted volume must not look like a
+ * deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";

@@ -179,7 +179,7 @@ export class ForeignRows {
     });
   }
 
-  /** Returns true if Chroma has purged the deletions, as it does when its index grows. Rows missing since then count as deleted. */
+  /** Returns true if Chroma has purged the deletions, as it does when its index grows. Then every absent row counts as deleted. */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
     if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;

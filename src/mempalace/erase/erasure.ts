@@ -42,7 +42,7 @@ export type ErasureOptions = {
 
 export type Erasure = {
   wake(): void;
-  /** Resolves when everything is erased, or after `timeoutMs`. */
+  /** Resolves when everything is erased, when an attempt fails, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
   stop(): Promise<void>;
 };
