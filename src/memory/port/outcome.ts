@@ -24,7 +24,7 @@ export type Question = {
   concepts: readonly number[];
 };
 
-/** One outcome of a drawer. It has ids and flags, no words. */
+/** One outcome of a drawer, without any text of the user. */
 export type Scored = {
   atMs: number;
   outcome: Telling;

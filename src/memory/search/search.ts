@@ -48,7 +48,7 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** Returns the reason why the embedder is missing, which the answer states. */
   embedderDetail: () => string;
-  /** Returns false if the model is optional and nobody has downloaded it. An answer then does not say that it is missing. */
+  /** Returns false if the model is optional and nobody has downloaded it. Answers then do not report it as missing. */
   isModelWanted: () => boolean;
   /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;

@@ -18,7 +18,7 @@ type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 const HELD_MAX_MS = 10;
 /** Maximum characters of ignore rules: in all folders above one file, and in the cache. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Maximum number of folders that are remembered, so that they are looked up only once. Then all of them are forgotten. */
+/** Maximum number of folders that are remembered, so that they are looked up only once. Beyond it, all of them are forgotten. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =

@@ -42,7 +42,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** Returns the ids of rows that have another text in the palace. */
+/** Returns the ids of the given rows whose text in the palace differs. */
 export function findOlder(palaceDir: string, rows: readonly { id: string; text: string }[]): string[] {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return [];

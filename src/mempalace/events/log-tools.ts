@@ -1,4 +1,4 @@
-/** The write or read for each tool of the coordination log. Runs on the log's thread. */
+/** Maps each tool of the coordination log to its write or read. Runs on the log's thread. */
 import { invariant } from "../../base/invariant.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
