@@ -14,7 +14,7 @@ export interface ClosetTx {
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
   /** Adds or replaces one closet. Its source is in its metadata. */
   put(closet: NewCloset): void;
-  /** Returns the number of removed closets. */
+  /** Removes the source's closets. Returns their number. */
   remove(sourceFile: string): number;
 }
 

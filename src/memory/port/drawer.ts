@@ -14,7 +14,7 @@ export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
 
-/** One drawer. `row`: the ledger's own number, which rises and is never reused. Rows are in the order that Chroma would give them. */
+/** One drawer. `row`: the ledger's own number, which rises and is never reused. Row order is the order in which Chroma returns drawers. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
 /** A whole drawer: its one row, or the slices of a long text in their order. */

@@ -106,7 +106,7 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
     const moved = { factor: score / one.ranked.score, reason: `a later drawer replaces it: ${newer.id}` };
     return { ...one, ranked: { ...one.ranked, score }, adjustments: [...one.adjustments, moved], supersededBy };
   });
-  // A superseded drawer has at most the score of its successor, and comes after it.
+  // At equal scores, a superseded drawer comes after its successor.
   return places.sort(
     (a, b) =>
       b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),
@@ -199,7 +199,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Returns the adjustment for ended facts; empty if the text names the successor of every one of them. */
+/** Returns the adjustment for a drawer that states ended facts; empty if its text names the successor of each of them. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

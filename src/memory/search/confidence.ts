@@ -3,7 +3,7 @@ import { missedNotice } from "./phrases.ts";
 import type { Candidate } from "./fusion.ts";
 
 const WEAK_BELOW = 0.34;
-/** Maximum length of a short drawer (source: docs/lab/figures.md, short drawers). */
+/** Maximum length of a short drawer, in characters (source: docs/lab/figures.md, short drawers). */
 const SHORT_MAX = 200;
 const SHORT_COSINE_MIN = 0.35;
 

@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns the stored drawers and earlier items that are similar to each item, by its index; undefined if the items cannot be compared. */
+/** Returns for each item of a checkpoint, by its index, the similar drawers and earlier items. Undefined if it cannot compare them. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -6,20 +6,20 @@ import { WISH } from "./asks.ts";
 
 /** Weights of the parts of an exchange's score: its first drawer, the static cosine of the user's words, the best drawer of the answer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** Largest share of its score that an exchange loses because the user's words are short. With `SAID_FULL` characters it loses nothing. */
+/** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
-/** Amount added to the score of a user's wish, if the question asks for wishes. */
+/** Amount added to the score of an exchange in which the user states a wish (wishes.ts), if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** Step by which an exchange's other slices rank below its first drawer, which has the user's words. */
+/** Lowers the score of an exchange's other slices, so that they rank just below its first drawer, which has the user's words. */
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Largest share of its score that a hit loses because a chosen hit of its source is near. `STRETCH` rows away it loses nothing. */
+/** Maximum share of its score that a hit loses because a better hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates per wanted hit that are spread, because several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that are spread over the conversations. Several of them may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** Factor on the answer's score. The product replaces the score of an exchange's first drawer if the search did not find that drawer. */
+/** If the search did not find an exchange's first drawer, its score is estimated as the answer's score times this factor. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };

@@ -35,7 +35,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Returns true for near-duplicates. Texts with different numbers do not count, because they may be about different ports or dates. */
+/** Returns true for near-duplicates. Texts with different numbers are none, because they may be about different ports or dates. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -95,7 +95,7 @@ function lowerCode(code: number): number {
   return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
-/** Mixes the bits, so that short words do not get small hashes. */
+/** Mixes the bits. Otherwise short words would get small hashes, and a sketch would have only short words. */
 function stirred(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) | 0;
 }

@@ -14,11 +14,11 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Part of the score that the best drawer of a file gets if the question names the file. */
+  /** Amount added to the score of the best drawer of a file that the question names. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that a wish of the user gets. */
+  /** Amount added to the score of a drawer with a wish of the user (wishes.ts), to move it up. */
   wishScore?: number;
   /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
   saidCosine?: number | undefined;
@@ -35,7 +35,7 @@ export const WEIGHTS = {
 } as const satisfies Record<RankMode, object>;
 /**
  * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
- * added to a score if a drawer has all identifiers, or its names have all words, of the question.
+ * added for a drawer with all identifiers of the question, or with all its words in the path, wing and room.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
 /** Amount by which the best drawer of a named file surpasses all other scores, if no other file has that name. */
@@ -44,7 +44,7 @@ const FILE_MARGIN = 0.1;
 /** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
 export const ASIDE_FACTOR = 0.87;
 
-/** Minimum static cosine of a hit that has none of the question's words. */
+/** Minimum static cosine of a hit with none of the question's words, in the mode `static` (without the model's vectors). */
 const MEANING_MIN = 0.15;
 
 /** Returns the candidates, best first; equal scores in row order. */

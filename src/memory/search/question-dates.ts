@@ -18,7 +18,7 @@ const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
 /** Matches "until" and "since", which include the date itself. */
 const CLOSED = /^(?:until|till|since)/i;
-/** Patterns of years, months and days. `start` makes the text with which every agreeing date begins ("2023-05") from the matched parts. */
+/** Patterns of years, months and days. `start` makes from the matched parts the beginning of every agreeing date, such as "2023-05". */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],
@@ -117,7 +117,7 @@ function days(now: number | undefined, from: number, to: number): AskedDate["agr
   return (date) => date >= first && date <= last;
 }
 
-/** Returns a test for a week from Monday to Sunday. */
+/** Returns a test for the week from Monday to Sunday that is `back` weeks before the week of `now`. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

@@ -48,7 +48,7 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** Returns the reason why the embedder is missing, which the answer states. */
   embedderDetail: () => string;
-  /** Returns false if the model is optional and nobody has downloaded it. An answer then does not say that it is missing. */
+  /** Returns false if the model is optional and nobody has downloaded it. Answers then do not report it as missing. */
   isModelWanted: () => boolean;
   /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;
@@ -94,7 +94,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. Many hits need `NEAR_PART` × `limit`, so that the static vectors add `limit` candidates. */
+/** Minimum number of candidates by words. A large `limit` needs `NEAR_PART` × `limit`, because the static vectors then add `limit` more. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;
@@ -196,7 +196,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Changes the scores of drawers from transcripts by the kind of question. */
+/** Changes the scores of drawers from transcripts according to the kind of question. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],

@@ -8,7 +8,7 @@ import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fus
 /** Words that are typical of wishes. A search for these words finds wishes that share no word with the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits whose wings are read. Only wishes from these wings move up. */
+/** Number of best hits that are checked for conversations. Only wishes in the wings of these conversations move up. */
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;

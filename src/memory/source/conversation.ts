@@ -81,7 +81,7 @@ function recordName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
-/** Updates the metadata of an unchanged drawer. It keeps its filing time and, if the transcript has no times, the time of its text. */
+/** Updates the metadata of an unchanged drawer. The drawer keeps its filing time and, if the transcript has no times, its `authored_at`. */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
   const kept: Metadata = {

@@ -13,7 +13,7 @@ const FENCE_MIN = 3;
 const TITLE_MAX = 120;
 /** Maximum length of all headings above a slice together, in characters. */
 const ABOVE_MAX = 400;
-/** Minimum and maximum length of the text that two slices have in common. */
+/** Minimum and maximum length of the text that two slices have in common, in characters. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
 

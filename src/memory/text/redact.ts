@@ -14,7 +14,7 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check. */
+/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a further check of it. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
@@ -163,7 +163,7 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
 /** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
-/** Number of characters that are searched in one step. */
+/** Number of characters that are searched before other calls may run. */
 const PART_SIZE = 512 * 1024;
 
 /** Masks every string of an answer; an object then gets the field `redacted`. Returns an answer without secrets as the same object. */

@@ -33,9 +33,9 @@ export type MemoryContext = SearchDependencies & {
   graph: {
     /** Resolves when other programs' changes to upstream's graph files are adopted, or after a short time. */
     fresh: () => Promise<void>;
-    /** Resolves when committed rows are in upstream's files, or after a short time. */
+    /** Resolves when committed rows are in upstream's graph files, or after a short time. */
     sent: () => Promise<void>;
-    /** Reads every drawer's metadata, on another thread. */
+    /** Counts the drawers of each room. Reads every drawer's metadata, on another thread. */
     rooms: () => Promise<RoomCount[]>;
   };
 };
@@ -121,7 +121,7 @@ export const MEMORY_READS = {
   })),
 } satisfies Record<string, MemoryRead>;
 
-/** Functions that compute a write's `findings` on the main thread. */
+/** Functions that compute, on the main thread, the data (`findings`) that a write needs. */
 export const MEMORY_FINDINGS = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),

@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Errors: those of SQLite and of the file system; the caller then erases again. */
+/** Erases the bytes of these rows. Errors: those of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -42,7 +42,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** Returns the ids of rows that have another text in the palace. */
+/** Returns the ids of the given rows whose text in the palace differs. */
 export function findOlder(palaceDir: string, rows: readonly { id: string; text: string }[]): string[] {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return [];

@@ -1,6 +1,4 @@
-/**
- * Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Reads have no transaction, because a long one would block writers.
- */
+/** Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Uses no transactions, because a long one would block writers. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -24,7 +22,7 @@ export function chromaFile(palaceDir: string): string {
   return join(palaceDir, "chroma.sqlite3");
 }
 
-/** Returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for another process's commit. */
+/** Calls `read` with a connection; undefined if no palace exists. `busyTimeoutMs`: maximum wait of a statement for other processes. */
 export function readChroma<T>(
   palaceDir: string,
   busyTimeoutMs: number,
@@ -87,7 +85,7 @@ export function mayHold(palaceDir: string, collectionId: string | undefined): bo
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
-/** Counts rows that the index on disk lacks. It must have all rows up to its `max_seq_id`; the queue has the others. */
+/** Counts rows that the index on disk lacks. The index must have all rows up to its `max_seq_id`; the queue has the others. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
   const mark = selectValue<number>(database, markSql, collection.vectorSegment);
@@ -107,7 +105,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   return selectValue<number>(database, sql, metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0;
 }
 
-/** Returns false also for a moment after Chroma has created the file. */
+/** Returns true if the palace has its tables. They are missing for a moment after Chroma has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }

@@ -16,7 +16,7 @@ import { selectRow, selectRows, selectValue, selectValues } from "../../memory/l
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Number of the queue's rows in one read. Without their vectors they have about ten bytes each. */
+/** Number of rows of Chroma's queue in one read, without their vectors. */
 const QUEUE_PAGE = 5_000;
 /** Limit of a valid `max_seq_id`. A known fault of upstream writes larger, meaningless numbers (palace.md 10.5). */
 export const SEQ_MAX = 2 ** 53;

@@ -1,4 +1,4 @@
-/** Explains why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text. */
+/** Makes the error that explains why palace and ledger could not be compared. Threads make it, too: they can only send an error's text. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 
@@ -12,7 +12,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Explains an error and never throws. */
+/** Returns an error that explains why the comparison failed. Never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

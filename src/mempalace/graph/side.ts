@@ -82,7 +82,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Counts rooms from the metadata of every drawer, so it must not run on the main thread. */
+  /** Counts the drawers of each room. Reads every drawer's metadata, so it must not run on the main thread. */
   rooms(): RoomCount[] {
     const sql = `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
       coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate

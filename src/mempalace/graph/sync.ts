@@ -214,7 +214,8 @@ class Sync {
       total.removed += removed;
     }
     await thread.call("accept");
-    // The missing links are listed by now, so a later look may count links that the file lacks as deleted.
+    // Links that this folder lacked are queued for sending by now. So from the next look on, a link that a file lacks counts as deleted
+    // there.
     const folder = linksFolder(this.#options.paths.tunnelsFile);
     if (problem === "" && folder !== undefined && folder !== ledger.folder.read()) await ledger.folder.write(folder);
     const count = total.taken + total.relisted + total.removed;
@@ -227,7 +228,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if they or ours have changed. */
+  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if that file or ours has changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {

@@ -1,6 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers that have no vector in the palace. While a drawer matches its digest, nobody has changed it here,
- * so a later change in the palace is adopted although the ledger never sent the drawer.
+ * Digests (in `meta`) of adopted drawers without a vector in the palace. Such a drawer was never sent, so it would count as newer than the
+ * palace's copy. While it matches its digest, the ledger has not changed it, so a later change in the palace is adopted.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

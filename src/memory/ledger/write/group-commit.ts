@@ -36,9 +36,9 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** Maximum step by which a pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
+/** Maximum time by which one pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
+/** After the first pruning, `prunedAtMs` moves at most this many times as fast as real time, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
 class SqliteLedgerTx extends LedgerTables implements LedgerTx {
@@ -174,7 +174,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Drops the vector of a drawer that is deleted or has another text now. */
+  /** Stores drawers' vectors. Skips a drawer that was deleted or got another text meanwhile. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -199,7 +199,6 @@ export class LedgerWriter {
     if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
   }
 
-  /** Returns false if the drawer is deleted or has another text now. */
   #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
@@ -226,7 +225,7 @@ export class LedgerWriter {
     return false;
   }
 
-  /** Returns true if there is more to do. A `now` more than `stepMs` after the last pruning is cut to `stepMs`. */
+  /** Deletes expired keys and before-images. Advances `prunedAtMs` by at most `stepMs`. Returns true if there is more to do. */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
     this.#group(() => {

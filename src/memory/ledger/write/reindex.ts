@@ -31,7 +31,7 @@ export class Reindex {
     });
   }
 
-  /** Corrects the counts of places and days, and adds missing drawers to the embedding backlog. Returns the numbers of corrections. */
+  /** Corrects the numbers of drawers by place and day, and adds missing drawers to the embedding backlog. Counts the corrections. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {
