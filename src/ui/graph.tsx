@@ -117,12 +117,13 @@ function draw(entity: string, facts: readonly Fact[]): Drawing {
       y: HEIGHT / 2 + 8 + radius * y * (HEIGHT / 2 - 24),
     });
   };
+  const nearKeys = new Set(near.map(keyOf));
   const ring = near.slice(0, NEAR_MAX);
   // Neighbours alternate between two distances, so that their names do not cover each other.
   ring.forEach((name, at) => put(name, at / ring.length - 0.25, ring.length > 6 && at % 2 === 1 ? 0.62 : 0.48));
   const each = Math.max(1, Math.floor(FAR_MAX / ring.length));
   ring.forEach((name, at) => {
-    const further = neighboursOf(name, facts).filter((one) => !places.has(keyOf(one)) && !near.includes(one));
+    const further = neighboursOf(name, facts).filter((one) => !places.has(keyOf(one)) && !nearKeys.has(keyOf(one)));
     const some = further.slice(0, Math.min(each, 4));
     some.forEach((one, number) => {
       const aside = (number - (some.length - 1) / 2) / (ring.length * Math.max(some.length, 2));
