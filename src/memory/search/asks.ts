@@ -108,15 +108,10 @@ const QUOTE = /["“”«»]/;
 /** Returns true for small talk: every word is in one of these lists, and one is in TALK. A question or a quotation is not small talk. */
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
-  const said =
-    query
-      .toLowerCase()
-      .replaceAll(/['’]/g, "")
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return (
-    said.some((word) => TALK.has(word)) &&
-    said.every((word) => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word)))
-  );
+  const plain = query.toLowerCase().replaceAll(/['’]/g, "");
+  const said = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const isKnown = (word: string): boolean => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word));
+  return said.some((word) => TALK.has(word)) && said.every(isKnown);
 }
 
 export function askedFor(query: string): Asks {

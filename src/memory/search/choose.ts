@@ -106,10 +106,8 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
     const above = shown.find(({ drawer }) => drawer === newer);
     const factor = above === undefined ? 1 : Math.min(1, above.ranked.score / one.ranked.score);
     const moved = { ...one.ranked, score: one.ranked.score * factor };
-    const adjustments =
-      factor < 1
-        ? [...one.adjustments, { factor, reason: `a later drawer replaces it: ${newer.id}` }]
-        : one.adjustments;
+    const adjustment = { factor, reason: `a later drawer replaces it: ${newer.id}` };
+    const adjustments = factor < 1 ? [...one.adjustments, adjustment] : one.adjustments;
     return { ...one, ranked: moved, adjustments, supersededBy: parentOf(newer.metadata) ?? newer.id };
   });
   // If the scores are equal, the newer drawer, which is not marked, comes first.
