@@ -4,7 +4,9 @@
  * questions that the palace cannot answer, and 5 % of the others.
  */
 import { missedNotice } from "./phrases.ts";
-import type { Candidate } from "./fusion.ts";
+import type { Ranked } from "./fusion.ts";
+
+type Judged = Pick<Ranked, "cosine" | "words" | "sentenceWeight">;
 
 const WEAK_BELOW = 0.34;
 /** Maximum length of a short drawer (source: docs/lab/figures.md, short drawers). */
@@ -16,23 +18,29 @@ const WEAK_NOTICE =
 const NOTHING_NOTICE = "Nothing found.";
 
 /** Returns 0…1: half the cosine plus half the share of the question's words (rare words count more). Without a vector, only words count. */
-export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
-  const near = nearnessOf({ cosine, words });
-  return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
+export function confidenceOf(judged: Judged): number {
+  const near = nearnessOf(judged);
+  const held = judged.words.coverage * (judged.sentenceWeight ?? 1);
+  return Number.isNaN(near) ? held : (Math.max(0, near) + held) / 2;
 }
 
-/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. Similar texts have similar values of both. */
-function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
-  return Number.isNaN(cosine) ? words.meaning : cosine;
+/**
+ * Returns the model's cosine or, if it is missing, the static one. Similar texts have similar values of both. For a sentence of a prompt,
+ * returns their mean, less if the sentence says little, because a sentence may match by accident (docs/lab/search-recipe.md, long prompts).
+ */
+function nearnessOf({ cosine, words: { meaning }, sentenceWeight }: Judged): number {
+  const near = Number.isNaN(cosine) ? meaning : cosine;
+  if (sentenceWeight === undefined) return near;
+  return sentenceWeight * (Number.isNaN(meaning) ? near : (near + meaning) / 2);
 }
 
 /**
  * Returns true for a weak hit. A drawer of a file that the question names is not weak, unless many files have that name. A short drawer is
  * judged only by its meaning, because it may answer without the question's words. `length`: length of the drawer's text.
  */
-export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, length: number): boolean {
-  if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;
-  return !(length <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
+export function isWeakMatch(judged: Judged, length: number): boolean {
+  if (Math.max(confidenceOf(judged), judged.words.file) >= WEAK_BELOW) return false;
+  return !(length <= SHORT_MAX && nearnessOf(judged) >= SHORT_COSINE_MIN);
 }
 
 /** Judges the whole answer. `phrases`: phrases quoted in the query; `isMissed`: true if a hint already explains the empty answer. */
