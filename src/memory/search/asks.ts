@@ -103,15 +103,10 @@ const QUOTE = /["“”«»]/;
 
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
-  const said =
-    query
-      .toLowerCase()
-      .replaceAll(/['’]/g, "")
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return (
-    said.some((word) => TALK.has(word)) &&
-    said.every((word) => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word)))
-  );
+  const plain = query.toLowerCase().replaceAll(/['’]/g, "");
+  const said = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const isKnown = (word: string): boolean => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word));
+  return said.some((word) => TALK.has(word)) && said.every(isKnown);
 }
 
 export function askedFor(query: string): Asks {

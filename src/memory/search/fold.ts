@@ -76,8 +76,7 @@ function keysOf({ sketch, numbers }: Fingerprint): number[] {
 function smallest(pairs: readonly number[]): number[] {
   const least: number[] = [];
   for (const pair of pairs) {
-    if (least.length === SKETCH_SIZE && pair >= (least.at(-1) as number)) continue;
-    if (least.includes(pair)) continue;
+    if ((least.length === SKETCH_SIZE && pair >= (least.at(-1) as number)) || least.includes(pair)) continue;
     least.push(pair);
     least.sort((a, b) => a - b);
     if (least.length > SKETCH_SIZE) least.pop();

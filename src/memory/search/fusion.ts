@@ -14,6 +14,8 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
+  /** Weight, 0…1, of the sentence of a long prompt that found the drawer; undefined if the whole text found it. */
+  sentenceWeight?: number;
   /** Amount added to the score of the best drawer of a file that the question names. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */

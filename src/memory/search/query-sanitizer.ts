@@ -15,7 +15,7 @@ const QUERY_MIN = 10;
 const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;
-const ENDS_ASKING = new RegExp(`[?？][${QUOTES}]?\\s*$`, "u");
+export const ENDS_ASKING = new RegExp(`[?？][${QUOTES}]?\\s*$`, "u");
 
 export function sanitizeQuery(raw: string): SanitizedQuery {
   if (strip(raw) === "") return { query: raw, method: "passthrough", originalLength: codePointLength(raw) };

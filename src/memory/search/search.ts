@@ -17,6 +17,7 @@ import { rankEverything } from "./everything.ts";
 import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
+import { ENDS_ASKING } from "./query-sanitizer.ts";
 import { askedDates, withoutSpans } from "./question-dates.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
@@ -104,7 +105,8 @@ const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
 /** Share of a drawer's score that comes from its score for the whole of a long prompt. The rest is its score for the best sentence. */
 const WHOLE_WEIGHT = 0.25;
-const NO_WINGS: ReadonlySet<string> = new Set();
+/** Factor on the weight of a prompt's statements, if another sentence is a question (source: docs/lab/search-recipe.md, long prompts). */
+const STATEMENT_FACTOR = 0.7;
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
@@ -137,8 +139,9 @@ async function searchAmong(
   const isLexical = mode === "lexical";
   const embedder = isLexical ? undefined : dependencies.embedder();
   const dates = askedDates(query, request.now);
+  const parts = partsOf(request, asks);
   const found = await Promise.all(
-    partsOf(request, asks).map((part) =>
+    parts.map((part) =>
       retrieve({ ...dependencies, embedder }, { query: withoutSpans(part, dates), isLexical, filter, pool, quoted }),
     ),
   );
@@ -147,6 +150,7 @@ async function searchAmong(
   const meaningMin = asks.everything === undefined ? undefined : -1;
   const fused = withSentences(
     found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin)),
+    parts.slice(1).map((part) => ENDS_ASKING.test(part)),
     rankMode,
   ).filter(({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax);
   const isPlain = isPlainMode(mode);
@@ -161,7 +165,7 @@ async function searchAmong(
     dates,
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
     adjustByOutcomes: dependencies.adjustByOutcomes,
-    preferred: request.preferred ?? NO_WINGS,
+    preferred: request.preferred ?? new Set<string>(),
     end: isPlain ? undefined : asks.end,
     isPast: asks.isPast,
   };
@@ -215,29 +219,26 @@ async function weigh(
 
 /**
  * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if its best hit has few or common words,
- * because such a sentence says little (docs/lab/search-recipe.md, long prompts).
+ * because such a sentence says little. If a sentence is a question, statements count less (docs/lab/search-recipe.md, long prompts).
  */
-function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
+function withSentences([whole = [], ...sentences]: Ranked[][], isAsking: boolean[], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
   const wordMax = sentences.map((ranked) => ranked.reduce((max, { lexical }) => Math.max(max, lexical), 0));
-  const most = Math.max(...wordMax);
-  const best = new Map<number, { ranked: Ranked; score: number }>();
+  const other = isAsking.includes(true) ? STATEMENT_FACTOR : 1;
+  const weights = wordMax.map((max, at) => (isAsking[at] === true ? max : max * other));
+  const most = Math.max(...weights);
+  const best = new Map<number, Ranked>();
   for (const [at, sentence] of sentences.entries()) {
-    const factor = most > 0 && mode !== "vector" ? (wordMax[at] ?? 0) / most : 1;
+    const sentenceWeight = most > 0 && mode !== "vector" ? (weights[at] ?? 0) / most : 1;
     for (const ranked of sentence) {
-      const score = ranked.score * factor;
-      if (score > (best.get(ranked.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(ranked.row, { ranked, score });
+      const one = { ...ranked, score: ranked.score * sentenceWeight, sentenceWeight };
+      if (one.score > (best.get(one.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(one.row, one);
     }
   }
   const wholes = new Map(whole.map((ranked) => [ranked.row, ranked]));
-  return [...new Set([...wholes.keys(), ...best.keys()])]
-    .flatMap((row) => best.get(row)?.ranked ?? wholes.get(row) ?? [])
-    .map((ranked) => ({
-      ...ranked,
-      score:
-        WHOLE_WEIGHT * (wholes.get(ranked.row)?.score ?? 0) + (1 - WHOLE_WEIGHT) * (best.get(ranked.row)?.score ?? 0),
-    }))
-    .sort(byScore);
+  const scoreIn = (among: ReadonlyMap<number, Ranked>, row: number): number => among.get(row)?.score ?? 0;
+  const mixed = (row: number): number => WHOLE_WEIGHT * scoreIn(wholes, row) + (1 - WHOLE_WEIGHT) * scoreIn(best, row);
+  return [...new Map([...wholes, ...best])].map(([row, one]) => ({ ...one, score: mixed(row) })).sort(byScore);
 }
 
 function notesOn(

@@ -1,7 +1,7 @@
 /** Moves the user's lasting wishes ("always …") up in the answer to a question for advice, with which they share few words. */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
-import type { LexicalIndex } from "../port/search.ts";
+import { type LexicalIndex, NO_PARTS } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
@@ -85,9 +85,6 @@ export async function withRows(
   const known = new Set(candidates.map(({ row }) => row));
   const missing = rows.filter((row) => !known.has(row));
   const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
-  const more = missing.flatMap((row, at) => {
-    const words = parts[at];
-    return words === undefined ? [] : [{ row, words, cosine: Number.NaN }];
-  });
+  const more = missing.map((row, at) => ({ row, words: parts[at] ?? NO_PARTS, cosine: Number.NaN }));
   return fuse([...candidates, ...more], mode);
 }

@@ -52,3 +52,22 @@ test("of two notes, the note that answers the question comes first, although the
   ])
     expect((await palace.texts(prompt))[0], prompt).toBe(wanted);
 });
+
+test("a question counts more than a statement, for the order of hits and for their confidence", async () => {
+  await using palace = await createSearchPalace();
+  const asked = "With cache: false one loader asks the database on every call.";
+  const situation = "The gateway Heron runs behind Caddy in Frankfurt since last year, and costs nothing.";
+  for (const text of [asked, situation]) palace.file(text);
+  for (let at = 0; at < 40; at++) palace.file(`Service ${at} is here, and note ${at} is about it.`);
+  const prompt = (end: string): string =>
+    `Our gateway Heron runs in Frankfurt behind Caddy. ${"I have read all that is there. ".repeat(5)}
+I want one loader to ask the database on every call${end}`;
+  expect((await palace.texts(prompt("?")))[0]).toBe(asked);
+  expect((await palace.texts(prompt(".")))[0]).toBe(situation);
+  const confidence = async (end: string): Promise<number> => {
+    const { results } = await palace.search(prompt(end), { explain: true });
+    const explain = results.find(({ text }) => text === situation)?.["explain"];
+    return (explain as { confidence: number }).confidence;
+  };
+  expect(await confidence("?")).toBeCloseTo(0.7 * (await confidence(".")), 2);
+});
