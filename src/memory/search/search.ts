@@ -208,8 +208,7 @@ async function weigh(
 ): Promise<{ ranked: Ranked[]; isSpread: boolean }> {
   const { everything, subject, wishes } = asks;
   const rows = wishes === undefined ? [] : await wishRows(dependencies, fused, filter);
-  const isNew = rows.some((row) => !candidates.some((one) => one.row === row));
-  const ranked = isNew ? await withRows(dependencies, candidates, query, rows, rankMode) : fused;
+  const ranked = await withRows(dependencies, fused, { candidates, query, mode: rankMode }, rows);
   if (everything !== undefined)
     return rankEverything(dependencies, ranked, { subject, wishes: wishes === "all", limit });
   const weighed = weighSpeakers(dependencies.reader, ranked, limit);

@@ -74,17 +74,18 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates again, together with `rows`. */
+/** Adds the drawers of `rows` to the ranked drawers. `candidates`: the others with which a new drawer's words are compared. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
-  candidates: readonly Candidate[],
-  query: string,
+  ranked: readonly Ranked[],
+  { candidates, query, mode }: { candidates: readonly Candidate[]; query: string; mode: RankMode },
   rows: readonly number[],
-  mode: RankMode,
 ): Promise<Ranked[]> {
-  const known = new Set(candidates.map(({ row }) => row));
+  const known = new Set([...ranked, ...candidates].map(({ row }) => row));
   const missing = rows.filter((row) => !known.has(row));
-  const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
+  if (missing.length === 0) return [...ranked];
+  const parts = await lexical.score(query, missing);
   const more = missing.map((row, at) => ({ row, words: parts[at] ?? NO_PARTS, cosine: Number.NaN }));
-  return fuse([...candidates, ...more], mode);
+  const added = fuse([...candidates, ...more], mode).filter(({ row }) => !known.has(row));
+  return [...ranked, ...added].sort(byScore);
 }

@@ -100,6 +100,17 @@ test("a lasting wish of the user ranks higher if the question asks for advice, a
   expect(await placeOf("engine mounted, wire")).toBe(-1);
 });
 
+test("a long prompt that asks for advice is still searched for sentence by sentence if the user has lasting wishes", async () => {
+  await using palace = await createSearchPalace();
+  const wanted = "> With cache: false one loader asks the database on every call.";
+  const situation = "The gateway Heron runs behind Caddy in Frankfurt since last year, and costs nothing.";
+  const services = Array.from({ length: 150 }, (_, at) => `> Service ${at} is here, and note ${at} is about it.`);
+  fileTalk(palace, "f.jsonl", [wanted, `> ${situation}`, ...services, "> Always draw a plan with colours.\nFine."]);
+  const prompt = `Our gateway Heron runs in Frankfurt behind Caddy. ${"I have read all that is there. ".repeat(5)}
+How can I make one loader ask the database on every call?`;
+  expect((await palace.texts(prompt))[0]).toBe(wanted);
+});
+
 test("the newest or the first of equal notes comes first if the question asks for it", async () => {
   await using palace = await createSearchPalace();
   const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
