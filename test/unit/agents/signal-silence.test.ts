@@ -330,7 +330,7 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Programs of the project, which may be something else than tests.
+  // The names of these programs do not prove that they are tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],

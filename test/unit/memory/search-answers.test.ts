@@ -219,7 +219,7 @@ test("a passage from several sources is one hit that names the other sources", a
   expect(others).toHaveLength(2);
   expect(long["also_in"]).toEqual(expect.arrayContaining(others));
   expect(long["also_in"]).toHaveLength(2);
-  // A few words may be equal by chance.
+  // A short passage may be equal by chance, so its hit names no other source.
   expect(short).not.toHaveProperty("also_in");
 });
 

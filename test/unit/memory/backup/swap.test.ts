@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
-  // The public palace's folder is on an unmounted disk: the old ledger is moved aside, but the events cannot be moved in.
+  // The public palace's folder is on an unmounted disk. The swap moves the old ledger aside, and then fails to move the events in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -81,7 +81,7 @@ test("the next start refuses a list of moves whose staged files are missing, and
 test("the next start finishes a swap that was killed between two moves, even if the palace now has another path", () => {
   const pending = plan();
   list(pending);
-  // State after a kill: the old ledger is moved aside.
+  // Simulates a kill after the old ledger was moved aside.
   const [aside = ""] = asideOf(paths, pending);
   mkdirSync(aside);
   renameSync(paths.ledgerFile, join(aside, LEDGER));

@@ -83,7 +83,7 @@ describe("a change of a fact in the ledger", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("a change in the ledger does not overwrite a row that another program changed since the last look", () => {
+  it("a change in the ledger does not overwrite a row that another program changed after the driver read the file", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });

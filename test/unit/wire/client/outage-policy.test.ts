@@ -1,4 +1,4 @@
-/** Tests with tables the two state machines that decide what happens to a call without a broker. */
+/** Tests the two state machines that decide what happens to a call without a broker. */
 import { expect, test } from "vitest";
 import {
   dialTimeoutMs,
@@ -18,7 +18,7 @@ const PRESENCES: readonly Presence[] = ["unknown", "present", "refusing", "lost"
 test.each<[Sighting, readonly Presence[]]>([
   ["connected", ["present", "present", "present", "present", "present"]],
   ["took the spool", ["unknown", "present", "present", "lost", "absent"]],
-  // A delivery that ends after its connection says nothing about the next broker.
+  // A delivery may end after its connection was lost. Its result then says nothing about the next broker.
   ["refused the spool", ["unknown", "refusing", "refusing", "lost", "absent"]],
   ["ended", ["lost", "lost", "lost", "lost", "lost"]],
   ["outage", ["absent", "absent", "absent", "absent", "absent"]],
