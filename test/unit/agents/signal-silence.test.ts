@@ -1,4 +1,4 @@
-/** Lines that must give no signal: no test ran or failed, no work was reverted, or a command only answered "no". */
+/** Tests command lines that must give no signal about tests, failures or reverts, and similar lines that must give one. */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 

@@ -6,7 +6,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must follow each other exactly, and the answer says if no drawer contains them in this way", async () => {
+test("quoted words must follow each other exactly, and the answer says if no drawer contains the phrase", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);

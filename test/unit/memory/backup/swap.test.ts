@@ -1,4 +1,4 @@
-/** Tests the swap of the old palace for a restored one: a list of moves that deletes no file. */
+/** Tests how a restored palace replaces the old palace: by a list of moves, which deletes no file. */
 import {
   existsSync,
   mkdirSync,

@@ -113,7 +113,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes beside our changes are kept", () => {
+  it("another program's changes are adopted while our changes are sent", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
