@@ -181,7 +181,7 @@ test("the list of the palace's own files has no other file of its folders and no
   expect(ownEntries(paths, true)).not.toContainEqual({ place: "palace", name: "chroma.sqlite3" });
 });
 
-test("a move to another disk removes the source only after the whole copy exists", () => {
+test("a move to another disk copies the whole source, then removes the source and the leftovers of a killed move", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };

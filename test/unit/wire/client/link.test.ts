@@ -266,7 +266,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("the link passes on whole lines, although they arrive in chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 4, 5])("the splitter returns whole lines, although they arrive in chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
