@@ -11,7 +11,6 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a connection that records whether it is open. */
 function open(): Socket & { isOpen: boolean } {
   const socket = Object.assign(new EventEmitter(), { isOpen: true, destroy: () => {} });
   socket.destroy = () => {
