@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Files the session. `handedOver`: number of runs during which the agent hands the session over. `failing`: runs that fail, from 1. */
+/** Files a session that the agent hands over again during the first `handedOver` runs. `failing`: numbers of the runs that fail, from 1. */
 async function runs(handedOver: number, failing: readonly number[]): Promise<{ count: number; said: string[] }> {
   const config = loadConfig({ HOME: home });
   const said: string[] = [];

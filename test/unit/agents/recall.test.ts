@@ -1,4 +1,4 @@
-/** Tests which notes are shown beside a prompt in a palace without a model: none for small talk, and the answer for a short question. */
+/** Tests which notes are shown beside a prompt in a palace without a model: none for small talk, and the note with the answer for a short question. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -45,7 +45,7 @@ function runs(seed: number): Run[] {
   });
 }
 
-/** Separator between a line's output and the report about it. */
+/** Separates the three parts of a result: counted tests and reverts, printed output, exit code. */
 const END = "\u001e";
 
 /** Runs each line in its own shell. Returns the line's exit code, its output, and how often its tests and reverts ran. */

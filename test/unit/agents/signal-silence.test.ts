@@ -1,4 +1,4 @@
-/** Lines that must give no signal: no test ran or failed, no work was reverted, or a command only answered "no". */
+/** Tests command lines that must give no signal about tests, failures or reverts, and similar lines that must give one. */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 
@@ -330,7 +330,7 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Programs of the project, which may be something else than tests.
+  // The names of these programs do not prove that they are tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],

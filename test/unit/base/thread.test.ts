@@ -16,7 +16,7 @@ function entry(name: string, more: string): URL {
   return pathToFileURL(file);
 }
 
-test("every call to an ended thread fails with the thread's name", async () => {
+test("every call to an ended thread fails, and the error has the thread's name", async () => {
   const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
   const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
   await expect(thread.call("any")).rejects.toMatchObject(ended);

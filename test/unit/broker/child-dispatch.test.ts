@@ -12,7 +12,7 @@ import type { StatusReport } from "../../../src/protocol/spec.ts";
 const CHILD_PID = 4711;
 const SPOKEN = "2025-06-18";
 
-/** Sends a request. The broker answers without asking the child. */
+/** Returns the answer to a request that the broker answers itself, without asking the child. */
 async function request(method: string, params: object, pid = 1, childPid: number | undefined = CHILD_PID) {
   const { dispatch } = new ChildDispatch({
     queue: new RequestQueue({} as Supervisor, 1_000),

@@ -33,7 +33,7 @@ test("the broker does not kill a child that ends when its stdin closes", async (
 });
 
 test("a client that leaves cancels its call, not the broker's own request for the list of tools", async () => {
-  // This child answers pings, and each cancellation with a notification that names the cancelled request. It never answers a call.
+  // This child answers pings, but never a call. It reports each cancellation with a notification that names the cancelled request.
   const script = `require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);
     const said = (value) => console.log(JSON.stringify({ jsonrpc: "2.0", ...value }));

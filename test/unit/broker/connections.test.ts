@@ -11,7 +11,6 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a connection that records whether it is open. */
 function open(): Socket & { isOpen: boolean } {
   const socket = Object.assign(new EventEmitter(), { isOpen: true, destroy: () => {} });
   socket.destroy = () => {
@@ -46,7 +45,7 @@ test("a connection has 10 s for its proof, and 2 s while many connections are un
   await vi.advanceTimersByTimeAsync(1_500);
   expect(many.every(({ isOpen }) => isOpen)).toBe(true);
   await vi.advanceTimersByTimeAsync(1_500);
-  // The remaining connections are few enough for the longer time.
+  // So few connections remain that each has 10 s again.
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 

@@ -1,4 +1,4 @@
-/** Tests the numbers of connections, by which the queue and the journal distinguish peers. */
+/** Tests that each connection has its own number, by which the queue and the journal distinguish peers. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";

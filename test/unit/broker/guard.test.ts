@@ -96,7 +96,7 @@ test("after ten failures in a minute an address gets only a retry time, and a va
   expect(ask({ host, ...bearer() })).toMatchObject({ ok: true });
   const wrong = { status: 401, why: "that token is wrong, revoked or expired" };
   expect(ask({ host, authorization: "Bearer nonsense" }, "192.0.2.3")).toMatchObject(wrong);
-  // The minute began with the first failure.
+  // The minute began with the first failure, so now it is over.
   now += 59_001;
   expect(ask({ host })).toMatchObject(wanted);
 });

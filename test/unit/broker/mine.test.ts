@@ -103,7 +103,7 @@ test("a long mine answers with its progress, and a later call returns the result
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
-  // Both callers got the step before their answers and no step after them.
+  // Each caller got only the progress step that came before its answer.
   expect(steps).toEqual({ first: [1], second: [1] });
   // The last call returned the result, so the next call starts a new mine.
   rmSync(go);

@@ -56,7 +56,7 @@ test.each([
   expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
 });
 
-test("new links to the page replace the oldest links of their role, not those of another role", () => {
+test("new links to the page replace the oldest links of their own role, but no links of another role", () => {
   const sessions = new Sessions();
   const { bearer = "" } = sessions.exchange(sessions.addLink("admin").token) ?? {};
   const [owners, first] = [sessions.addLink("admin"), sessions.addLink("reader")];

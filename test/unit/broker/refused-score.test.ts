@@ -66,7 +66,7 @@ async function search(): Promise<void> {
   expect(await valueOf(call("outcome.search", { query: QUERY }))).toMatchObject({ memories: [{}] });
 }
 
-/** Returns the number of questions for which the memory has an outcome. */
+/** Returns the number of questions for which the memory has the outcome `worked`. */
 async function questions(id: string): Promise<number> {
   const { questions: told } = await valueOf(call("outcome.why", { id }));
   return (told as { answers: { worked: number }[] }).answers.reduce((sum, { worked }) => sum + worked, 0);
@@ -96,7 +96,7 @@ test("a score with invalid facts leaves the question for the corrected score, an
   expect(await questions(id)).toBe(1);
 });
 
-test("a repeated score leaves the question of a newer search in place", async () => {
+test("a score that is repeated with its key does not use up the question of a newer search", async () => {
   const id = await foundMemory();
   await call("tools/call", asTool(id), { key: "once" });
   await search();

@@ -16,7 +16,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** Characters with a meaning in a unit or in XML. */
 const AWKWARD = `a b"c\\d%h$HOME&<e>'f`;
 
-/** Returns the reason if the program is missing. Throws under CI=true. */
+/** Returns why the test is skipped if the program is missing. With CI=true it throws instead. */
 function without(program: string): string | undefined {
   const { error } = spawnSync(program, ["--version"]);
   if (error === undefined) return undefined;

@@ -104,7 +104,7 @@ test("an image that plain docker compose built has no revision", () => {
   expect([{ [label]: "abc" }, { [label]: "unknown" }, {}, null].map(revisionIn)).toEqual(["abc", null, null, null]);
 });
 
-test("the address of the Docker daemon is read from docker's context", () => {
+test("the address in docker's context becomes connection options for a socket, TLS or ssh", () => {
   expect(addressOptions("unix:///run/docker.sock")).toEqual({ socketPath: "/run/docker.sock" });
   expect(addressOptions("tcp://10.0.0.1:2376")).toEqual({ host: "10.0.0.1", port: "2376", protocol: "https" });
   expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });

@@ -305,7 +305,7 @@ test("the broker asks for an exchange's score once, after the user replied to a 
   const unkept = onStop(second, undefined, NOW_MS);
   expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
   expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
-  // Somebody forgot the judged exchange.
+  // A forgotten exchange cannot be scored, so the broker does not ask.
   const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
   expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
   expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });

@@ -71,7 +71,7 @@ test("a memory that does not fit is left out, and smaller memories are still sho
   expect(full.text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
 });
 
-test("recent exchanges come first, and the memories get the remaining room", () => {
+test("recent exchanges come first, and the memories get the remaining space", () => {
   const said = ["RECENT EXCHANGES (last 1):", `1. [just now] ${"x".repeat(200)}`];
   const alone = injectionText(undefined, [], said);
   expect(alone.text.split("\n").slice(2)).toEqual(["═══ KNOWN CONTEXT ═══", ...said, "═══ END CONTEXT ═══", ""]);

@@ -112,7 +112,7 @@ test("the public palace gets a closet with its vector, and gets the closet's rem
   expect(sent()).toEqual([]);
   write("source.remove", { wing: "proj", sourceFile: "/p/a.md" });
   expect(sent()).toEqual([{ id: entry?.id, isGone: true }]);
-  // The closet returns before the palace gets its removal.
+  // The closet is made again before the palace gets its removal, so the removal is not sent.
   mine("/p/a.md", TEXT);
   expect(sent()).toEqual([]);
   embedAll();

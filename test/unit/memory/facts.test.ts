@@ -182,7 +182,7 @@ describe("kg_query", () => {
     );
   });
 
-  it("kg_query resolves a part of a name to the only entity that has it, and lists several as candidates", () => {
+  it("kg_query resolves a word to the only entity with this word in its name, and lists several entities as candidates", () => {
     graph.write("kg_add", { subject: "Alice Smith", predicate: "likes", object: "tea_100%" });
     expect(query({ entity: "smith" })).toMatchObject({ entity: "Alice Smith", resolved_from: "smith", count: 1 });
     expect(query({ entity: "mit" })).not.toHaveProperty("candidates");

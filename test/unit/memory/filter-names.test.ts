@@ -91,7 +91,7 @@ test.each([
   });
 });
 
-test("a source's full name is exact, a wing decides between equal file names, and otherwise the hint lists them", async () => {
+test("a source filter finds a full path or an unambiguous file name; otherwise the answer has only a hint", async () => {
   const exact = await palace.search("ferry", { source_file: "/two/docs/README.md" });
   expect(exact.results).toHaveLength(1);
   expect(exact).not.toHaveProperty("hint");
@@ -101,7 +101,7 @@ test("a source's full name is exact, a wing decides between equal file names, an
   const both = await palace.search("ferry", { source_file: "readme.md" });
   expect(both.results).toEqual([]);
   expect(both["hint"]).toMatch(/^source_file `readme.md` could be `\/(one|two)\/docs\/README.md`, `\/(one|two)\/docs/);
-  // For a misspelled name and for a part of a file name the search only gives a hint.
+  // A misspelled file name or a part of it finds no drawer.
   const typo = await palace.search("ferry", { source_file: "Boast.md" });
   expect(typo.results).toEqual([]);
   expect(typo["hint"]).toBe("no source_file `Boast.md`; source_files like it: `/two/My-Notes/Boats.md`");

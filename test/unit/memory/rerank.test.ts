@@ -9,7 +9,7 @@ import { createSearchPalace } from "../../helpers/search-palace.ts";
 const byNumber: Reranker = {
   rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
 };
-/** Returns a text. A text with fewer other words has a higher BM25 score. No two texts are near-duplicates. */
+/** Returns `harbour` with `at` other words. Fewer other words give a higher BM25 score. No two texts are near-duplicates. */
 const note = (at: number): string =>
   `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
 

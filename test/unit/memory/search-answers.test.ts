@@ -6,7 +6,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must follow each other exactly, and the answer says if no drawer contains them in this way", async () => {
+test("quoted words must follow each other exactly, and the answer says if no drawer contains the phrase", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);
@@ -219,7 +219,7 @@ test("a passage from several sources is one hit that names the other sources", a
   expect(others).toHaveLength(2);
   expect(long["also_in"]).toEqual(expect.arrayContaining(others));
   expect(long["also_in"]).toHaveLength(2);
-  // A few words may be equal by chance.
+  // A short passage may be equal by chance, so its hit names no other source.
   expect(short).not.toHaveProperty("also_in");
 });
 

@@ -127,7 +127,7 @@ function counting(): { files: typeof sourceFiles; asked: string[] } {
   };
 }
 
-/** Returns how many turns the event loop gave to other work during `work`. `turns`: the number so far. */
+/** Returns how many turns of the event loop other work got during `work`. `turns` returns the number so far. */
 async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const counted = (async () => {

@@ -87,7 +87,7 @@ test("a question about the order of events gets a part of each conversation firs
   expect(await palace.search("sails")).not.toHaveProperty("spread");
 });
 
-test("a lasting wish of the user ranks higher if the question asks for advice, and only then", async () => {
+test("a message with a lasting wish of the user ranks higher only if the question asks for advice", async () => {
   await using palace = await createSearchPalace();
   const wish = `> Always draw a plan with colours when I ask about wires.\n${FILLING}`;
   const parts = ["bolts", "screws", "nuts", "rubber", "belts", "hoses", "filters", "pumps"];

@@ -85,7 +85,7 @@ test("after a refused token the palace is unavailable, and the hint names the va
   });
 });
 
-test("a server with a half-written index counts as damaged, even after a retry", async () => {
+test("a server with a half-written index counts as damaged, and a retry is useless", async () => {
   const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
   await using torn = await serve((_, response) => response.writeHead(500).end(body));
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });

@@ -92,7 +92,7 @@ test("the outbox sends writes and removals in order in batches of one kind", asy
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // `retarget` lists the drawers behind the removals. Calls of `open` do not count, because the fast clock makes the outbox repeat them.
+  // The removals come first, because `retarget` lists all drawers after them. The fast clock makes the outbox repeat `open`.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([
     { op: "remove", ids: ["x", "y"] },

@@ -123,7 +123,7 @@ describe("the comparison of the public palace with the ledger", () => {
 });
 
 describe("the reader of a palace's Chroma file", () => {
-  it("reading a palace makes no file in its folder, even in WAL mode", () => {
+  it("reading a palace makes no file in its folder, and a palace in WAL mode is refused", () => {
     file(["one"]);
     palace.close();
     const before = readdirSync(palaceDir).sort();

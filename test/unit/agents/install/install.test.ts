@@ -102,7 +102,7 @@ test("uninstall keeps a user's rule that is identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // Older versions wrote a record like this.
+  // Makes the record like a record of older versions, which did not name the rule.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;

@@ -30,7 +30,7 @@ function put(name: string, content: string): void {
   writeFileSync(join(home, name), content, { mode: 0o755 });
 }
 
-/** Makes an opencode program of this version. `undefined`: no package names the version, as after opencode's own installer. */
+/** Makes an opencode program. Without `version` no package.json names a version, as after opencode's own installer. */
 function useOpencode(version: string | undefined): void {
   put("bin/opencode", "#!/bin/sh\n");
   rmSync(join(home, "package.json"), { force: true });
@@ -136,7 +136,7 @@ test("if opencode's version is unknown, install uses the form of the settings fi
   put(FILE, THEIRS);
   install("opencode", parts, false);
   expect(settings()).toMatchObject({ mcp: { servers: { mempalace: SECOND } } });
-  // A known version decides the form: 1.x does not read the form of 2.
+  // A known version decides, even against the settings file, because 1.x cannot read the form of version 2.
   useOpencode("1.18.33");
   put(FILE, THEIRS);
   expect(noteOf(install("opencode", parts, false))).toBeUndefined();

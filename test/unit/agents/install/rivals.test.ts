@@ -33,7 +33,7 @@ type Case = {
   agent: AgentName;
   row: string;
   files: Record<string, unknown>;
-  /** Places of the rivals, and the commands that remove them. */
+  /** The place of each rival in the settings, and the command that removes the rival. */
   found: [where: string, takeOut: string][];
 };
 

@@ -99,7 +99,7 @@ test("a file does not count as gone if its folder cannot be read or its ignore r
   }
 });
 
-test("a file counts as filed if its room has a file with the same content", () => {
+test("a file counts as filed if the palace has its content and the manifest names no other room", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);

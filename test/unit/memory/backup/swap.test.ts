@@ -1,4 +1,4 @@
-/** Tests the swap of the old palace for a restored one: a list of moves that deletes no file. */
+/** Tests how a restored palace replaces the old palace: by a list of moves, which deletes no file. */
 import {
   existsSync,
   mkdirSync,
@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
-  // The public palace's folder is on an unmounted disk: the old ledger is moved aside, but the events cannot be moved in.
+  // The public palace's folder is on an unmounted disk. The swap moves the old ledger aside, and then fails to move the events in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -81,7 +81,7 @@ test("the next start refuses a list of moves whose staged files are missing, and
 test("the next start finishes a swap that was killed between two moves, even if the palace now has another path", () => {
   const pending = plan();
   list(pending);
-  // State after a kill: the old ledger is moved aside.
+  // Simulates a kill after the old ledger was moved aside.
   const [aside = ""] = asideOf(paths, pending);
   mkdirSync(aside);
   renameSync(paths.ledgerFile, join(aside, LEDGER));
@@ -181,7 +181,7 @@ test("the list of the palace's own files has no other file of its folders and no
   expect(ownEntries(paths, true)).not.toContainEqual({ place: "palace", name: "chroma.sqlite3" });
 });
 
-test("a move to another disk removes the source only after the whole copy exists", () => {
+test("a move to another disk copies the whole source, then removes the source and the leftovers of a killed move", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };

@@ -82,7 +82,7 @@ test("an older ledger opens at once; searches find its drawers from the start, a
       expect(await found("以后连接池稳定了")).toEqual(rows().includes(452) ? [452] : []);
       expect((await found("harbour")).length).toBe(10);
       if (steps === 1) {
-        // A drawer that is filed meanwhile does not wait behind the older drawers.
+        // A drawer that is filed meanwhile is indexed at once, before the older drawers.
         add(writer, ["备份完成"]);
         expect(await found("备份")).toEqual([453]);
       }
@@ -170,7 +170,7 @@ test("a rewritten ledger has no word of a deleted drawer in any spelling; `palac
     while (writer.maintain(RETENTION, MOMENT));
     expect(rows()).toEqual(before);
 
-    // The file has this ending only if it has the other spelling `grossenwahn` of the drawer's word, because no text is spelled so.
+    // `ssenwahn` is only in the other spelling `grossenwahn` of the drawer's word, not in any text.
     const isHeld = (): boolean => {
       expect(writer.eraser.cutLog()).toBe(true);
       return readFileSync(file).includes(Buffer.from("ssenwahn"));

@@ -39,7 +39,7 @@ function mined(content: string, sourceFile = "/p/handbook.md"): void {
   write("source.replace", { wing: "w", room: "r", sourceFile, content, sha256: "0", mtime: 1 });
 }
 
-/** Runs the background work to its end, and returns the different headings in the order of the drawers. */
+/** Runs the background work to its end, and returns the distinct headings in the order of the drawers. */
 function headings(): string[] {
   const moment = { wallMs: Date.now(), uptimeMs: 0, bootId: "" };
   while (writer.maintain(RETENTION, moment));

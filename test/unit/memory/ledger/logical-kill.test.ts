@@ -14,7 +14,7 @@ import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 const SLICE = 800;
 
 let folder: string, file: string, script: string;
-/** Ids of a drawer and a diary entry, each of four slices. The entry's slices name their parent only by the old key. */
+/** Ids of a drawer and a diary entry, each of four slices. The entry's slices name their parent only in `parent_entry_id`. */
 let drawer: string, entry: string;
 
 function callOf(key: string, method: string, params: Record<string, unknown>): WriteCall {

@@ -1,4 +1,4 @@
-/** Compares the pages of lists that show each split drawer as one entry with a pass over all drawers. */
+/** Lists show a split drawer as one entry. The tests compare the pages of such lists with a pass over all drawers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

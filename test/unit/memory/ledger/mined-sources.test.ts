@@ -93,7 +93,7 @@ test("only sources below the folder and of the wing are returned", () => {
   expect(found("projects", "/")).toHaveLength(5);
 });
 
-test("our filing record decides for its source if it has a time or a hash, and is ignored otherwise", () => {
+test("a source does not count as mined if our filing record has a time or a hash for the source", () => {
   for (const file of ["/p/filed", "/p/half", "/p/taken"]) put(file, [MINED]);
   mark("/p/filed", 0, "aa");
   mark("/p/half", 100.5, "");

@@ -157,7 +157,7 @@ test("a drawer that is filed again after its removal is not removed from an earl
   write("delete_drawer", { drawer_id: id });
   writer.outbox.done(waiting());
   sendTo("http://h/t/d/c#2");
-  // The files still have the first drawer, so a second removal reaches them, too.
+  // The files still have the first drawer, so its removal is kept until they get the second drawer.
   expect(kept()).toEqual([id]);
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);

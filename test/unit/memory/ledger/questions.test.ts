@@ -1,4 +1,4 @@
-/** Tests that an outcome of a memory is stored with the question for which the memory was shown, as numbers. */
+/** Tests that an outcome is stored with the question for which the memory was shown. The question is stored as numbers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -126,7 +126,7 @@ test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page
     }
 });
 
-test("the drawers of each day are those that a scan finds, after drawers were deleted and moved", () => {
+test("the number of drawers of each day equals a count by scan after drawers were deleted and moved", () => {
   const ledger = new Database(file, { readonly: true });
   const days = ledger
     .prepare<[], unknown>("SELECT coalesce(metadata ->> 'filed_at', metadata ->> 'created_at') FROM drawer")

@@ -84,7 +84,7 @@ test("after a kill during the indexing the next process finishes the migration",
   const before = contents();
   const script = join(folder, "half.mjs");
   const require = JSON.stringify(import.meta.resolve("better-sqlite3"));
-  // State just before the migration commits: the index is written, the version is not written.
+  // This script stops just before the migration commits: it has written the index, but not the version.
   writeFileSync(
     script,
     `import Database from ${require};

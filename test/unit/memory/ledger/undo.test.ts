@@ -91,7 +91,7 @@ function havoc(agent: string, { gone, changed }: { gone: string; changed: string
   write(agent, "diary_write", { agent_name: agent, entry: "word of the day" });
 }
 
-test("undo reverts an agent's writes, a second undo reverts the first, and so on", () => {
+test("undo reverts an agent's writes, and an undo can itself be undone", () => {
   const ids = scene();
   const before = state();
   const since = clock + 1;

@@ -162,7 +162,7 @@ test("a drawer that was never sent to the public palace keeps its text, whatever
   const taken = (...rows: ReturnType<typeof row>[]): number =>
     writer.adopt({ rows, removed: [], model: undefined }).taken;
   expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
-  // If the public palace has a drawer with its text, the drawer follows later changes there.
+  // If the public palace has the drawer with the ledger's text, the ledger adopts later changes of the drawer.
   expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
   expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
 });

@@ -30,7 +30,7 @@ afterEach(() => {
 const write = (id: string, text: string): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r" }, vector: new Float32Array(8).fill(0.3) }]);
 
-/** Adopts rows written after `sinceSeq`. Returns the count, the last progress, and the number up to which the palace was read. */
+/** Adopts the rows after sequence number `sinceSeq`. `taken`: number of adopted rows. `head`: last sequence number that was read. */
 async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionProgress | undefined; head: number }> {
   const database = openChroma(palaceDir, 1_000);
   const collection = database && readCollections(database)[0];

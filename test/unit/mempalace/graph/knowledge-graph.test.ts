@@ -83,7 +83,7 @@ describe("a change of a fact in the ledger", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("a change in the ledger does not overwrite a row that another program changed since the last look", () => {
+  it("a change in the ledger does not overwrite a row that another program changed after the driver read the file", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
@@ -113,7 +113,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes beside our changes are kept", () => {
+  it("another program's changes are adopted while our changes are sent", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });

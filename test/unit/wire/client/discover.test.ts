@@ -38,7 +38,7 @@ test.each([
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
-test("the client keeps at most four doors", () => {
+test("the client reads at most four doors from broker.json", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
-// Loads the modules now, because loading them later would take time that the clock below does not know.
+// Loads these modules before the tests, because the simulated clock below would not wait while a module loads.
 import "../../../../src/wire/client/send-spooled.ts";
 import "../../../../src/wire/client/answer-offline.ts";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
@@ -162,7 +162,7 @@ test("an unanswered call goes to the next broker at the same endpoint", async ()
 test("if no broker was ever reached, a call without a broker fails at once", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
-  // The error comes before the 10 s for which the client waits if there was a broker before.
+  // The client would wait 10 s if it had reached a broker before.
   await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
 });
@@ -266,7 +266,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("the link passes on whole lines, although they arrive in chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 4, 5])("the splitter returns whole lines, although they arrive in chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>

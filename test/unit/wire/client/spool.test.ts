@@ -130,12 +130,12 @@ test("a refused write stays spooled and does not block later writes", async () =
     asked.push(content(message));
     return content(message) === "c1" ? refuse(message, "STORE_CORRUPT") : filed(message);
   };
-  // The refusal may be temporary, so the order is kept at first.
+  // The refusal may be temporary, so at first later writes wait behind it to keep the order.
   for (let time = 0; time < 3; time++) expect(await deliver(spool, ask)).toBe("stuck");
   expect(asked).not.toContain("c2");
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
-  // By now the broker refuses only this write, so later writes need not wait for it.
+  // The broker has accepted the later writes, so only this write waits and the delivery is not stuck.
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
   expect(spool.isEmpty).toBe(true);
@@ -209,7 +209,7 @@ test("sending a write again resets its count of refusals", async () => {
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write by now, so no other write shows whether the broker accepts writes.
+  // It is the only write left, so the client cannot know whether the broker refuses all writes.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
@@ -315,7 +315,7 @@ test("ended turns take at most half of the spool", () => {
   spool.append(write(3, { line: large }));
 });
 
-test("the spool refuses a write that would exceed its size", () => {
+test("the spool refuses a write that would exceed the spool's maximum size", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
   expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);

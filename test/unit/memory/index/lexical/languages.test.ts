@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
-/** Minimum number of the 76 questions whose note comes first. */
+/** Minimum number of questions (of 76) for which the right note comes first. */
 const RIGHT_MIN = { wing: { lexical: 74, auto: 76 }, all: { lexical: 73, auto: 75 } };
 
 test("the right note comes first for nearly all questions, by words alone and with static vectors", async () => {

@@ -139,7 +139,7 @@ test("a small source or time window returns all its drawers, best first, even dr
   expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
 });
 
-test("a filtered search finds drawers correctly after they were moved, filed or deleted", async () => {
+test("a filtered search finds the right drawers after drawers were moved, filed or deleted", async () => {
   const [one, two] = insertDrawers(ledger, [
     { text: "boat", wing: "a" },
     { text: "boat", wing: "b" },
@@ -224,7 +224,7 @@ test("in a small palace a replaced text changes the weight of its words in the n
   expect(await scoreOf("gull", 1)).toBeGreaterThan(2 * before);
 });
 
-test("a large palace finds a rare word beside common words, and common words if the query has no other words", async () => {
+test("a search in a large palace finds a rare word beside common words, and common words if the query has no rare word", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
     wing: `w${at % 100}`,

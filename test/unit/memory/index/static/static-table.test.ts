@@ -18,7 +18,7 @@ const cosine = (a: string, b: string): number => {
     : left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
 };
 
-/** Source: `golden.jsonl` of the table. */
+/** Values from the file `golden.jsonl` that belongs to the table. */
 const GOLDEN = {
   key: "The spare key hangs behind the door.",
   asked: "where do we keep the extra key",

@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Number of calls. A thread accepts fewer at once. */
+/** Number of simultaneous calls, which is more than the index's thread accepts. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
