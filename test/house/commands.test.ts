@@ -71,7 +71,7 @@ test("each old name of a command leads to a call that is in the table of command
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("only a synonym of a verb that reads or adds is run at once", () => {
+test("a synonym is run only if its verb reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);

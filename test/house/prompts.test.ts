@@ -12,7 +12,7 @@ const words = outcome.filter(
     importsOf(file).some(({ specifier, typesOnly }) => !typesOnly && resolveImport(file.path, specifier) === INJECTION),
 );
 
-/** Matches calls that make a value harmless: `quoted` and functions that quote, and functions that return ids or numbers. */
+/** Matches calls with a harmless result: a quoted text, an id or a number. */
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
 /** Matches values that contain no text of others: names of constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;

@@ -1,4 +1,7 @@
-/** Checks the walk of one write in src/README.md. A step climbs if its file is on a higher floor of the picture in that page. */
+/**
+ * Checks the section "One write" of src/README.md, which lists the files that a write passes. A step climbs if its file's wing (top folder)
+ * is higher in that page's picture than the wing of the step before.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +18,7 @@ const steps = [...section.matchAll(/^\| (?:([→⇢≈]) )?`([\w/-]+\.ts)`/gm)].
 }));
 const pairs = steps.slice(1).map((step, index) => ({ ...step, from: steps[index]?.file ?? "" }));
 
-/** Returns the floor of a file's wing in the picture of src/README.md. */
+/** Returns the number that the picture in src/README.md gives a file's wing. Higher wings import lower ones. */
 function floorOf(file: string): number {
   const wing = file.split("/")[0] ?? "";
   const line = page.match(new RegExp(`^(\\d+) +(?:[a-z]+ )*${wing} `, "m"));

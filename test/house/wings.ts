@@ -1,6 +1,9 @@
-/** Limits and faces of the wings of src. A limit may only fall. Adding a name to a face is a deliberate decision. */
+/**
+ * Maximum number of lines of each wing (top folder of src), and its face: the files that other wings may import. A maximum may only fall.
+ * Adding a file to a face is a deliberate decision.
+ */
 
-/** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
+/** Lines of TypeScript. src/README.md also has the number that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_552,
   protocol: 2_968,
@@ -17,7 +20,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   ui: 2_968,
 };
 
-/** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
+/** Files without `.ts`. Other wings may import every file of `base`, `protocol` and `config`. */
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",

@@ -30,7 +30,7 @@ const SERVICES = ["chroma", "broker", "devbox"];
 describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
-  /** Contents of every acknowledged drawer of the wing. */
+  /** Contents of every acknowledged drawer of the wing `load`. */
   const acknowledged = new Set<string>();
 
   const up = (...args: string[]): Promise<string> =>

@@ -246,7 +246,7 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const [plain, file] = [join(host.home, "b.tar"), join(host.home, "b.tar.age")];
   expect(await host.run("palace", ["backup", plain])).toMatchObject({ code: 0 });
-  // A weak key: deriving one of the usual strength would take each of the four readers below seconds.
+  // Derives the key in few rounds: with the usual number of rounds, each of the four reads below would take seconds.
   await writeFile(file, await encrypted(createReadStream(plain), secret.MEMPALACE_BACKUP_PASSPHRASE, 10));
   await stack.startBroker();
   const elsewhere = async (role: string): Promise<Env> => {

@@ -25,7 +25,7 @@ async function json(
   return { code, value: JSON.parse(stdout) as Record<string, unknown> };
 }
 
-test("every verb explains itself, and help leaves no file", async () => {
+test("every verb has a help text, and help writes no file", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())

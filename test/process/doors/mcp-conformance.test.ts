@@ -1,6 +1,6 @@
 /**
- * Runs the official MCP conformance suite against `/mcp` over TCP: all scenarios with the suite's own tools behind our door, and those that
- * need no such tools with a real broker.
+ * Runs the official MCP conformance suite over TCP twice: all scenarios against our door with the suite's own tools behind it, and the
+ * scenarios that need no tools of the suite against a real broker.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -82,7 +82,7 @@ function createTalks(palace: TestPalace, count = 4): string {
 
 const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
 
-/** Returns plain exchanges. Each becomes one drawer. */
+/** Returns transcript lines of `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, text: string, timestamp: string): string =>
     JSON.stringify({ type: role, timestamp, message: { role, content: text } });

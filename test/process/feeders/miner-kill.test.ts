@@ -21,7 +21,7 @@ function put(path: string, text: string): void {
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: the broker writes it down for everybody\n`).join("");
 
-/** Returns plain exchanges of Claude Code. Each becomes one drawer. */
+/** Returns lines of a Claude Code transcript: `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, content: string): string =>
     `${JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content } })}\n`;

@@ -115,7 +115,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
+  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, start and service marks with times in the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -134,7 +134,7 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
-    // Marks of a start and of a service with times in the future, as if the clock had been set back by an hour.
+    // Files that mark a starting broker and a service, with times in the future, as if the clock had been set back by an hour.
     mkdirSync(stateDir, { recursive: true });
     for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
       writeFileSync(mark, "");

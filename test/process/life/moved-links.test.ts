@@ -1,4 +1,4 @@
-/** MemPalace keeps a palace's links in `tunnels.json` beside the palace's folder. */
+/** Tests the links of a palace folder that was moved. MemPalace keeps them in `tunnels.json` beside the palace's folder. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

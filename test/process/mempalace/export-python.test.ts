@@ -23,7 +23,7 @@ if (missing !== undefined) console.log(`left out: export (${missing})`);
 /** More drawers than the threshold at which Chroma writes its index to disk. */
 const INDEXED = 1_100;
 const MINED = "project";
-/** Two file times whose last bit Chroma's server changes, as it does to nine of a hundred times. */
+/** Two file times of which Chroma's server changes the last bit. It does so with nine in a hundred file times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 /** Mines a document for each of TIMES_S. */

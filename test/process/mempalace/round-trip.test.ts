@@ -1,4 +1,7 @@
-/** The rows of this test's palace are still in MemPalace's queue, as a mine leaves them. Each machine mines it once (python-chroma.ts). */
+/**
+ * Tests a palace that MemPalace and we write in turns. Its first rows are still in MemPalace's queue, as a mine leaves them, and are mined
+ * once on each machine (python-chroma.ts).
+ */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

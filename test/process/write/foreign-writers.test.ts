@@ -87,7 +87,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       const more = await meddle(scene, { home: palace.home, palace: mount, wrapper }, 1);
       expect(more.length).toBeGreaterThanOrEqual(5);
-      // The counts show that both were noticed.
+      // The counts show that both foreign writers were noticed.
       await isNamed(scene, [...written, ...more], 2);
     });
   });
@@ -106,7 +106,7 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // Two upstream writers lose a part of their vectors in this way, without an error.
+    // Without our broker, two MemPalaces that write one palace in this way lose a part of their vectors without an error.
     it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
@@ -144,7 +144,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
             const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
             expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
             written += 1;
-            // Foreign writers need minutes on a busy machine, and every drawer is compared later.
+            // Slows the agents down: foreign writers need minutes on a busy machine, and the test compares every drawer later.
             if (index > 50) await delay(100);
           }
         }),

@@ -1,4 +1,4 @@
-/** Needs root, to mount small disks (tmpfs). */
+/** Tests writes on a full disk and on a read-only disk. Needs root to mount small disks (tmpfs). */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

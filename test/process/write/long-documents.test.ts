@@ -72,7 +72,7 @@ print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["
   const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless({ text, metadata }: Row): unknown {
   const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
   return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };

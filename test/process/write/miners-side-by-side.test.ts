@@ -46,7 +46,7 @@ function makeProject(folder: string, wing: string): string {
   return folder;
 }
 
-/** Returns a wing's drawers in the ledger, ids and texts. */
+/** Returns the ids of a wing's drawers in the ledger. */
 function drawersOf(palace: TestPalace, wing: string): string[] {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const ids = database.prepare<[string], string>("SELECT id FROM drawer WHERE wing = ?").pluck().all(wing);

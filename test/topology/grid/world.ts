@@ -42,7 +42,7 @@ export type World = AsyncDisposable & {
    * Starts a permanent broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it.
    */
   startHostService?: () => Promise<AsyncDisposable>;
-  /** Faults of the last container. */
+  /** Faults that a scenario causes in the last container. */
   container?: {
     disconnect(): Promise<void>;
     connect(): Promise<void>;
