@@ -36,9 +36,9 @@ test(`help lists at most ${VERBS_MAX} verbs, in groups, each within a terminal's
   for (const [name, { does }] of commands) expect(does.length + width + 4, name).toBeLessThanOrEqual(COLUMNS_MAX);
 });
 
-/** Words in the description of a harmful call. */
+/** Matches the description of a call that deletes or replaces something. */
 const HARM = /\b(delete|erase|remove|replace|revoke|undo|restore|end it)\b/;
-/** Harmless calls whose descriptions contain a word of `HARM` anyway. */
+/** Harmless calls whose descriptions match `HARM` anyway. */
 const HARMLESS = ["history", "status ui", "backup", "config unset"];
 
 test("each verb and subverb that deletes or replaces something is marked as harmful, and each mark names an existing subverb", () => {

@@ -25,7 +25,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // The shim. It reads stdio with the line framing of `transport`.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
-  // Types and interfaces that the rules, the broker and the stores share, without behaviour.
+  // Types and interfaces that the memory's logic, the broker and the stores share, without behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
   // The ledger's SQLite file. A write must be in it before the write is acknowledged.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
@@ -35,7 +35,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
   // The logic of the memory. It reaches files and databases only through the interfaces of `memory/port`.
   memory: room([...FOUNDATION, "memory/port"], {
-    // A question that has only stop words is ignored.
+    // Needed to ignore a question that has only stop words.
     mayImportFiles: ["memory/index/lexical/stop-words.ts"],
     closedNode: NO_IO,
   }),
@@ -88,8 +88,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     },
   ),
 
-  // The commands. The extra files let them inspect a palace before its adoption, mark found words in hits, and match a spooled exchange
-  // with memories.
+  // The commands. Single files let them inspect a palace before adoption, mark found words, and match a spooled exchange with memories.
   cli: room(
     [
       ...FOUNDATION,

@@ -1,6 +1,6 @@
 /**
- * Checks the section "One write" of src/README.md, which lists the files that a write passes. A step climbs if its file's wing (top folder)
- * is higher in that page's picture than the wing of the step before.
+ * Checks "One write" in src/README.md, the list of files that a write passes. A step climbs to a wing that is higher in that page's
+ * picture.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,6 @@
-/**
- * Maximum number of lines of each wing (top folder of src), and its face: the files that other wings may import. A maximum may only fall.
- * Adding a file to a face is a deliberate decision.
- */
+/** Limits each wing (top folder of src): its lines, which may only fall, and its face, the files that other wings may import. */
 
-/** Lines of TypeScript. src/README.md also has the number that we aim at. */
+/** Maximum lines of TypeScript. src/README.md also has the number that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_552,
   protocol: 2_968,
@@ -20,7 +17,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   ui: 2_968,
 };
 
-/** Files without `.ts`. Other wings may import every file of `base`, `protocol` and `config`. */
+/** Files without `.ts`. Add one only on purpose. Other wings may import every file of `base`, `protocol` and `config`. */
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",

@@ -1,6 +1,5 @@
 /**
- * Tests that no action on the compose stack (such as a restart or a recreate) loses data. The cases share one stack, so each also finds the
- * state that the earlier cases left.
+ * Tests actions on a compose stack, such as a recreate. All cases share one stack, so each also finds the state left by the earlier ones.
  */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

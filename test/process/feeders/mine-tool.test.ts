@@ -150,9 +150,7 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   return count ?? 0;
 }
 
-/**
- * Asserts that the mine delayed no write. `before`: number of mined drawers when each write was sent. Times would depend on the machine.
- */
+/** Asserts that the mine held up no write, by order and not by time. `before`: number of mined drawers when each write was sent. */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], number>("SELECT row FROM drawer WHERE wing = 'w' ORDER BY row").pluck().all();

@@ -212,7 +212,7 @@ test("mempalace-session reads the database while opencode writes it, and never c
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
-  // The database file is empty: after a normal run of opencode all data is still in the write-ahead log.
+  // The database file has only its first page: after a normal run of opencode all data is still in the write-ahead log.
   expect(statSync(database.file).size).toBe(4096);
   const before = readFileSync(database.file);
   let isDone = false;

@@ -136,7 +136,7 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Returns the staged transcripts with times and hashes, and the folders of the feeder's notes (whose text contains the home's path). */
+/** Returns the staged transcripts with times and hashes, and the folders of the feeder's notes (each note contains the home's path). */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })

@@ -109,7 +109,7 @@ describe("hooks at the beginning of a session", () => {
     expect(said.match(/note of one list/g)).toHaveLength(1);
     expect(said.match(/note of elsewhere/g)).toHaveLength(5);
 
-    // pi and opencode pass the folder. In an unknown folder the text has the newest notes of all projects.
+    // pi and opencode pass their folder as --cwd. In a folder without a project the text has the newest notes of all projects.
     const wakeUp = async (...args: string[]): Promise<string> =>
       (await palace.run("palace", ["hook", "wake-up", ...LONG, ...args])).stdout;
     expect(await wakeUp("--cwd", repository)).toBe(`${said}\n`);

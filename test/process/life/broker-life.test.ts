@@ -98,7 +98,7 @@ describe("the broker's life", () => {
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
     first.kill("SIGTERM");
     await once(first, "exit");
-    // This connection locks the ledger, so the broker that opens it has to wait.
+    // Locks the ledger, so that a broker that opens the ledger has to wait.
     const holder = new Database(palace.config.paths.ledgerFile);
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");

@@ -16,7 +16,7 @@ if (missing !== undefined) console.log(`left out: killed exports (${missing})`);
 
 const AFTER_RENAME = "export.after-rename";
 const WHILE_CHROMA_RUNS = "export.after-page:3";
-/** Steps at which an export is killed. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same with and without Chroma. */
+/** Steps at which an export is killed. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same without Chroma. */
 const STEPS = ["export.before-server", WHILE_CHROMA_RUNS, "export.before-verify", "export.before-rename", AFTER_RENAME];
 
 /** Number of notes: enough that the export writes a third page. */

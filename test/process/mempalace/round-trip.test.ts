@@ -1,7 +1,4 @@
-/**
- * Tests a palace that MemPalace and we write in turns. Its first rows are still in MemPalace's queue, as a mine leaves them, and are mined
- * once on each machine (python-chroma.ts).
- */
+/** Tests a palace that MemPalace and we write in turns. At first all its rows are in MemPalace's queue, as a mine leaves them. */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +68,7 @@ async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace)
   }
 }
 
-/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
+/** Makes unique words. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
 function proseOf(seed: number, words: number): string {
   const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
@@ -97,10 +94,7 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/**
- * Counts our drawers, the drawers that a search for their unique word finds, and the drawers that are among the ten nearest neighbours of
- * their own vector.
- */
+/** Script that counts our drawers, those that a search for their unique word finds, and those that their own vector finds. */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)

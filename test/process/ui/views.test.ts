@@ -21,7 +21,6 @@ async function visit(page: SeenPage, view: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-/** Moves the slider to a day, as a user does. */
 async function slideTo(page: SeenPage, day: string): Promise<void> {
   const set = (input: unknown, value: number): void => {
     Object.assign(input as object, { value: String(value) });

@@ -26,7 +26,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Time limit of a call, ms: the foreign Chroma and the palace's own Chroma may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
+/** Maximum time to find and adopt rows, ms. The pause between two comparisons is nine times as long as a comparison on this machine. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -45,7 +45,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: foreign writers, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a foreign MemPalace ${version}`, () => {
-    /** Files and deletes drawers as an agent would, and returns the ids of the rows that stay. */
+    /** Lets the foreign MemPalace file five drawers and delete one of ours. Returns the ids of the new rows. */
     const meddle = async (scene: Scene, options: MempalaceOptions, turn: number): Promise<string[]> => {
       const victim = ourIds(scene)[turn] ?? "";
       const before = new Set(palaceIds(scene));
@@ -106,7 +106,7 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // Without our broker, two MemPalaces that write one palace in this way lose a part of their vectors without an error.
+    // Two MemPalaces without our broker would lose a part of their vectors in this way, without an error.
     it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
