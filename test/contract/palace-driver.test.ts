@@ -60,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("of two records with the same id, the driver keeps the later record", async () => {
+  test("the driver keeps the later of two records with the same id", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),
@@ -243,7 +243,7 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the contract of the Chroma driver: ${missing}\n`);
 
-test("CI runs the contract with a real Chroma server", () => {
+test("CI runs the driver contract with a real Chroma server", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 

@@ -211,7 +211,7 @@ test("import takes the new version of a drawer that one side changed, and keeps 
   });
 });
 
-test("import takes a note whose mined file is missing, and refuses only the row with invalid metadata", async () => {
+test("import keeps the newer drawers of a mined file, adds a note about that file, and refuses only rows with invalid metadata", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);

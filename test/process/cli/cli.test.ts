@@ -136,7 +136,7 @@ test("--palace works before and after the verb, and selects the broker that stop
   expect((await json(palace, ["status"])).value).toMatchObject({ running: true });
 });
 
-test("call takes arguments from the line or stdin, tools lists the callable tools, and search finds a note", async () => {
+test("call takes arguments from the command line or stdin, tools lists the callable tools, and search finds a note", async () => {
   await using palace = createTestPalace();
   const drawer = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds at dawn." });
   const { stdout } = await palace.run("palace", ["call", "mempalace_add_drawer", "-", "--json"], { input: drawer });

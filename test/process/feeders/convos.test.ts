@@ -93,7 +93,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("the miner files nothing again from an unchanged folder or from a touched file", async () => {
+test("the miner files nothing from an unchanged folder or from a file that was only touched", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");

@@ -146,7 +146,7 @@ describe("the broker's life", () => {
     dead.close();
   });
 
-  it("the broker refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
+  it("the broker refuses writes and ends when the palace vanishes, and does not create an empty palace in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -165,7 +165,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("no broker begins a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
+  it("no broker creates a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");

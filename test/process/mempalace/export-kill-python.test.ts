@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
   });
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  it("an export is refused into a folder that is not empty, into our own home, and if the Chroma program cannot run", async () => {
+  it("export refuses a folder that is not empty, our own home, and a Chroma program that cannot run", async () => {
     const full = join(palace.home, "refused/full");
     mkdirSync(full, { recursive: true });
     writeFileSync(join(full, "mine.txt"), "mine");
