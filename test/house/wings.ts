@@ -17,7 +17,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   ui: 2_968,
 };
 
-/** Files without `.ts`. Add one only on purpose. Other wings may import every file of `base`, `protocol` and `config`. */
+/** Files of a face, without `.ts`. Add one only on purpose. Other wings may import every file of `base`, `protocol` and `config`. */
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",

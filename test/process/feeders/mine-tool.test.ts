@@ -25,7 +25,7 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Maximum number of mined drawers for which an agent's write may wait: about eight files with 400 lines each. */
+/** Maximum number of mined drawers that are filed while an agent's write waits: about eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
 function minersOf(pid: number): number[] {

@@ -25,7 +25,7 @@ import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts
 import { seededRandom } from "../../helpers/random.ts";
 
 const KILLS = 5;
-/** Lower than for other agents, because miner-kill.test.ts kills miners of general conversations more often. */
+/** Fewer kills than for other agents, because miner-kill.test.ts kills miners of general conversations more often. */
 const GENERAL_KILLS = 3;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);

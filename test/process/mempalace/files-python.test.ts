@@ -94,7 +94,9 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 const NEW = "3.11.0";
-/** Number of our drawers. With the 300 that are not yet in the index, they are more than the threshold at which Chroma writes it again. */
+/**
+ * Number of our drawers. Together with the 300 rows that wait for Chroma's index, they reach the number at which Chroma writes the index.
+ */
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {

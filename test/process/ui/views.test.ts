@@ -49,7 +49,7 @@ test("the page shows the facts that the tools return, and its slider shows the f
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
   expect(await page.getByText("another value holds, too").count()).toBe(2);
   expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
-  // The drawing has the same entities and their further neighbours, and shows the state of each fact.
+  // The drawing has the entities of the list and their further neighbours, and shows the state of each fact.
   const drawn = page.locator("[data-graph=Ann] a");
   await expect.poll(() => drawn.allTextContents()).toEqual(expect.arrayContaining(["ParisParis"]));
   expect((await drawn.allTextContents()).sort()).toEqual(

@@ -186,7 +186,7 @@ test("a miner killed after any part leaves the whole old or the whole new docume
     while (miner.exitCode === null && partsOf(palace) < parts) await delay(1);
     miner.kill("SIGKILL");
     await ended;
-    // Parts that the miner sent before it died may still be in the queue.
+    // Waits for the broker's answer, because parts that the dead miner sent may still be in the queue.
     await palace.run("palace", ["status"]);
     const [{ n = 0 } = {}] = read<{ n: number }>(
       palace,
