@@ -129,7 +129,7 @@ test.each(MINERS)(
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // The next run has nothing to file, because the notes and filing records count every source as done.
+    // The next run has nothing to file, because the miner's own notes and the palace's filing records count every source as done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

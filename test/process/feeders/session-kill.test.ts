@@ -29,7 +29,7 @@ const KILLS = 5;
 const GENERAL_KILLS = 3;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** Number of exchanges in a long session: more than fit in one part, so that some kills hit the middle of a session. */
+/** Number of exchanges in a long session: more than one call to the broker may have, so that some kills hit the middle of a session. */
 const LONG = CONVERSATION_PART_DRAWERS_MAX + 100;
 /** Number of exchanges in a session that no kill needs to hit in the middle. */
 const SHORT = 100;

@@ -63,8 +63,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     await writing;
     expect([code, stderr]).toEqual([0, ""]);
     report = JSON.parse(stdout) as Record<string, unknown>;
-    // Dumps a copy, because Chroma changes the folder. Both versions bring the same Chroma, so it is enough to dump the export with one
-    // version.
+    // Dumps a copy, because Chroma changes the folder. One version is enough, because both come with the same Chroma.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const copy = join(palace.home, "dumped");
     cpSync(dir, copy, { recursive: true });

@@ -100,7 +100,7 @@ const NEW = "3.11.0";
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Uses one version, because both bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Uses one version, because both come with the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

@@ -166,7 +166,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
       const rows = ledgerRows(palace);
       expect(rows.size).toBe(before.size + OURS);
 
-      // Both versions bring the same Chroma, so one dump, of the last copy, is enough.
+      // Both versions come with the same Chroma, so one dump, of the last copy, is enough.
       expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
       const copies = MEMPALACE_VERSIONS.map((version) => join(palace.home, `asked-${version}`));
       for (const [at, version] of MEMPALACE_VERSIONS.entries()) {

@@ -55,7 +55,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(await foreign.call("add_drawer", note)).toMatchObject({ success: true });
       }
       expect(await foreign.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
-      // Our broker may have sent an earlier victim again meanwhile.
+      // Our broker may have sent a drawer again that an earlier call had deleted.
       const ours = new Set(ourIds(scene));
       return palaceIds(scene).filter((id) => !before.has(id) && !ours.has(id));
     };
