@@ -1,4 +1,7 @@
-/** Tests the contract of PalaceDriver with every driver. Without a Chroma server its driver's tests are skipped, and CI fails. */
+/**
+ * Tests every driver against the contract of PalaceDriver. Without a Chroma server the tests of the Chroma driver are skipped, and CI
+ * fails.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +39,7 @@ function many(count: number, from = 0): PalaceRecord[] {
   });
 }
 
-/** The cases that every driver must pass. `make` returns an opened driver on an empty palace. */
+/** Declares the tests that every driver must pass. `make` opens a driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
   test("opening a palace's driver again changes nothing", async () => {
     const { driver } = await make();
@@ -57,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("of two records with the same id, the driver keeps the later record", async () => {
+  test("the driver keeps the later of two records with the same id", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),
@@ -209,7 +212,7 @@ describe("the driver of a palace in files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Reads the files without the driver. */
+  /** Reads a record from the palace's files, without the driver. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);
@@ -240,7 +243,7 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the contract of the Chroma driver: ${missing}\n`);
 
-test("CI runs the contract with a real Chroma server", () => {
+test("CI runs the driver contract with a real Chroma server", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
@@ -258,7 +261,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     return (await (await fetch(address)).json()) as Record<string, unknown>[];
   }
 
-  /** Reads from the server without the driver, as another Chroma client would. */
+  /** Reads a record from the server as another Chroma client would, without the driver. */
   async function readRow(database: string, id: string): Promise<Stored | undefined> {
     const [collection] = await collections(database);
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections/${String(collection?.["id"])}/get`;
@@ -371,7 +374,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
   test("a write to a frozen Chroma times out and never overwrites a later write", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
-    // A busy machine may need longer than the default.
+    // The default time limit of `vi.waitFor` (1 s) is too short on a busy machine.
     const patiently = (act: () => Promise<void>): Promise<void> => vi.waitFor(act, { timeout: 60_000 });
     await patiently(() => driver.open());
     await patiently(() => driver.upsert([record("a", 0, { wing: "w" }, "first")]));

@@ -36,9 +36,9 @@ test(`help lists at most ${VERBS_MAX} verbs, in groups, each within a terminal's
   for (const [name, { does }] of commands) expect(does.length + width + 4, name).toBeLessThanOrEqual(COLUMNS_MAX);
 });
 
-/** Words in the description of a harmful call. */
+/** Matches the description of a call that deletes or replaces something. */
 const HARM = /\b(delete|erase|remove|replace|revoke|undo|restore|end it)\b/;
-/** Harmless calls whose descriptions contain a word of `HARM` anyway. */
+/** Harmless calls whose descriptions match `HARM` anyway. */
 const HARMLESS = ["history", "status ui", "backup", "config unset"];
 
 test("each verb and subverb that deletes or replaces something is marked as harmful, and each mark names an existing subverb", () => {
@@ -71,7 +71,7 @@ test("each old name of a command leads to a call that is in the table of command
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("only a synonym of a verb that reads or adds is run at once", () => {
+test("a synonym is run only if its verb reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);

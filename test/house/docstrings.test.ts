@@ -36,7 +36,7 @@ function exportsOf(text: string): Exported[] {
   });
 }
 
-/** Returns true if a function's docstring begins with a verb ("Returns …", "True when …"), or a type's docstring with a noun. */
+/** Returns true if a function's docstring begins with a verb ("Returns …", "True when …"), or a type's docstring with a capital letter. */
 function isWell({ isFunction, docstring }: Exported): boolean {
   return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
 }

@@ -8,7 +8,7 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const VARIABLES_MAX = 45;
 const names: string[] = variableNames();
-/** Variables with their own line in the page's table. The page lists older spellings in one sentence. */
+/** Variables with their own line in the table of docs/reference/settings.md. That page lists older spellings in one sentence. */
 const documented = Object.entries(VARIABLES)
   .filter(([, { group }]) => group !== "spelling")
   .map(([name]) => name);

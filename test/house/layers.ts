@@ -20,12 +20,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
   "wire/transport": room(FOUNDATION),
   "wire/client": room([...FOUNDATION, "wire/transport"]),
-  // Connects two machines. It uses the client's discovery.
+  // The SSH bridge to another machine. It finds the broker with the client's code.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
   // The shim. It reads stdio with the line framing of `transport`.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
-  // Types and interfaces that the rules, the broker and the stores share, without behaviour.
+  // Types and interfaces that the memory's logic, the broker and the stores share, without behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
   // The ledger's SQLite file. A write must be in it before the write is acknowledged.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
@@ -33,9 +33,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   // Backup of a palace into one file, and restore from this file.
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
-  // The rules of a palace. They reach files and databases only through the interfaces of `memory/port`.
+  // The logic of the memory. It reaches files and databases only through the interfaces of `memory/port`.
   memory: room([...FOUNDATION, "memory/port"], {
-    // The rules ignore a question that has only stop words.
+    // Needed to ignore a question that has only stop words.
     mayImportFiles: ["memory/index/lexical/stop-words.ts"],
     closedNode: NO_IO,
   }),
@@ -48,11 +48,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     closedNode: ["node:net", "node:http"],
   }),
 
-  // MemPalace's coordination log, a separate file that only this folder writes, with the ledger's code for SQLite and repeated writes.
+  // MemPalace's coordination log. Only this folder writes the log's file, with the ledger's code for SQLite and repeated writes.
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
-  // MemPalace's own files. The ledger is complete without this folder.
+  // Reads and writes MemPalace's own files. No drawer is only there: the ledger has them all.
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
@@ -79,7 +79,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   broker: room(
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
-      // Finishes an interrupted restore before the broker opens anything.
+      // The broker finishes an interrupted restore before it opens anything.
       mayImportFiles: [
         ...["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
         // The owner can list this machine's spooled writes, and send refused writes again.
@@ -88,7 +88,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     },
   ),
 
-  // Looks into a palace before adoption, marks matching words by the rules of the index, and compares a spooled exchange with memories.
+  // The commands. Single files let them inspect a palace before adoption, mark found words, and match a spooled exchange with memories.
   cli: room(
     [
       ...FOUNDATION,
@@ -112,7 +112,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };
 
-/** Folders of `memory` with the rules of a palace, highest layer first. A folder may import only folders of later lines. */
+/** Folders of `memory` with its logic, highest layer first. A folder may import only folders of later lines. */
 export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["tools"],
   ["hygiene", "import", "search", "source"],
@@ -121,7 +121,7 @@ export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["text"],
 ];
 
-/** Files that connect broker, rules and stores. No other file of broker imports an implementation of a store. */
+/** Files that connect broker, logic and stores. No other file of broker imports an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",

@@ -12,11 +12,11 @@ const words = outcome.filter(
     importsOf(file).some(({ specifier, typesOnly }) => !typesOnly && resolveImport(file.path, specifier) === INJECTION),
 );
 
-/** Matches calls that make a value harmless: `quoted` and functions that quote, and functions that return ids or numbers. */
+/** Matches calls with a harmless result: a quoted text, an id or a number. */
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
-/** Matches values that contain no text of others: names of constants, numbers and counts. */
+/** Matches values that cannot contain a memory's text: constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
-/** Other values, and why they cannot contain another person's words. */
+/** Other values, by the reason why they need no quotes at this place. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   "notes, ages and collections are made of numbers and of words of ours": [
     'injection.ts notes.join(", ")',

@@ -8,7 +8,7 @@ const FOLDER = join(ROOT, "docs/topologies");
 const pages = readdirSync(FOLDER).map((name) => ({ name, text: readFileSync(join(FOLDER, name), "utf8") }));
 const index = pages.find(({ name }) => name === "README.md")?.text ?? "";
 
-test("every line of the threat table names an existing test, with its title if the file has several", () => {
+test("every line of the threat table names an existing test, with the test's title if its file has several tests", () => {
   const [, table = ""] = index.split("| Threat | Answer | Test |\n|---|---|---|\n");
   const rows = table.trim().split("\n");
   expect(rows.length).toBeGreaterThan(20);

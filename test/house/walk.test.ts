@@ -1,4 +1,7 @@
-/** Checks the walk of one write in src/README.md. A step climbs if its file is on a higher floor of the picture in that page. */
+/**
+ * Checks "One write" in src/README.md, the list of files that a write passes. A step climbs to a wing that is higher in that page's
+ * picture.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +18,7 @@ const steps = [...section.matchAll(/^\| (?:([→⇢≈]) )?`([\w/-]+\.ts)`/gm)].
 }));
 const pairs = steps.slice(1).map((step, index) => ({ ...step, from: steps[index]?.file ?? "" }));
 
-/** Returns the floor of a file's wing in the picture of src/README.md. */
+/** Returns the number that the picture in src/README.md gives a file's wing. Higher wings import lower ones. */
 function floorOf(file: string): number {
   const wing = file.split("/")[0] ?? "";
   const line = page.match(new RegExp(`^(\\d+) +(?:[a-z]+ )*${wing} `, "m"));

@@ -1,4 +1,4 @@
-/** Checks the number of lines of each wing, and its face: the files that other wings may import. */
+/** Checks each wing (top folder of src): its number of lines, and its face, the files that other wings may import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

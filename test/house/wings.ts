@@ -1,6 +1,6 @@
-/** Limits and faces of the wings of src. A limit may only fall. Adding a name to a face is a deliberate decision. */
+/** Limits each wing (top folder of src): its lines, which may only fall, and its face, the files that other wings may import. */
 
-/** Maximum number of lines of TypeScript in each wing. src/README.md has our aims. */
+/** Maximum lines of TypeScript. src/README.md also has the number that we aim at. */
 export const LINES_MAX: Readonly<Record<string, number>> = {
   base: 2_404,
   protocol: 2_833,
@@ -17,7 +17,7 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   ui: 2_946,
 };
 
-/** Files that other wings may import, without `.ts`. `base`, `protocol` and `config` are open as a whole. */
+/** Files of a face, without `.ts`. Add one only on purpose. Other wings may import every file of `base`, `protocol` and `config`. */
 export const FACES: Readonly<Record<string, readonly string[]>> = {
   wire: [
     "bridge/authorized-keys",

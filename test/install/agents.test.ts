@@ -1,4 +1,4 @@
-/** Installs the pinned coding agents from the registry. */
+/** Tests the installer of the pinned coding agents with the real registry. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

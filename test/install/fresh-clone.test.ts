@@ -13,7 +13,7 @@ import { readTyped, typePage, type Typed } from "../helpers/typed-page.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 
-/** Commands that need sessions of opencode. */
+/** Commands of the README that the test skips, because its home has no sessions of opencode. */
 const NEEDS_OPENCODE = ["palace mine sessions"];
 
 /** Host that does not exist. The test only looks at how it is requested. */

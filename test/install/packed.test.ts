@@ -168,7 +168,6 @@ describe.skipIf(missing)("the packed package", () => {
   });
 });
 
-/** Returns the size of a file or a folder on the disk, MB. */
 function megabytes(path: string): number {
   return Number(execFileSync("du", ["-sk", path], { encoding: "utf8" }).split("\t")[0]) / 1000;
 }

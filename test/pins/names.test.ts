@@ -158,7 +158,7 @@ test("the list of keys in settings.json is complete", () => {
   ]);
 });
 
-test("the list of executables is complete, and both names of the shim start one file", () => {
+test("the list of executables is complete, and both names of the shim start the same file", () => {
   const { bin } = manifest;
   expect(Object.keys(bin).sort()).toEqual([
     "mempalace",

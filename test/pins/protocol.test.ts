@@ -160,7 +160,7 @@ test("the outcome tools have Roampal's names and parameters", () => {
   });
 });
 
-test("the list of tools with all and required (*) parameters is complete", () => {
+test("the list of tools with their parameters (required ones with *) is complete", () => {
   expect(shapesOf("full")).toEqual({
     mempalace_status: "",
     mempalace_list_wings: "",

@@ -21,7 +21,6 @@ if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 const SHIMS_A_CONTAINER = 4;
 /** Drawers that each of the eight shims writes when all write at the same time. */
 const DRAWERS_A_SHIM = 250;
-/** Drawers that one shim writes while a service is killed. */
 const DRAWERS_BESIDE_A_KILL = 500;
 const IN_FLIGHT = 32;
 const SYNC_POLLS_MAX = 600;
@@ -30,7 +29,7 @@ const SERVICES = ["chroma", "broker", "devbox"];
 describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
-  /** Contents of every acknowledged drawer of the wing. */
+  /** Contents of every acknowledged drawer of the wing `load`. */
   const acknowledged = new Set<string>();
 
   const up = (...args: string[]): Promise<string> =>
@@ -265,7 +264,7 @@ async function writeDrawers(
       if (contents.length >= count / 2) beside ??= halfway();
     }
   };
-  // Waits for all of them, even if one fails, because the next test uses the same stack.
+  // Waits for all workers, even if one fails, because the next test uses the same stack.
   const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, worker));
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;

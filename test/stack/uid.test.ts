@@ -38,7 +38,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(exitCode, stderr).toBe(0);
     return stdout;
   };
-  /** Asserts that a person can work in the devbox and that the memory still exists. */
+  /** Asserts that the user with this uid can work in the devbox, and that the memory still exists. */
   const expectAtHome = async (uid: number, name: string): Promise<void> => {
     expect(await box(`touch /workspace/by-${uid} ~/mine && id -u && id -un && cat ~/.pi/agent/mcp.json`)).toMatch(
       new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
@@ -224,7 +224,6 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   });
 });
 
-/** Copies the files that compose reads. */
 function copyStack(folder: string): void {
   for (const name of ["docker-compose.yml", "scripts/ports.yml"]) cpSync(join(ROOT, name), join(folder, name));
 }

@@ -56,7 +56,6 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await shim.call("mempalace_kg_add", { subject: "kettle", predicate: "is on", object: "shelf four" });
     await shim.call("mempalace_diary_write", { agent_name: "tester", entry: "a good day" });
   };
-  /** Runs the commands that a user types. */
   const upgrade = async (): Promise<void> => {
     await stack.composeWith({ PALACE_REVISION: "newer" }, "build", "broker", "devbox");
     await up();

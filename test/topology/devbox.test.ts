@@ -26,7 +26,7 @@ describe.skipIf(reason)("palace devbox", () => {
   let folder: string;
   let clone: string;
   let other: string;
-  /** Worktree of `repository`. */
+  /** Git worktree of `repository`, mounted at /workspace. */
   let workspace: string;
   let repository: string;
   let agent: SshAgent;

@@ -1,4 +1,4 @@
-/** A container must not open a palace through a foreign mount (FUSE), because a lock taken there is not the host's lock. */
+/** Tests that no container opens a palace through a foreign mount (FUSE): a lock taken there is not the host's lock. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

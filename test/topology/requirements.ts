@@ -1,4 +1,4 @@
-/** Requirements: what is required, in which topologies, and which test proves it: a scenario of the grid or `shownBy`. */
+/** Table of requirements: what is required, in which topologies, and which test proves it: a scenario of the grid or `shownBy`. */
 export const TOPOLOGIES = [
   "native-only",
   "mixed-gate",

@@ -1,4 +1,4 @@
-/** The container has the built package and no palace. */
+/** Tests agents in a container that reach the host's broker over TCP. The container has the built package and no palace. */
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";

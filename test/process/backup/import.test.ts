@@ -211,7 +211,7 @@ test("import takes the new version of a drawer that one side changed, and keeps 
   });
 });
 
-test("import takes a note whose mined file is missing, and refuses only the row with invalid metadata", async () => {
+test("import keeps the newer drawers of a mined file, adds a note about that file, and refuses only rows with invalid metadata", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
@@ -246,7 +246,7 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const [plain, file] = [join(host.home, "b.tar"), join(host.home, "b.tar.age")];
   expect(await host.run("palace", ["backup", plain])).toMatchObject({ code: 0 });
-  // A weak key: deriving one of the usual strength would take each of the four readers below seconds.
+  // Derives the key in few rounds: with the usual number of rounds, each of the four reads below would take seconds.
   await writeFile(file, await encrypted(createReadStream(plain), secret.MEMPALACE_BACKUP_PASSPHRASE, 10));
   await stack.startBroker();
   const elsewhere = async (role: string): Promise<Env> => {

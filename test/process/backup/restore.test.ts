@@ -51,7 +51,7 @@ it.each([
   },
 );
 
-/** Overwrites the second half of a file. Its first pages stay readable. */
+/** Makes a database of events, and overwrites its second half. The first pages stay readable. */
 function tear(file: string): void {
   const events = new Database(file);
   events.exec("CREATE TABLE events (body); CREATE TABLE artifacts (body)");
@@ -237,7 +237,7 @@ it("an encrypted backup is restored only with its passphrase, also from a pipe, 
   expect(leftovers(palace)).toEqual([]);
 });
 
-/** Files each of the drawers 0 to `upTo` that the palace does not have. */
+/** Files the drawers with the numbers below `upTo`. Drawers that the palace already has stay unchanged. */
 async function fill(palace: TestPalace, upTo: number): Promise<void> {
   const client = await palace.client();
   for (let number = 0; number < upTo; number++)

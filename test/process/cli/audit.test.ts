@@ -128,7 +128,7 @@ test("history reads many pages, masks secrets and needs an admin", async () => {
   agent.close();
 });
 
-test("history shows a spooled write's arrival and its client's time", async () => {
+test("history shows when a spooled write arrived and when its client made it", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();

@@ -25,7 +25,7 @@ async function json(
   return { code, value: JSON.parse(stdout) as Record<string, unknown> };
 }
 
-test("every verb explains itself, and help leaves no file", async () => {
+test("every verb has a help text, and help writes no file", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())
@@ -136,7 +136,7 @@ test("--palace works before and after the verb, and selects the broker that stop
   expect((await json(palace, ["status"])).value).toMatchObject({ running: true });
 });
 
-test("call takes arguments from the line or stdin, tools lists the callable tools, and search finds a note", async () => {
+test("call takes arguments from the command line or stdin, tools lists the callable tools, and search finds a note", async () => {
   await using palace = createTestPalace();
   const drawer = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds at dawn." });
   const { stdout } = await palace.run("palace", ["call", "mempalace_add_drawer", "-", "--json"], { input: drawer });

@@ -73,7 +73,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer has the same text and stays. `forget` must not report that drawer as left over.
+  // Another drawer has the same text and stays. `forget` must not report it as left over.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;

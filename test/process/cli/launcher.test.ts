@@ -126,7 +126,7 @@ test("scripts/palace shim runs the build, or the sources if the build is unusabl
     }
 });
 
-test("the second start of scripts/palace shim is replaced by Node (exec) and needs no PATH", async () => {
+test("the second start of scripts/palace shim becomes Node in the same process and needs no PATH", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));

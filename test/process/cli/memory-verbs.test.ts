@@ -95,7 +95,7 @@ test("an edit is stored, and the printed command undoes it", async () => {
   expect(await done(["ls", "draft"])).toBe("draft/kept\t1 drawer");
 });
 
-test.skipIf(!hasTerminal)("add and edit open $EDITOR, and keep a refused text in a file", async () => {
+test.skipIf(!hasTerminal)("add and edit open $EDITOR, and keep the text in a file if $EDITOR fails", async () => {
   expect(typed("add --wing pen", "", { EDITOR: editorOf("written by hand\n") }).code).toBe(0);
   const [row = ""] = (await done(["ls", "pen/notes"])).split("\n");
   const [id = ""] = row.split("\t");

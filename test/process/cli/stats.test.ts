@@ -39,7 +39,7 @@ async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** Writes two notes (one is delivered late), makes a search with hits and a search without, and begins a session and a turn. */
+/** Writes two notes (one is delivered late), makes two searches with hits and one without, and begins a session and a turn. */
 async function use(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   const note = { wing: "notes", room: "keys", content: "The spare key hangs behind the cellar door." };

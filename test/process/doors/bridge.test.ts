@@ -122,7 +122,8 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
       const isListed = async (): Promise<boolean> =>
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
-      // The bridge's own connection may end while the shared connection still hangs. The bridge then makes another connection of its own.
+      // The bridge's separate connection may end while the shared connection still hangs. The bridge then makes another separate
+      // connection.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
       // `ssh` may have begun a second shared connection while the first connection's socket was hidden.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
@@ -147,7 +148,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
     const near = await host.shim();
     expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent may not stop the host's broker. The refused stop leaves no stop mark on this machine.
+    // An agent may not stop the host's broker, and the refused stop is not recorded on this machine.
     expect((await box.run("palace", ["stop"])).code).not.toBe(0);
     expect(isStopped(box.config.paths)).toBe(false);
     expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");

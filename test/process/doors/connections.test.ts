@@ -31,7 +31,7 @@ test("1,100 TCP connections without a token are closed, and a client with a toke
     }).on("error", () => {}),
   );
   sockets.push(...silent);
-  // The other silent connections arrive while the loop below asks for the health.
+  // More silent connections arrive while the loop below asks for /health.
   await expect.poll(() => connected).toBeGreaterThan(500);
   for (let times = 0; times < 5; times++) {
     const { status } = await fetch(`http://127.0.0.1:${port}/health`, {

@@ -1,4 +1,4 @@
-/** These tests count answers and measure no time, because times depend on the machine. */
+/** Tests the broker's doors under load. The tests count answers and measure no time, because times depend on the machine. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";

@@ -184,7 +184,10 @@ const INSTALL = `
   npm install --ignore-scripts --no-audit --no-fund "@modelcontextprotocol/inspector@$2"
   touch done`;
 
-/** Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time, and a killed one begins again. */
+/**
+ * Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time. After a killed installation the next call
+ * begins again.
+ */
 async function installInspector(): Promise<string> {
   const folder = join(CI_CACHE, `inspector-${INSPECTOR_VERSION}`);
   mkdirSync(CI_CACHE, { recursive: true });

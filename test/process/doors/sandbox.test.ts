@@ -25,7 +25,7 @@ async function expectFiledLater(palace: TestPalace, count: number): Promise<void
 describe.skipIf(reason)("a sandbox that refuses every socket", () => {
   for (const [name, errno] of Object.entries({ EPERM, EACCES }))
     for (const isRunning of [true, false])
-      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read gives the reason, and a write is spooled`, async () => {
+      test(`${isRunning ? "with" : "without"} a broker outside, a read in a sandbox without sockets (${name}) gives the reason, and a write is spooled`, async () => {
         await using palace = createTestPalace();
         if (isRunning) await palace.startBroker();
         const env = refusing(palace.home, errno);

@@ -30,7 +30,7 @@ const MESSAGES: readonly object[] = [
   { method: "source.remove", params: { wing: "garden" } },
 ];
 
-/** Names of values that differ from run to run or from release to release. The first group stays in the text. */
+/** Values that differ from run to run or from release to release, each with the text that replaces it on the page. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/(Host: 127\.0\.0\.1:)\d+/g, "$1PORT"],
   [/(Date: ).*(?=\r)/g, "$1DATE"],

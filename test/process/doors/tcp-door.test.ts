@@ -239,7 +239,7 @@ test("wrong proofs and wrong tokens with a valid token's id do not lock out the 
   await expectOwnerIn();
 });
 
-test("an impostor on the broker's port gets neither the token nor a message, and no proof that works at the real door", async () => {
+test("an impostor on the broker's port gets no token, no message and no proof that the real door accepts", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "victim");
   let heard = "";

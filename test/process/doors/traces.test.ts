@@ -30,7 +30,7 @@ function named(spans: readonly ReceivedSpan[], service: string, name: string): R
   return spans.filter((span) => span.service === service && span.name === name);
 }
 
-test("agent, shim, broker, queue and commit are one trace, and no span has the text of a memory", async () => {
+test("the spans of agent, shim, broker, queue and commit are one trace, and no span has the text of a memory", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace({ env: on(collector) });
   const agent = await palace.shim();

@@ -82,7 +82,7 @@ function createTalks(palace: TestPalace, count = 4): string {
 
 const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
 
-/** Returns plain exchanges. Each becomes one drawer. */
+/** Returns transcript lines of `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, text: string, timestamp: string): string =>
     JSON.stringify({ type: role, timestamp, message: { role, content: text } });
@@ -93,7 +93,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("the miner files nothing again from an unchanged folder or from a touched file", async () => {
+test("the miner files nothing from an unchanged folder or from a file that was only touched", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");

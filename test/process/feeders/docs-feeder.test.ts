@@ -37,7 +37,7 @@ function snapshot(folder: string): string[] {
 
 const stagedIn = (palace: TestPalace, path: string): string => join(palace.home, ".cache/mempalace-docs", path);
 
-test("documents are filed under their staged path, in wing and room, with the original's time", async () => {
+test("documents are filed under the path of their staged copy, with wing, room and the original's time", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "My-Project", [
     "README.md",
@@ -331,7 +331,7 @@ test("mempalace-docs answers a missing folder with an error, a hint and the feed
   expect(stderr).toMatch(/^mempalace-docs: .*nowhere does not exist.*\n {2}\S.*\n$/);
 });
 
-test("a word list is not filed, and leaves the palace if it was filed before", async () => {
+test("a document that becomes a list of words is skipped, and its drawers are removed", async () => {
   await using palace = createTestPalace();
   const project = createProject(palace, "model", ["README.md"]);
   put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at} is short`).join("\n"));

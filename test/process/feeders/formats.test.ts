@@ -33,7 +33,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Runs upstream's own miner on given texts, because upstream's converters belong to another program and are optional. */
+/** Runs upstream's miner with given texts in place of its converters, which are an optional package. */
 const MINE = `
 import json, sys
 from mempalace import format_miner

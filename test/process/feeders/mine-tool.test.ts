@@ -25,7 +25,7 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Maximum number of mined drawers for which an agent's write may wait: about eight files with 400 lines each. */
+/** Maximum number of mined drawers that are filed while an agent's write waits: about eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
 function minersOf(pid: number): number[] {
@@ -150,9 +150,7 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   return count ?? 0;
 }
 
-/**
- * Asserts that the mine delayed no write. `before`: number of mined drawers when each write was sent. Times would depend on the machine.
- */
+/** Asserts that the mine held up no write, by order and not by time. `before`: number of mined drawers when each write was sent. */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], number>("SELECT row FROM drawer WHERE wing = 'w' ORDER BY row").pluck().all();

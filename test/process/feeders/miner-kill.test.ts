@@ -21,7 +21,7 @@ function put(path: string, text: string): void {
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: the broker writes it down for everybody\n`).join("");
 
-/** Returns plain exchanges of Claude Code. Each becomes one drawer. */
+/** Returns lines of a Claude Code transcript: `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, content: string): string =>
     `${JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content } })}\n`;
@@ -129,7 +129,7 @@ test.each(MINERS)(
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // The next run has nothing to file, because the notes and filing records count every source as done.
+    // The next run has nothing to file, because the miner's own notes and the palace's filing records count every source as done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

@@ -167,7 +167,7 @@ test("an unchanged database is not read again, and only the new part of a contin
   const kept = new Set(rowsOf(palace).map(({ row }) => row));
   expect(rows.filter(({ row }) => !kept.has(row)).length).toBeLessThanOrEqual(1);
 
-  // The staging area is made again from scratch with the same names, bytes and times, so no part is sent.
+  // The staging area is made again from scratch with the same names and bytes, and one other time. The feeder sends no session again.
   const bytes = names.map((name) => readFileSync(join(stageOf(palace, "talks"), name), "utf8"));
   rmSync(join(palace.home, ".cache/mempalace-session"), { recursive: true });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 0, unchanged: 6 });
@@ -212,7 +212,7 @@ test("mempalace-session reads the database while opencode writes it, and never c
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
-  // The database file is empty: after a normal run of opencode all data is still in the write-ahead log.
+  // The database file has only its first page: after a normal run of opencode all data is still in the write-ahead log.
   expect(statSync(database.file).size).toBe(4096);
   const before = readFileSync(database.file);
   let isDone = false;

@@ -25,11 +25,11 @@ import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts
 import { seededRandom } from "../../helpers/random.ts";
 
 const KILLS = 5;
-/** Lower than for other agents, because miner-kill.test.ts kills miners of general conversations more often. */
+/** Fewer kills than for other agents, because miner-kill.test.ts kills miners of general conversations more often. */
 const GENERAL_KILLS = 3;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** Number of exchanges in a long session: more than fit in one part, so that some kills hit the middle of a session. */
+/** Number of exchanges in a long session: more than one call to the broker may have, so that some kills hit the middle of a session. */
 const LONG = CONVERSATION_PART_DRAWERS_MAX + 100;
 /** Number of exchanges in a session that no kill needs to hit in the middle. */
 const SHORT = 100;
@@ -136,7 +136,7 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Returns transcripts by name with their bytes and times, and the folders of the feeder's notes (whose text contains the home's path). */
+/** Returns the staged transcripts with times and hashes, and the folders of the feeder's notes (each note contains the home's path). */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })
@@ -167,7 +167,7 @@ function killHard(pid: number | undefined): boolean {
   }
 }
 
-/** `least`: the sessions make more drawers than this. */
+/** Runs the feeder to its end in both palaces, and asserts that they have the same drawers (more than `least`) and files. */
 async function assertSame(palace: TestPalace, calm: TestPalace, argv: string[], least: number): Promise<void> {
   for (const one of [palace, calm]) {
     const { code, stderr } = await one.run("palace", argv);

@@ -6,16 +6,16 @@ import extension from "../../../src/agents/pi/palace.ts";
 import type { Pi, PiContext, PiEvent } from "../../../src/agents/pi/host.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
-/** Delay of a hook that ends a turn, ms. */
+/** Delay of the hook at the end of a turn, ms. */
 const LATE_MS = 400;
-/** Time for a turn on a slow machine, ms. */
+/** Maximum time that the extension waits for a turn's hook, ms: enough on a slow machine. */
 const TURN_MAX_MS = 20_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Makes a palace whose hooks at the end of a turn start late. */
+/** Makes a palace where the hook at the end of a turn starts `lateMs` late. */
 async function palaceWithLateEnds(turnMaxMs: number, lateMs = LATE_MS): Promise<TestPalace> {
   const palace = createTestPalace();
   await palace.startBroker();

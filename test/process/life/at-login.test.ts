@@ -1,4 +1,4 @@
-/** Uses a stand-in for systemctl, because no test machine has a running user manager of systemd. */
+/** Tests `palace start --at-login` with a script in place of systemctl, because no test machine has a running user manager of systemd. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /**
- * Records its arguments and starts the unit's command. Uses `exec`, because a waiting shell would keep our pipe open. The shell reads a
- * unit's quotes as systemd does, as long as no value has special characters.
+ * Script in place of systemctl: records its arguments and starts the unit's command. `exec` leaves no shell that keeps our pipe open. The
+ * shell reads a unit's quotes as systemd does, as long as no value has special characters.
  */
 const SYSTEMCTL = `#!/bin/sh
 [ "$1" = --version ] && exit 0

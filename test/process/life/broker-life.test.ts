@@ -98,7 +98,7 @@ describe("the broker's life", () => {
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
     first.kill("SIGTERM");
     await once(first, "exit");
-    // This connection locks the ledger, so the broker that opens it has to wait.
+    // Locks the ledger, so that a broker that opens the ledger has to wait.
     const holder = new Database(palace.config.paths.ledgerFile);
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");
@@ -115,7 +115,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
+  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, start and service marks with times in the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -134,7 +134,7 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
-    // Marks of a start and of a service with times in the future, as if the clock had been set back by an hour.
+    // Files that mark a starting broker and a service, with times in the future, as if the clock had been set back by an hour.
     mkdirSync(stateDir, { recursive: true });
     for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
       writeFileSync(mark, "");
@@ -146,7 +146,7 @@ describe("the broker's life", () => {
     dead.close();
   });
 
-  it("the broker refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
+  it("the broker refuses writes and ends when the palace vanishes, and does not create an empty palace in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -165,7 +165,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("no broker begins a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
+  it("no broker creates a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");

@@ -32,7 +32,7 @@ test("a service's broker takes over from a broker that agents started, and each 
   stopped = true;
   await writing;
   expect(processesWith(palace.home).filter((pid) => pid === first?.pid)).toEqual([]);
-  // A second service does not displace the service's broker.
+  // A second service does not displace the first service's broker.
   const second = palace.run("mempalace-broker", ["--foreground"]);
   expect((await second).code).toBe(0);
   await delay(100);

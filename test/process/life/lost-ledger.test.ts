@@ -31,7 +31,7 @@ test.each([
   expect((await palace.run("palace", ["search", "heron"])).stdout).toContain("heron");
 });
 
-test("a broker killed during the creation of the ledger leaves no ledger, and the next broker begins the palace", async () => {
+test("a broker killed while it creates the ledger leaves no ledger, and the next broker creates one", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   const broker = await palace.run("mempalace-broker", ["--foreground"], {

@@ -14,7 +14,7 @@ const FILED_AT = "2026-11-22T10:00:00.123456";
 /** Names that a user registered with MemPalace. */
 const KNOWN = ["Zed", "eva", "Straße", "new service", "a-b", "ΩMEGA", "kelvin", "İzmir", "🙂", "sſ", "(x)"];
 
-/** Does what upstream's `process_file` does after it filed a file's drawers. */
+/** Python script that makes closets as upstream's `process_file` does after it filed a file's drawers. */
 const BUILD = `
 import hashlib, json, sys
 import mempalace.miner

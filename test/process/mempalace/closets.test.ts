@@ -114,7 +114,7 @@ chromadb.PersistentClient(sys.argv[1]).delete_collection("mempalace_closets")`;
 
 async function settled(palace: TestPalace, count: number): Promise<void> {
   await inStep(palace);
-  // Hooks call this, too, and `expect.poll` works only in tests.
+  // `beforeAll` calls this function, too, and `expect.poll` works only in tests.
   await vi.waitFor(async () => expect((await status(palace)).closets).toEqual({ count, pending: 0, lag: 0 }), WAIT);
 }
 

@@ -62,7 +62,7 @@ test("a child that hangs is killed and replaced after the time-out, and its late
   raw.close();
 });
 
-test("a child that dies at each start is started a few times with growing pauses; calls fail with the child's output, and the broker stays", async () => {
+test("a child that dies at each start is started a few times with growing pauses; calls fail with the child's output, and the broker keeps running", async () => {
   await using palace = createSmallPalace({ mode: "crash-at-start" });
   const broker = await palace.startBroker();
   const client = await palace.client();

@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { callOf, createSmallPalace, isAlive, openRaw } from "../../helpers/child-engine.ts";
 import { freePort } from "../../helpers/free-port.ts";
 
-test("many shims with equal ids each get their own answers, and every write is done once, by one child", async () => {
+test("many shims that use the same request ids each get their own answers, and every write is done once, by one child", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const shims = await Promise.all(Array.from({ length: 6 }, () => palace.shim()));

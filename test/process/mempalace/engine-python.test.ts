@@ -89,7 +89,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
-  // One version is enough for the kills: we restart both versions in the same way, and both bring the same Chroma.
+  // One version is enough for the kills: we restart both versions in the same way, and both come with the same Chroma.
   const isNewest = version === MEMPALACE_VERSIONS.at(-1);
   if (!isNewest) return;
 

@@ -16,10 +16,10 @@ if (missing !== undefined) console.log(`left out: killed exports (${missing})`);
 
 const AFTER_RENAME = "export.after-rename";
 const WHILE_CHROMA_RUNS = "export.after-page:3";
-/** Steps of an export. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same with and without Chroma. */
+/** Steps at which an export is killed. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same without Chroma. */
 const STEPS = ["export.before-server", WHILE_CHROMA_RUNS, "export.before-verify", "export.before-rename", AFTER_RENAME];
 
-/** Number of notes: enough for a third page. */
+/** Number of notes: enough that the export writes a third page. */
 const NOTES = 400;
 
 describe.skipIf(missing !== undefined)("palace export", () => {
@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
   });
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  it("an export is refused into a folder that is not empty, into our own home, and if the Chroma program cannot run", async () => {
+  it("export refuses a folder that is not empty, our own home, and a Chroma program that cannot run", async () => {
     const full = join(palace.home, "refused/full");
     mkdirSync(full, { recursive: true });
     writeFileSync(join(full, "mine.txt"), "mine");

@@ -23,7 +23,7 @@ if (missing !== undefined) console.log(`left out: export (${missing})`);
 /** More drawers than the threshold at which Chroma writes its index to disk. */
 const INDEXED = 1_100;
 const MINED = "project";
-/** Two file times whose last bit Chroma's server changes, as it does to nine of a hundred times. */
+/** Two file times of which Chroma's server changes the last bit. It does so with nine in a hundred file times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 /** Mines a document for each of TIMES_S. */
@@ -63,8 +63,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     await writing;
     expect([code, stderr]).toEqual([0, ""]);
     report = JSON.parse(stdout) as Record<string, unknown>;
-    // Dumps a copy, because Chroma changes the folder. Both versions bring the same Chroma, so it is enough to dump the export with one
-    // version.
+    // Dumps a copy, because Chroma changes the folder. One version is enough, because both come with the same Chroma.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const copy = join(palace.home, "dumped");
     cpSync(dir, copy, { recursive: true });

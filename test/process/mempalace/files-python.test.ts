@@ -94,11 +94,13 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 const NEW = "3.11.0";
-/** Number of our drawers. With the 300 that are not yet in the index, they are more than the threshold at which Chroma writes it again. */
+/**
+ * Number of our drawers. Together with the 300 rows that wait for Chroma's index, they reach the number at which Chroma writes the index.
+ */
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Uses one version, because both bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Uses one version, because both come with the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;

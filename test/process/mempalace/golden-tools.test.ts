@@ -1,4 +1,4 @@
-/** Compares our tools' replies with replies recorded from MemPalace 3.3.6. `ours` removes the intended differences by name. */
+/** Compares our tools' replies with replies recorded from MemPalace 3.3.6. The function `ours` removes the intended differences. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { makeOldRecipe } from "../../helpers/old-recipe.ts";

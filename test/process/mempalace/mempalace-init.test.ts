@@ -97,7 +97,7 @@ const PROJECTS: Record<string, (root: string) => void> = {
   empty: () => {},
 };
 
-/** Makes random sentences with the words that the rules look for. */
+/** Makes random sentences with the words and signs by which `init` recognises names. */
 function randomProse(seed: number): string {
   const random = seededRandom(seed);
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? "";

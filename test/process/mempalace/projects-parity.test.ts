@@ -142,7 +142,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
   if (settings !== undefined) put("mempalace.yaml", settings);
 }
 
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
   const { filed_at: filedAt, last_modified: modified, source_mtime: mtime, ...rest } = metadata;
   for (const key of left) delete rest[key];

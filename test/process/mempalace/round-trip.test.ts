@@ -1,4 +1,4 @@
-/** The rows of this test's palace are still in MemPalace's queue, as a mine leaves them. Each machine mines it once (python-chroma.ts). */
+/** Tests a palace that MemPalace and we write in turns. At first all its rows are in MemPalace's queue, as a mine leaves them. */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace)
   }
 }
 
-/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
+/** Makes unique words. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
 function proseOf(seed: number, words: number): string {
   const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
@@ -94,10 +94,7 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/**
- * Counts our drawers, the drawers that a search for their unique word finds, and the drawers that are among the ten nearest neighbours of
- * their own vector.
- */
+/** Script that counts our drawers, those that a search for their unique word finds, and those that their own vector finds. */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
@@ -169,7 +166,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
       const rows = ledgerRows(palace);
       expect(rows.size).toBe(before.size + OURS);
 
-      // Both versions bring the same Chroma, so one dump, of the last copy, is enough.
+      // Both versions come with the same Chroma, so one dump, of the last copy, is enough.
       expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
       const copies = MEMPALACE_VERSIONS.map((version) => join(palace.home, `asked-${version}`));
       for (const [at, version] of MEMPALACE_VERSIONS.entries()) {

@@ -275,7 +275,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks also send an end with `lifecycle_only` for every turn. Such an end counts no use.
+  // Roampal's hooks also send an end with `lifecycle_only` for every turn. Such an end is not counted as a use of the memories.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });

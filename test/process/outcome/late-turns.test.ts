@@ -47,7 +47,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** Returns the stored turns, oldest first. Its client delivers the spool first. */
+/** Returns the stored turns, oldest first. The client that asks for them delivers the spool before. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });

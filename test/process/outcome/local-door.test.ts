@@ -87,7 +87,7 @@ test("a program that kills the process at the port does not end the broker, whic
   await vi.waitFor(() => expect(listenersAt(palace.port)).toEqual([]), { timeout: 20_000, interval: 20 });
 });
 
-test("bytes pass unchanged through the process at the port", async () => {
+test("the process that listens at Roampal's port passes bytes on unchanged", async () => {
   await using palace = await withDoors(false, LOCAL);
   const content = "ö€𝄞 \u0001".repeat(8_000);
   const { doc_id: id } = await told({ at: palace.port }, "/api/memory-bank/add", { content });

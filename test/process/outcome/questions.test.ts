@@ -57,7 +57,7 @@ test("a turn shows how effective a collection was for similar questions; an outc
   const { context, fields } = await client.call("turn.begin", {
     ...{ conversation: "another", prompt: ASKED, isDetailed: true },
   });
-  // Two and a half of the four outcomes in `history` are good. `working` has two outcomes, too few to show.
+  // Two and a half of the four outcomes in `history` are good (`partial` counts half). `working` has two outcomes, too few to show.
   expect(context).toMatch(/wants a longer timeout \[id:\w+\] \(now, 62% effective, history\)/);
   const told = fields?.memories.map(({ collection, effectiveness }) => [collection, effectiveness]) ?? [];
   expect(new Set(told.map((one) => JSON.stringify(one)))).toContain('["history",0.625]');

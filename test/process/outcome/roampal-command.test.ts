@@ -62,7 +62,7 @@ test("each verb of `roampal` runs a verb of `palace` with Roampal's options, and
   expect(await run("frobnicate")).toMatchObject({ code: 2, stderr: expect.stringContaining("roampal help") });
 });
 
-test("development mode has its own folder and port, whatever the environment names", async () => {
+test("development mode has its own folder and port, whatever the environment variables name", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

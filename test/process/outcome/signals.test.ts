@@ -220,7 +220,7 @@ test("signals alone never delete or promote a memory, however many there are", a
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
-test("a signal does not move a memory that an agent has used often enough", async () => {
+test("a signal does not move a memory out of `working`, even if the memory has enough uses and score", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   for (let times = 0; times < 2; times++)

@@ -113,7 +113,6 @@ type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;
 
-/** Returns the wing or room with the most drawers. */
 function largest(places: Counts): [name: string, drawers: number] {
   return Object.entries(places).toSorted(([, a], [, b]) => b - a)[0] ?? ["", 0];
 }

@@ -132,7 +132,7 @@ test("Undo uses the broker's clock, and a dialog does not act on another drawer 
   expect(page.complaints).toEqual([]);
 });
 
-test("older writes in the page's history stay while another client writes", async () => {
+test("older writes in the page's history stay visible while another client writes", async () => {
   await using palace = await filled(...Array.from({ length: 60 }, (_, at) => `note ${at}`));
   const page = await openPage(browser, palace);
   await visit(page, "#/history", "History");

@@ -78,7 +78,7 @@ test("each number of the first view is the number that its command prints, also 
 test("a view shows new drawers while others write and answers are slow", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
-  // Delay of an answer, ms. It is longer than the interval at which the view loads again.
+  // Delays each answer by 3 s, which is longer than the interval at which the view loads again.
   await page.route("**/ui/rpc", async (route) => {
     await delay(3_000);
     await route.continue();

@@ -1,4 +1,4 @@
-/** We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test fails for a version that does. */
+/** Checks that no version of MemPalace reads MemPalace's own log of writes. Therefore we do not write this log. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

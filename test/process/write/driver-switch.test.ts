@@ -28,7 +28,7 @@ describe.skipIf(missing !== undefined)("drivers in turns", () => {
         await delay(random() * 400);
         const content = `note ${at} of broker ${round}, killed as ${env["MEMPALACE_DRIVER"]}`;
         await shim.call("mempalace_add_drawer", { wing: "w", room: `r${round}`, content });
-        // Searches by text, because on a slow machine the write may have been spooled and has no id yet.
+        // Keeps the text and not the id, because on a slow machine the write may have been spooled and has no id yet.
         filed.add(content);
       });
       const dying = delay(100 + random() * 600).then(() => broker.kill("SIGKILL"));

@@ -26,7 +26,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Time limit of a call, ms: the foreign Chroma and the palace's own Chroma may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
+/** Maximum time to find and adopt rows, ms. The pause between two comparisons is nine times as long as a comparison on this machine. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -45,7 +45,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: foreign writers, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a foreign MemPalace ${version}`, () => {
-    /** Files and deletes drawers as an agent would, and returns the ids of the rows that stay. */
+    /** Lets the foreign MemPalace file five drawers and delete one of ours. Returns the ids of the new rows. */
     const meddle = async (scene: Scene, options: MempalaceOptions, turn: number): Promise<string[]> => {
       const victim = ourIds(scene)[turn] ?? "";
       const before = new Set(palaceIds(scene));
@@ -55,7 +55,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(await foreign.call("add_drawer", note)).toMatchObject({ success: true });
       }
       expect(await foreign.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
-      // Our broker may have sent an earlier victim again meanwhile.
+      // Our broker may have sent a drawer again that an earlier call had deleted.
       const ours = new Set(ourIds(scene));
       return palaceIds(scene).filter((id) => !before.has(id) && !ours.has(id));
     };
@@ -87,7 +87,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       const more = await meddle(scene, { home: palace.home, palace: mount, wrapper }, 1);
       expect(more.length).toBeGreaterThanOrEqual(5);
-      // The counts show that both were noticed.
+      // The counts show that both foreign writers were noticed.
       await isNamed(scene, [...written, ...more], 2);
     });
   });
@@ -106,7 +106,7 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // Two upstream writers lose a part of their vectors in this way, without an error.
+    // Two MemPalaces without our broker would lose a part of their vectors in this way, without an error.
     it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
@@ -144,7 +144,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
             const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
             expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
             written += 1;
-            // Foreign writers need minutes on a busy machine, and every drawer is compared later.
+            // Slows the agents down: foreign writers need minutes on a busy machine, and the test compares every drawer later.
             if (index > 50) await delay(100);
           }
         }),

@@ -9,7 +9,7 @@ const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],
 ];
-/** Minimum number of writes. The test keeps writing until a broker has died. */
+/** Minimum number of facts for each of FAULTS. The test keeps writing until a broker has died. */
 const FACTS_PER_FAULT = 6;
 
 test("facts and tunnels survive a kill at every step, each once, and are in upstream's files", async () => {

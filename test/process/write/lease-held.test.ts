@@ -1,4 +1,4 @@
-/** A MemPalace 3.11 that wrote keeps its lease on the palace until it ends. */
+/** Tests our broker beside a MemPalace 3.11 that has written, and therefore locks the palace until it ends. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

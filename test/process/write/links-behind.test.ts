@@ -56,7 +56,7 @@ test("the next run makes the links that a killed mine did not make", { timeout: 
       },
     } as Caller;
     expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
-    // Puts back the notes that a killed run would have left on the disk.
+    // Puts back the miner's notes (which files are done) as a killed run would have left them.
     rmSync(notes, { recursive: true });
     if (!isLost) cpSync(kept, notes, { recursive: true });
 

@@ -22,7 +22,7 @@ const lines = (about: string, length: number): string =>
 /** Returns a text that is mostly blank. It is sent in as many parts as any text of this length, but has only a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
-/** Text with three bytes per character. It has few parts, so that a kill at each part is quick. */
+/** Line of characters with three bytes each. A text of such lines has few parts, so that a kill at each part is quick. */
 const WIDE_LINE = "日本語の長い文書。\n";
 const WIDEST_LINE = "𠀋𠀌𠀍𠀎𠀏🦊𠀐𠀑。\n";
 const wide = (about: string): string => `${about} ${(WIDE_LINE.repeat(80) + "\u3000".repeat(8_000)).repeat(205)}`;
@@ -72,7 +72,7 @@ print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["
   const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless({ text, metadata }: Row): unknown {
   const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
   return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };
@@ -130,7 +130,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-/** Kill points and the number of the write. Writes 1 and 2 send the parts, write 3 files them. */
+/** Kill points, each with the number of the write to kill. Writes 1 and 2 send the parts of the document, write 3 files it. */
 const BLOWS = [
   ["admit.before-queue", 1],
   ["commit.after-apply", 2],
@@ -186,7 +186,7 @@ test("a miner killed after any part leaves the whole old or the whole new docume
     while (miner.exitCode === null && partsOf(palace) < parts) await delay(1);
     miner.kill("SIGKILL");
     await ended;
-    // Parts that the miner sent before it died may still be in the queue.
+    // Waits for the broker's answer, because parts that the dead miner sent may still be in the queue.
     await palace.run("palace", ["status"]);
     const [{ n = 0 } = {}] = read<{ n: number }>(
       palace,
@@ -228,7 +228,7 @@ test("while a document arrives in parts, only the old document is found and coun
   expect(partsOf(palace)).toBe(0);
 });
 
-test("miners that send the same file at the same time leave it whole and once", async () => {
+test("three miners that send the same file at the same time file it whole and once", async () => {
   const [expected] = await undisturbed(sparse("it", 6 * MEBIBYTE));
   await using palace = createTestPalace();
   put(rootOf(palace), sparse("it", 6 * MEBIBYTE), 0);

@@ -59,7 +59,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("without a write the broker also notices that the -wal is gone, saves the log into the ledger and ends, and the next broker has all writes", async () => {
+test("the broker also notices without a write that the ledger's -wal is gone, moves the -wal's content into the ledger and ends, and the next broker has all writes", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -108,7 +108,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("without an event the broker also notices that the coordination log's -wal is gone, and the next broker has all events", async () => {
+test("the broker also notices without an event that the coordination log's -wal is gone, and the next broker has all events", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

@@ -46,7 +46,7 @@ function makeProject(folder: string, wing: string): string {
   return folder;
 }
 
-/** Returns a wing's drawers in the ledger, ids and texts. */
+/** Returns the ids of a wing's drawers in the ledger. */
 function drawersOf(palace: TestPalace, wing: string): string[] {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const ids = database.prepare<[string], string>("SELECT id FROM drawer WHERE wing = ?").pluck().all(wing);
@@ -128,8 +128,8 @@ describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the file
       await agents[0]?.call("mempalace_add_drawer", { wing: "ours", room: "first", content: "before anybody else" });
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: SETTLED_MAX_MS }).toBe(0);
 
-      // Two Chromas on one palace may refuse each other, over a collection that both make or a record that both apply. MemPalace then ends
-      // with that error and the advice to run it again, which files nothing twice.
+      // Two Chromas on one palace may refuse each other, if both make a collection or both apply a record. MemPalace then ends with that
+      // error and the advice to run it again, which files nothing twice.
       const mine = async (version: MempalaceVersion, home: string, place: string, wing: string, wrapper: string[]) => {
         const args = ["--palace", place, "mine", makeProject(join(otherHome, wing), wing)];
         const deadline = Date.now() + MINES_MAX_MS;

@@ -229,7 +229,6 @@ test("a spooled note has the date of its writing, not of its delivery", async ()
   const entry = { agent_name: "one", entry: "made in an outage" };
   expect(await shim.call("mempalace_diary_write", entry)).toMatchObject({ spooled: true });
   await shim.close();
-  // Dates the spooled write two days back.
   const [name] = files(palace);
   const file = join(palace.config.paths.spoolDir, String(name));
   const twoDaysAgo = Date.now() - 2 * 86_400_000;

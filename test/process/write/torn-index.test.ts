@@ -20,10 +20,7 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/**
- * Restores this file as it was after the previous flush. Chroma writes the file last, so this simulates a kill between the vectors and the
- * file.
- */
+/** Restores the file of the labels as it was after the previous flush. Chroma writes this file last, so this simulates a kill before it. */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
 // This list leaves out the file of the labels, because files-kill-python.test.ts damages it.

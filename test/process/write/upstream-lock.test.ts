@@ -67,7 +67,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
     });
 
-    it("while a MemPalace that was there first writes, the broker acknowledges our writes and does not write the public palace", async () => {
+    it("while a MemPalace that started earlier has its lock, the broker acknowledges our writes and does not write the public palace", async () => {
       await using palace = createTestPalace();
       const { palaceDir } = palace.config.paths;
       await using chroma = await startPythonChroma(version, palace.home, palaceDir);

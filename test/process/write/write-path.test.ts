@@ -1,4 +1,4 @@
-/** PALACE_KILL_ROUNDS sets the number of random kills (50 in CI), and PALACE_SEED repeats a run. */
+/** Kills the broker at each step of a write and at random moments: PALACE_KILL_ROUNDS times (50 in CI), chosen by PALACE_SEED. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

@@ -5,7 +5,7 @@ import { dockerName } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";
 import { MCP_CONFIG } from "./world.ts";
 
-// The image belongs to this process, because another test run builds other sources.
+// Each process builds its own image, because another test run has other sources.
 const IMAGE_PROJECT = dockerName("grid");
 
 export type Box = AsyncDisposable & {

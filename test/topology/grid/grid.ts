@@ -1,6 +1,6 @@
 /**
- * The grid runs every scenario in every topology to which it applies. The test files in this folder share the topologies among them, so
- * that two files run in parallel.
+ * Runs every scenario in every topology to which it applies. The test files in this folder share the topologies among them, so that two
+ * files run in parallel.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ function open(name: TopologyName): Promise<World> {
   return openHostWorld(name);
 }
 
-/** Declares the tests of the given topologies. Each topology has its own world. */
+/** Declares the tests of the given topologies. Each topology gets its own `World` (world.ts). */
 export function testGrid(topologies: readonly TopologyName[]): void {
   describe.skipIf(missing)("the grid", () => {
     beforeAll(buildImage);

@@ -274,7 +274,7 @@ export async function dismiss({ crew }: Run): Promise<void> {
   await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }
 
-/** Places a third of the agents on the host, if there is one, and the others in the containers. */
+/** Chooses a place for each agent: for a third of them the host, if agents can run there, and for the others the containers. */
 function placesFor({ places }: World, count: number): Place[] {
   const boxes = places.filter((place) => place !== "host");
   const onHost = places.includes("host") ? (boxes.length === 0 ? count : Math.ceil(count / 3)) : 0;

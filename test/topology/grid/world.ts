@@ -21,7 +21,6 @@ export type World = AsyncDisposable & {
    * `script` runs in Node as the palace's user, at the palace, and may change the files that the dead broker left.
    */
   killBroker(script?: string): Promise<void>;
-  /** Counts the brokers that run for this palace. */
   brokers(): Promise<number>;
   /** Stops the broker as its user would. In some topologies the next client starts a new broker. */
   stopBroker(): Promise<void>;
@@ -42,7 +41,7 @@ export type World = AsyncDisposable & {
    * Starts a permanent broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it.
    */
   startHostService?: () => Promise<AsyncDisposable>;
-  /** Faults of the last container. */
+  /** Faults that a scenario causes in the last container. */
   container?: {
     disconnect(): Promise<void>;
     connect(): Promise<void>;
