@@ -151,7 +151,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** Makes a user of this machine who shares the memory of a container's broker, as `./scripts/up` arranges it. */
+/** Makes a home on this machine. Its `palace` commands use the broker in the container, over a bridge as `./scripts/up` sets it up. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

@@ -13,8 +13,13 @@ const ROUND_MS = 2 * 86_400_000;
 const QUESTION_MS = 60_000;
 export const START_MS = Date.UTC(2026, 0, 5, 9);
 
-/** `noise`: share of turns that are judged wrongly. `praise`: number of times that each misleading memory was scored `worked` before. */
-export type Setting = { noise: number; praise: number; isChanging: boolean };
+export type Setting = {
+  /** Share of turns whose outcome is wrong. */
+  noise: number;
+  /** Number of times that each misleading memory was scored `worked` before the first round. */
+  praise: number;
+  isChanging: boolean;
+};
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
 export type World = { memories: Memory[]; problems: { wordings: string[] }[] };

@@ -21,13 +21,15 @@ import { allQuiet, atRest } from "./settled.ts";
 
 const DRAWERS = Number(process.env["PAGE_DRAWERS"] ?? 200_000);
 const OUTCOMES = Math.floor(DRAWERS * 0.8);
-/** Drawers that a turn shows, turns of a conversation, and time between two conversations. */
+/** Number of drawers that a turn shows. */
 const SHOWN = 4;
+/** Number of turns of a conversation. */
 const TURNS = 20;
+/** Time between two conversations. */
 const BETWEEN_MS = 4 * 3_600_000;
 const PLACE = "#/place?wing=wing0";
 
-/** Number of measurements per side, and the duration of one. */
+/** Number of measurements per side, each of which takes ROUND_MS. */
 const ROUNDS = Number(process.env["PAGE_ROUNDS"] ?? 4);
 const ROUND_MS = 15_000;
 /** Time until a page has loaded everything, and until a broker has finished the work for a closed page. */

@@ -19,7 +19,7 @@ export type Call = {
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** Expected state after the previous calls. Calls are drawn before any answer exists. */
+/** Expected state after the calls made so far. All calls are made before the first answer exists, so this state is a guess. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;

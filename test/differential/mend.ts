@@ -31,7 +31,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // If several drawers have the same text in the same place, each server may show another one, or several.
+  // Drawers may have equal text, wing, room and source. Each server may then show another one of them, or several.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [

@@ -83,7 +83,10 @@ function long(world: World): string {
   return [...mark, ...points.slice(0, size - mark.length)].join("");
 }
 
-/** Returns the id of a drawer or of a slice, or an unknown one. `whole` leaves out split drawers, whose ids 3.3.6 does not know. */
+/**
+ * Returns the id of a drawer or of a slice, or an unknown one. Without `whole`, a split drawer gets only its slices' ids, because 3.3.6
+ * does not know its own id.
+ */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;
   if (choose.chance(0.1)) return choose.pick(["nope", "", "drawer_proj_notes_0", "@99999@", "a'b\"c"]);
