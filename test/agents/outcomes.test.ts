@@ -33,7 +33,7 @@ test.each(AGENTS)(
   },
 );
 
-test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
+test.each(AGENTS)("failed tests in a turn of %s count with weight 0.5 against the memories shown in that turn", async (agent) => {
   // Memories of other tests have the same words but another mark.
   const mark = randomUUID();
   const id = await talk.keep(agent, mark);

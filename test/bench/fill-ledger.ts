@@ -19,7 +19,7 @@ export const CHUNKS = 40;
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
-/** Prevents that journal rows are pruned. */
+/** Limits that keep every journal row. */
 const NOTHING_PRUNED = {
   journalRetentionMs: Number.MAX_SAFE_INTEGER,
   undoMs: Number.MAX_SAFE_INTEGER,

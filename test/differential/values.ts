@@ -64,7 +64,7 @@ export function sentence(world: World, most = 12): string {
   return Array.from({ length: choose.between(2, most) }, () => choose.pick(WORDS)).join(" ");
 }
 
-/** Returns a text of about the length of a slice, in characters of one, two or four bytes. */
+/** Returns content for a drawer: mostly a new text, sometimes as long as a slice, repeated or invalid. */
 export function content(world: World): unknown {
   const { choose } = world;
   if (choose.chance(0.08)) return choose.pick(["", "   ", "\n", "a\0b", 5, null, ["x"], "\ud800 half", "\ufeff"]);

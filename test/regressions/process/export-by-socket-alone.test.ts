@@ -7,7 +7,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the broker refuses an export over TCP for every role and runs no program", async () => {
+test("the broker refuses an export over TCP even to an admin, and runs no program", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
