@@ -6,7 +6,7 @@ type Curve = { name: string; flat: boolean; points: Point[] };
 
 /** Maximum exponent of a call's growth between two sizes. Linear growth has 1, and the rest allows for measurement errors. */
 const LINEAR_MAX = 1.15;
-/** Maximum factor by which a call may become slower that must not grow at all. */
+/** Maximum factor by which a flat call's time may differ. Such a call must not grow, but measurements vary. */
 const FLAT_MAX = 1.5;
 
 export class Curves {

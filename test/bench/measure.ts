@@ -63,7 +63,7 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
-/** Returns a failed row, because a claim without a measurement counts as broken. */
+/** Returns a failed row for a benchmark that has no model, because a claim without a measurement counts as broken. */
 export function noModel(name: string): Row[] {
   return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
 }

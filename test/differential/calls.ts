@@ -45,7 +45,9 @@ export class World {
   }
 }
 
-/** Row of the table. `weight`: how often the tool is called relative to others. `since`: first version with the tool. */
+/**
+ * Row of ROWS (tool-rows.ts) for one tool. `weight`: how often the tool is called relative to others. `since`: first version with the tool.
+ */
 export type ToolRow = {
   weight: number;
   since?: "3.11.0";

@@ -14,7 +14,7 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
-/** Stands in calls for the folder that both servers see. `makeProject` fills it. */
+/** Placeholder in calls for the folder that both servers see. `makeProject` (run.ts) fills that folder. */
 export const PROJECT = "@PROJECT@";
 /** Sources in the folder PROJECT: existing, ignored by one of two .gitignore files, deleted, and deleted with their folder. */
 export const PROJECT_SOURCES = [

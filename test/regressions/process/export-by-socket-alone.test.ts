@@ -1,4 +1,4 @@
-/** An admin's token let another machine run any program on the broker's machine, as the Chroma to export with. */
+/** An export names the program to run as Chroma, so an admin's token let another machine run any program on the broker's machine. */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
