@@ -27,7 +27,6 @@ export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
 export type Strategy = {
   show(question: string, atMs: number): Promise<number[]>;
   hear(outcomes: ReadonlyMap<number, Telling>, answer: Telling, atMs: number): Promise<void>;
-  /** Lets time pass between two rounds. */
   rest?(atMs: number): Promise<void>;
 };
 

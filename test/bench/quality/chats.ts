@@ -24,7 +24,7 @@ type Plan = {
   topics: Record<string, string[]>;
   /** Messages that each start a new subject. */
   points: Said[];
-  /** Remarks that the user makes in later messages about the subject. */
+  /** Remarks that the user makes in messages after a point. */
   notes: Said[];
   questions: { kind: ChatKind; ask: string; gold: string[] }[];
 };
