@@ -15,7 +15,7 @@ import { ANSWER, ENTRY, type Tool } from "./stub-model.ts";
 import { type Talk, talkIn } from "./talk.ts";
 
 const WAKE_UP_TRIES = 8;
-/** Adds a user's files to the home, beside the agents'. The root folder is read-only, so tools must write to a volume or to /tmp. */
+/** Script that makes a user's files in the home: git settings, an SSH key, an installed tool, shell history. */
 const A_DAY = `set -e
 git config --global user.name Ada
 mkdir -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519

@@ -11,7 +11,7 @@ import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 /** Maximum number of sessions to try. After a late hook the model sees no memory, so the test begins another session. */
 const SESSIONS_MAX = 5;
 const KEPT_MAX_MS = 20_000;
-/** pi retains the last twenty thousand tokens. One message of this length makes it drop all earlier ones. */
+/** pi's compaction keeps the last 20,000 tokens. This text is longer, so pi drops everything before it. */
 const MUCH = "so many words ".repeat(8_000);
 type Line = { type?: string; command?: string; success?: boolean; error?: string };
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
@@ -82,11 +82,15 @@ async function isKept(mark: string): Promise<boolean> {
   return vi.waitUntil(isThere, KEPT_MAX_MS).catch(() => false);
 }
 
-/**
- * `before`, `after`: how often the model sees each of two memories before and after a compaction. `asked`: the memory's first question to
- * the agent afterwards. `recent`: the newest exchange of each list of exchanges.
- */
-type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
+type Session = {
+  /** How often the model sees each of the two memories before the compaction. */
+  before: number[];
+  after: number[];
+  /** User's message about which the agent is asked after the compaction. */
+  asked: string;
+  /** Newest user's message in each list RECENT EXCHANGES that the model sees. */
+  recent: string[];
+};
 
 async function compacted(agent: Agent, last: string): Promise<Session | undefined> {
   const [first, second] = [await keep("walnut"), await keep("thimble")];

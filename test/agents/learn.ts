@@ -10,7 +10,7 @@ import type { Talk } from "./talk.ts";
 /** Maximum number of memories to try. After a late hook the agent is neither shown the memory nor asked, so the test takes another one. */
 const TRIES = 6;
 
-/** Promoted memory. `id`: its id in `history`, where it began in `working`. `topic`: words that no other memory has. */
+/** Memory that was promoted from `working` to `history`. `id`: its id after the promotion. `topic`: words that no other memory has. */
 export type Learned = { id: string; topic: string };
 
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Learned> {
@@ -40,7 +40,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // The memory stays in the context. opencode does not store a shown memory, so it may show it again after a restart.
+  // The memory is still in the context, so it is not shown again. opencode does not store a shown memory and may show it after a restart.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);

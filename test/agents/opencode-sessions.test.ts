@@ -10,7 +10,7 @@ const MODEL = MODEL_OF.opencode;
 /** Maximum number of sessions to try. A hook that takes longer than a second adds no text, so a slow machine gets another session. */
 const SESSIONS_MAX = 8;
 
-/** Number of the user's messages between two diary entries. One of them is sent in the fork. */
+/** Number of the user's messages between two diary entries. */
 const DIARY_EVERY = 15;
 
 let host: Host;

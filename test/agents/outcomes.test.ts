@@ -33,22 +33,25 @@ test.each(AGENTS)(
   },
 );
 
-test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
-  // Memories of other tests have the same words but another mark.
-  const mark = randomUUID();
-  const id = await talk.keep(agent, mark);
-  const tool = agent === "claude" ? "Bash" : "bash";
-  const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
-  const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
-  const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
-  // Claude Code writes its transcript after the hook, which has one second. So a slow machine may need another turn.
-  for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
-    await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
-    await vi.waitUntil(isTold, { timeout: TOLD_MAX_MS, interval: 500 }).catch(() => {});
-  }
-  expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
-  expect(await told()).toMatch(/uses\s+none/);
-});
+test.each(AGENTS)(
+  "failed tests in a turn of %s count with weight 0.5 against the memories shown in that turn",
+  async (agent) => {
+    // Memories of other tests have the same words but another mark.
+    const mark = randomUUID();
+    const id = await talk.keep(agent, mark);
+    const tool = agent === "claude" ? "Bash" : "bash";
+    const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
+    const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
+    const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
+    // Our hook waits only briefly for Claude Code to finish its transcript, so a slow machine may need another turn.
+    for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
+      await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
+      await vi.waitUntil(isTold, { timeout: TOLD_MAX_MS, interval: 500 }).catch(() => {});
+    }
+    expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
+    expect(await told()).toMatch(/uses\s+none/);
+  },
+);
 
 test.each(AGENTS)("the broker does not ask %s about an interrupted answer", async (agent) => {
   for (let tries = 1; ; tries += 1) {

@@ -16,7 +16,7 @@ import { openAgentsHome } from "./on-host.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
-/** `born` distinguishes a broker from its predecessors and successors. */
+/** Running broker. `born` differs after each start. */
 export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => Promise<void> };
 
 export type Place = AsyncDisposable & {
@@ -131,7 +131,7 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // Kills every process of the container but its init, which then ends, so Docker restarts the container.
+    // A signal reaches every process of the container but its init. If it kills them, the init ends and Docker restarts the container.
     broker: (former) =>
       vi.waitUntil(
         async () => {
@@ -151,7 +151,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** Makes a user of this machine who shares the memory of a container's broker, as `./scripts/up` arranges it. */
+/** Makes a home on this machine. Its `palace` commands use the broker in the container, over a bridge as `./scripts/up` sets it up. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

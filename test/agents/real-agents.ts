@@ -38,7 +38,7 @@ function opencodeSettings(url: string): string {
 /** Maximum wait of a turn for its memory: longer than a hook takes on a machine under load. */
 const PATIENT = { MEMPALACE_TURN_MAX_MS: "30000" };
 
-/** Returns how an agent runs headless, with the answer on stdout. */
+/** Returns the arguments, environment and input with which an agent answers one prompt on stdout. */
 export function runOf(agent: Agent, prompt: string, url: string): Run {
   switch (agent) {
     case "pi":

@@ -11,7 +11,6 @@ import { type Seen, startStubModel, type StubModel } from "./stub-model.ts";
 
 const TRIES = 8;
 const NAMES: Record<Agent, string> = { claude: "claude-code", opencode: "opencode", pi: "pi" };
-/** Another MCP server, with one tool. */
 const OTHER_SERVER = `import { createInterface } from "node:readline";
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);

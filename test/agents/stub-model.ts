@@ -9,17 +9,19 @@ import type { AddressInfo } from "node:net";
 
 export type Tool = { name: string; description: string; schema: unknown };
 export type StubModel = AsyncDisposable & { port: number };
-/**
- * Everything that the model saw, by model name. Of requests with tools: the tools, the texts of the last request, and the duration of each
- * call of the last turn. `asides`: texts of the last request without tools, for a title or a summary. `held`: models whose call is held
- * back. `unknown`: requested paths that this server lacks.
- */
+/** Everything that the model saw, by model name. */
 export type Seen = {
+  /** Tools of the last request with tools. */
   tools: Record<string, Tool[]>;
+  /** Texts of that request. */
   texts: Record<string, string[]>;
+  /** Texts of the last request without tools, which agents make for a title or a summary. */
   asides: Record<string, string[]>;
+  /** Duration of each tool call of the last turn. */
   awayMs: Record<string, number[]>;
+  /** Models whose `@@held` call waits for `/go`. */
   held: string[];
+  /** Requested paths that this server lacks. */
   unknown: string[];
 };
 
@@ -141,7 +143,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Reads the turn of the user's last message that asks for a call. */
+/** Reads the turn that began with the user's last message that asks for a tool call. */
 function readTurn(
   messages: Message[],
   tools: Tool[],

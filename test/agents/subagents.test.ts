@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** Returns a prompt's line that starts a subagent, whose test run fails. */
+/** Returns the `@@tool` line with which an agent starts a subagent. The subagent runs a test that fails. */
 function delegate(agent: Agent, told: string, more: object): string {
   const [tool, bash, kind] = agent === "claude" ? ["Agent", "Bash", "general-purpose"] : ["task", "bash", "general"];
   const tests = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
@@ -26,7 +26,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** Returns the subagent's requests without the conversation's, which also contain the conversation's mark. */
+/** Returns the texts of the subagent's requests. The conversation's requests contain `subagent` too, but also `conversation`. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));
@@ -57,7 +57,7 @@ test.each([
     expect(text).toContain(`The user asked: "${asked}`);
     expect(text).toContain(`"${id}": "___"`);
     const all = await talk.exchangesOf(asked);
-    // Each begun session may have stored one exchange, even one that did not show the memory.
+    // A session in which the memory was not shown may also have stored an exchange.
     expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
     const kept = all.filter((line) => line.includes("1 uses"));
     expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);

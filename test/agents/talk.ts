@@ -8,7 +8,7 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/** Maximum number of sessions to try. Each failed one stores an exchange, which takes one of the four places of shown memories. */
+/** Maximum number of sessions to try. A turn shows four memories, and the exchange of each failed session may take one of these places. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {
@@ -17,7 +17,7 @@ export const WORDS: Record<Agent, string> = {
   claude: "violins remember orchards",
 };
 
-/** Returns how to begin or continue a session. */
+/** Returns the arguments, input and environment with which an agent begins or continues a session. */
 export function turnOf(
   place: Pick<Place, "url">,
   agent: Agent,

@@ -225,7 +225,7 @@ async function raw(questions: readonly string[]): Promise<void> {
   }
 }
 
-/** Proxy in front of the server. `mode`: its treatment of requests. */
+/** Proxy in front of the Chroma server. `mode`: passes requests, delays them, or answers them wrongly. */
 const proxy = { mode: "pass" as "pass" | "slow" | "wrong" | "garbage", port: Number(values.port) + 1 };
 
 function startProxy(): Promise<void> {

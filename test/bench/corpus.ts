@@ -34,7 +34,7 @@ export class Corpus {
     return this.#words[Math.min(length - 1, Math.floor(length ** this.#random()))] ?? "";
   }
 
-  /** Returns about `characters` characters of words in sentences. */
+  /** Returns sentences of about `characters` characters in all. */
   text(characters: number): string {
     const parts: string[] = [];
     for (let length = 0; length < characters;) {

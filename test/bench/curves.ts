@@ -25,12 +25,12 @@ import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000";
-/** Measurements of one call. A call that takes long gets fewer. */
+/** Number of measurements of a call. After ROUNDS_MAX_MS a slow call gets no more, but at least ROUNDS_MIN. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
 const STARTS = 5;
-/** Drawer size in a palace with many sources. */
+/** Cut of the documents with `--sources`, in characters: half of the usual size. */
 const HALF_CUT = { size: 400, overlap: 50, sizeMin: 50 };
 /** Approximate number of documents in a time window, at every size. */
 const WINDOW_DOCUMENTS = 12;

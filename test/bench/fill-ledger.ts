@@ -19,7 +19,6 @@ export const CHUNKS = 40;
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
-/** Prevents that journal rows are pruned. */
 const NOTHING_PRUNED = {
   journalRetentionMs: Number.MAX_SAFE_INTEGER,
   undoMs: Number.MAX_SAFE_INTEGER,
@@ -35,7 +34,7 @@ export type Filling = {
   text: (characters: number) => string;
   /** Number of documents that exist already. */
   from: number;
-  /** Number of documents at the end. */
+  /** Number of documents after the filling. */
   to: number;
   /** Number of drawers per document. */
   chunks?: number;

@@ -4,8 +4,9 @@ export type Cost = { value: number; unit: "ms" | "MiB" };
 type Point = { size: number; cost: Cost; growth: number };
 type Curve = { name: string; flat: boolean; points: Point[] };
 
-/** Maximum exponent between two sizes (1 is linear), and maximum factor of a flat call. Both allow for measurement errors. */
+/** Maximum exponent of a call's growth between two sizes. Linear growth has 1, and the rest allows for measurement errors. */
 const LINEAR_MAX = 1.15;
+/** Maximum factor by which a flat call's time may differ. Such a call must not grow, but measurements vary. */
 const FLAT_MAX = 1.5;
 
 export class Curves {

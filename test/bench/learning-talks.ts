@@ -6,7 +6,7 @@ import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
-/** Category of questions that the conversation does not answer. */
+/** LoCoMo's number of the category of questions that the conversation does not answer. */
 const ADVERSARIAL = 5;
 const RECORDED = "Key takeaway: ";
 

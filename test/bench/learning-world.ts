@@ -6,15 +6,20 @@ export const ROUNDS = 10;
 export const SHOWN = 4;
 /** Number of a problem's solutions by kind. At most three of the four shown solutions can be true. */
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
-/** Round before which the truth changes. */
+/** The truth changes before this round. */
 const CHANGE_ROUND = 6;
 /** Time between two rounds. A memory in `working` expires within it unless it is promoted. */
 const ROUND_MS = 2 * 86_400_000;
 const QUESTION_MS = 60_000;
 export const START_MS = Date.UTC(2026, 0, 5, 9);
 
-/** `noise`: share of turns that are judged wrongly. `praise`: number of times that each misleading memory was scored `worked` before. */
-export type Setting = { noise: number; praise: number; isChanging: boolean };
+export type Setting = {
+  /** Share of turns whose outcome is wrong. */
+  noise: number;
+  /** Number of times that each misleading memory was scored `worked` before the first round. */
+  praise: number;
+  isChanging: boolean;
+};
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
 export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
@@ -22,7 +27,6 @@ export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
 export type Strategy = {
   show(question: string, atMs: number): Promise<number[]>;
   hear(outcomes: ReadonlyMap<number, Telling>, answer: Telling, atMs: number): Promise<void>;
-  /** Lets time pass between two rounds. */
   rest?(atMs: number): Promise<void>;
 };
 

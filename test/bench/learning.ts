@@ -85,8 +85,8 @@ async function playAll(setting: Setting, seed: number): Promise<[strategy: strin
 }
 
 /**
- * Ranks by similarity, with `counts` only memories that did not fail more often than they worked. As in our turn, each exchange is a memory
- * that expires before the next round.
+ * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. As in our turn, each exchange is a
+ * memory that expires before the next round.
  */
 function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   const balance = vectors.map(() => 0);

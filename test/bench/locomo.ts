@@ -54,7 +54,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // Counts LoCoMo's own evidence strings, because the benchmark to which we compare our figures does.
+  // The recall of sessions uses LoCoMo's original evidence, as the benchmark does with which we compare our figures.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );

@@ -16,7 +16,7 @@ export function lowerQuartile(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
 }
 
-/** Returns the time of each of `rounds` runs, ms, after untimed warm-up runs. If `work` returns a function, it then runs untimed. */
+/** Returns the time of each of `rounds` runs, ms, after untimed warm-up runs. `work` may return a function that tidies up, untimed. */
 export async function time(
   rounds: number,
   work: (round: number) => unknown,
@@ -63,7 +63,7 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
-/** Returns a failed row, because a claim without a measurement counts as broken. */
+/** Returns a failed row for a benchmark that has no model, because a claim without a measurement counts as broken. */
 export function noModel(name: string): Row[] {
   return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
 }

@@ -21,13 +21,12 @@ import { allQuiet, atRest } from "./settled.ts";
 
 const DRAWERS = Number(process.env["PAGE_DRAWERS"] ?? 200_000);
 const OUTCOMES = Math.floor(DRAWERS * 0.8);
-/** Drawers that a turn shows, turns of a conversation, and time between two conversations. */
-const SHOWN = 4;
-const TURNS = 20;
-const BETWEEN_MS = 4 * 3_600_000;
+const SHOWN_PER_TURN = 4;
+const TURNS_PER_CONVERSATION = 20;
+const BETWEEN_CONVERSATIONS_MS = 4 * 3_600_000;
 const PLACE = "#/place?wing=wing0";
 
-/** Number of measurements per side, and the duration of one. */
+/** Number of measurements per side, each of which takes ROUND_MS. */
 const ROUNDS = Number(process.env["PAGE_ROUNDS"] ?? 4);
 const ROUND_MS = 15_000;
 /** Time until a page has loaded everything, and until a broker has finished the work for a closed page. */
@@ -90,7 +89,6 @@ async function modelIn(dir: string): Promise<string> {
   return files.identity.id;
 }
 
-/** Fills the ledger unless it exists. */
 function fill(ledgerFile: string, model: string): void {
   if (existsSync(ledgerFile)) return;
   mkdirSync(dirname(ledgerFile), { recursive: true });
@@ -104,12 +102,12 @@ function fill(ledgerFile: string, model: string): void {
 /** Writes the rows of turns and scores directly: 160,000 outcomes one by one would take an hour. */
 function fillOutcomes(ledgerFile: string): void {
   const ledger = new Database(ledgerFile);
-  const at = `${FIRST_AT_MS} + talk * ${BETWEEN_MS}`;
+  const at = `${FIRST_AT_MS} + talk * ${BETWEEN_CONVERSATIONS_MS}`;
   ledger.transaction(() =>
     ledger.exec(`
-      CREATE TEMP TABLE told AS SELECT id, n, n / ${SHOWN * TURNS} AS talk, n / ${SHOWN} % ${TURNS} + 1 AS turn
+      CREATE TEMP TABLE told AS SELECT id, n, n / ${SHOWN_PER_TURN * TURNS_PER_CONVERSATION} AS talk, n / ${SHOWN_PER_TURN} % ${TURNS_PER_CONVERSATION} + 1 AS turn
         FROM (SELECT id, row_number() OVER (ORDER BY row) - 1 AS n FROM drawer LIMIT ${OUTCOMES});
-      INSERT INTO conversation SELECT DISTINCT 'pi/' || talk, 'pi', ${TURNS}, 1, 0, 1, NULL, '[]', ${at} FROM told;
+      INSERT INTO conversation SELECT DISTINCT 'pi/' || talk, 'pi', ${TURNS_PER_CONVERSATION}, 1, 0, 1, NULL, '[]', ${at} FROM told;
       INSERT INTO shown SELECT 'pi/' || talk, id, turn FROM told;
       INSERT INTO standing SELECT id, 0.6, 1, 1, ${at}, '[]' FROM told;
       INSERT INTO scored SELECT id, 1, ${at}, CASE n % 5 WHEN 0 THEN 'failed' WHEN 1 THEN 'partial' ELSE 'worked' END,
@@ -289,7 +287,7 @@ async function exportFrom(pages: readonly SeenPage[], file: string): Promise<voi
   const care = pages[VIEWS.indexOf("#/care")] as SeenPage;
   await care.locator("input[placeholder='/folder/palace.tar']").fill(file);
   await care.getByRole("button", { name: "Back up", exact: true }).click();
-  // The file appears when the backup is complete. The page's list of jobs also has those of earlier rounds.
+  // Waits for the file, which appears when the backup is complete. The page's list of jobs also has jobs of earlier rounds.
   const untilMs = performance.now() + BACKUP_MAX_MS;
   const isDone = (async () => {
     while (!existsSync(file) && performance.now() < untilMs) await delay(50);

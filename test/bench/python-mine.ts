@@ -12,7 +12,7 @@ import { median } from "./measure.ts";
 import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
-/** Documents have several pages, and their chunks overlap, so each chunk has about `CHARACTERS_PER_DRAWER` characters. */
+/** Approximate number of drawers of one document, which has this number times `CHARACTERS_PER_DRAWER` characters. */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
 const RAW_BATCH = 128;
@@ -123,7 +123,7 @@ async function feed(palace: TestPalace, folder: string, expected: "filed" | "unc
   if (code !== 0 || report[expected] !== report["files"]) throw new Error(`palace mine projects: ${stdout}${stderr}`);
 }
 
-/** Makes documents below docs/. Only the last one contains a certain word. */
+/** Makes a project with documents in docs/. Only the last document contains `lastWord`. */
 function makeProject(
   home: string,
   part: number,

@@ -13,7 +13,6 @@ import { locomoSet } from "./quality/locomo-set.ts";
 import { talksSet } from "./quality/talks-set.ts";
 import type { Options, Outcome } from "./quality/options.ts";
 
-// Turns off onnxruntime's telemetry.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
 const { values } = parseArgs({

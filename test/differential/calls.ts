@@ -19,7 +19,7 @@ export type Call = {
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** Expected state after the previous calls. Calls are drawn before any answer exists. */
+/** Expected state after the calls made so far. All calls are made before the first answer exists, so this state is a guess. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;
@@ -45,7 +45,9 @@ export class World {
   }
 }
 
-/** Row of the table. `weight`: how often the tool is called relative to others. `since`: first version with the tool. */
+/**
+ * Row of ROWS (tool-rows.ts) for one tool. `weight`: how often the tool is called relative to others. `since`: first version with the tool.
+ */
 export type ToolRow = {
   weight: number;
   since?: "3.11.0";

@@ -97,7 +97,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Returns calls of the graph that make the two palaces differ, and calls that upstream caches after its first answer. */
+/** Returns calls of the graph's tools that make the two palaces differ, and calls whose first answer upstream caches. */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },

@@ -11,7 +11,6 @@ const ENTITIES = [
 ] as const;
 const BAD_ENTITIES = ["", "  ", "x".repeat(129), "nul\0", "tab\tin", "lone \ud800", 5, null, true, ["a"]] as const;
 const RELATIONS = ["works at", "Works_At", "likes"] as const;
-/** Times for the graph's tools. */
 const TIMES = [
   ...["2025-01-01", "2025-06-01", " 2025-03-01 ", "9999-12-31", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00+00:00"],
   ...["2025-06-01T23:59:59Z", "2025-06-01T12:00:00+24:00", "2025", "2025-02-30", "0000-01-01", 5],

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";
 
-/** Makes rows whose order is neither that of their ids nor that of their texts. */
+/** Makes rows in an order that differs from the order of their ids and of their texts. */
 const MAKE = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction

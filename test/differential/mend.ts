@@ -31,7 +31,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // If several drawers have the same text in the same place, each server may show another one, or several.
+  // Drawers may have equal text, wing, room and source. Each server may then show another one of them, or several.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
@@ -261,10 +261,10 @@ export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
   if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
   if (key === "note") return typeof value;
-  // The first sentence names task and agent, and both servers write the same one.
+  // Keeps the first sentence, which names task and agent and is the same from both servers.
   if (key === "handoff") return String(value).replace(/(?<=\. )[^]*/, "");
   if (!isRecord(value)) return value;
-  // Other words change the length of a task's body.
+  // Removes the length of a task's body, because the servers word parts of the body differently.
   const { body_truncated: _cut, body_length: _length, ...shown } = value;
   const kept = String(value["body"]).startsWith("Goal:\n") ? shown : value;
   return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name, withoutWords(one, name)]));

@@ -23,7 +23,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
 const MODEL_MAX_MS = 60_000;
-/** Tools that search vectors. The test first waits until ours are computed. */
+/** Tools that search by vectors. Before such a call the test waits until our vectors are computed. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
 /** Installs MemPalace `version` if needed. If that is impossible, its tests are skipped, or fail in CI. */

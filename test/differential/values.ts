@@ -14,7 +14,7 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
-/** Stands in calls for the folder that both servers see. `makeProject` fills it. */
+/** Placeholder in calls for the folder that both servers see. `makeProject` (run.ts) fills that folder. */
 export const PROJECT = "@PROJECT@";
 /** Sources in the folder PROJECT: existing, ignored by one of two .gitignore files, deleted, and deleted with their folder. */
 export const PROJECT_SOURCES = [
@@ -64,7 +64,7 @@ export function sentence(world: World, most = 12): string {
   return Array.from({ length: choose.between(2, most) }, () => choose.pick(WORDS)).join(" ");
 }
 
-/** Returns a text of about the length of a slice, in characters of one, two or four bytes. */
+/** Returns content for a drawer: mostly a new text, sometimes as long as a slice, repeated or invalid. */
 export function content(world: World): unknown {
   const { choose } = world;
   if (choose.chance(0.08)) return choose.pick(["", "   ", "\n", "a\0b", 5, null, ["x"], "\ud800 half", "\ufeff"]);
@@ -83,7 +83,10 @@ function long(world: World): string {
   return [...mark, ...points.slice(0, size - mark.length)].join("");
 }
 
-/** Returns the id of a drawer or of a slice, or an unknown one. `whole` leaves out split drawers, whose ids 3.3.6 does not know. */
+/**
+ * Returns the id of a drawer or of a slice, or an unknown one. Without `whole`, a split drawer gets only its slices' ids, because 3.3.6
+ * does not know its own id.
+ */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;
   if (choose.chance(0.1)) return choose.pick(["nope", "", "drawer_proj_notes_0", "@99999@", "a'b\"c"]);

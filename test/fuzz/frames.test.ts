@@ -68,7 +68,7 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
-/** Returns the depth of the text. The parsed value would lack the first of two equal keys. */
+/** Returns how deeply the JSON is nested. Counts brackets in the text, because JSON.parse drops the first of two equal keys. */
 function depthOf(json: string): number {
   let depth = 0;
   let deepest = 0;

@@ -26,7 +26,6 @@ export type FuzzOptions<T> = {
 };
 
 const FAILURES = join(import.meta.dirname, "failures");
-/** Time limit of one input. */
 const INPUT_MAX_MS = 60_000;
 const TEST_MAX_MS = 3_600_000;
 

@@ -99,7 +99,6 @@ fuzz("held-loop", {
   },
 });
 
-/** Returns one of the known pieces, or a few of them joined. */
 function piece(chooser: Chooser): string {
   return chooser.chance(0.6)
     ? chooser.pick(PIECES)

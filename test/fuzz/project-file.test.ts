@@ -118,7 +118,7 @@ const WHOLE =
 function generate(chooser: Chooser): Buffer {
   const kind = chooser.below(10);
   if (kind === 0) return Buffer.from(Array.from({ length: chooser.below(200) }, () => chooser.below(256)));
-  // Aliases of aliases, and deep nesting.
+  // Makes YAML aliases of aliases, so that a small file would expand to a huge value.
   if (kind === 1) {
     const levels = Array.from(
       { length: chooser.between(2, 12) },

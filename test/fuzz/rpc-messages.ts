@@ -148,7 +148,6 @@ function argument(chooser: Chooser, key: string): string {
   return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
 }
 
-/** Makes an object inside an argument. */
 function parts(chooser: Chooser, keys: readonly string[]): string {
   return object(
     chooser.bent(

@@ -174,7 +174,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // An answer without a number of rows is about a drawer that was and is one row.
+      // The answer gives no number of rows if the drawer was one row and still is.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };

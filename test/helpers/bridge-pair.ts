@@ -14,7 +14,7 @@ export type Pair = AsyncDisposable & {
   setup: (...more: string[]) => ReturnType<TestPalace["run"]>;
 };
 
-/** `extra` is added to the container's ssh configuration. */
+/** Makes the two homes. `extra`: lines for the container's ssh configuration. */
 export async function pair(extra: string[] = []): Promise<Pair> {
   const host = createTestPalace();
   const folders = {

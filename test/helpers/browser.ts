@@ -8,7 +8,9 @@ import type { TestPalace } from "./palace.ts";
 const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** `start` returns a program that starts Chromium in another way, for example in a network namespace, and passes its arguments on. */
+/**
+ * Opens Chromium. `start` may return a program that starts it in another way, for example in a network namespace, with the same arguments.
+ */
 export async function openBrowser(start?: (chromium: string) => string): Promise<Browser> {
   const installed = PLACES.find((path) => existsSync(path));
   const executablePath = installed === undefined ? undefined : (start?.(installed) ?? installed);

@@ -18,7 +18,7 @@ export type SmallPalace = TestPalace & {
   report(): Promise<CommandReport>;
 };
 
-/** `mode` is the server's second argument. The broker is not started. */
+/** Makes the palace without starting its broker. `mode`: second argument of the server. */
 export function createSmallPalace({ mode = "", env = {} }: { mode?: string; env?: Env } = {}): SmallPalace {
   const palace = createTestPalace();
   const file = join(palace.home, "calls");

@@ -1,4 +1,7 @@
-/** Names what a test makes in Docker after the test's process, so that a sweep can find and remove the leftovers of killed runs. */
+/**
+ * Makes names for containers, images, networks and volumes of a test. A name contains the test's process, so a sweep can find and remove
+ * the leftovers of killed runs.
+ */
 import { readFileSync, readlinkSync } from "node:fs";
 import { execa } from "execa";
 

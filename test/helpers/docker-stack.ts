@@ -16,14 +16,12 @@ export type DockerStack = AsyncDisposable & {
   readonly project: string;
   /** Runs `docker compose ARGS`. Throws with the output if the command fails. */
   compose: (...args: string[]) => Promise<string>;
-  /** Runs `docker compose ARGS` with additional variables. */
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
   /** Runs a command in container `index` of a service. Resolves to its output even if the command fails. */
   exec: (service: string, index: number, ...command: string[]) => Promise<Output>;
   inspect: (service: string, index?: number) => Promise<Inspected>;
   /** Sends SIGKILL to the first container of a service. */
   kill: (service: string) => Promise<void>;
-  /** Starts a shim in devbox number `index`. */
   shim: (index: number) => Promise<StdioMcp>;
 };
 
@@ -50,7 +48,7 @@ export function composeFiles(...arrangement: string[]): string {
 /** `arrangement`: name from docs/topologies/arrangements.md. `isModelTiny`: for tests with many drawers that do not search by meaning. */
 export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
 
-/** The devboxes mount the project folder `workspace`. */
+/** Starts the stack. Its devboxes mount the project folder `workspace`. */
 export async function openStack(workspace: string, options: StackOptions = {}): Promise<DockerStack> {
   const arrangement = options.arrangement === undefined ? [] : [options.arrangement];
   await sweepLeftovers();

@@ -1,4 +1,4 @@
-/** Makes a palace without a Chroma server, and steps of the tests in which the real MemPalace works on it too. */
+/** Helpers of tests in which the real MemPalace works on a palace that our broker writes without a Chroma server. */
 import { readdirSync } from "node:fs";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";

@@ -11,7 +11,6 @@ export const OLDER_SCHEMA = 6;
 export type OlderBuild = {
   /** Path of the broker's program for Node. */
   broker: string;
-  /** Starts a shim of the older build. */
   shim(): Promise<StdioMcp>;
 };
 

@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which a process had a file of this part open. */
+  /** Number of looks in which some process had the ledger, or a file of the public palace, open. */
   held: Record<Part, number>;
   /** Pairs of processes that had a file of the same part open at the same time. */
   together: string[];
@@ -123,7 +123,10 @@ function commandOf(pid: string): string {
   return `process ${pid}: ${line.replaceAll("\0", " ").trim()}`;
 }
 
-/** Two processes had a file open together only if one was found both before and after the other. So those found are looked at again. */
+/**
+ * Looks at all processes, and again at those with a file open. Two processes had it open together only if one was found both before and
+ * after the other.
+ */
 function lookTwice(): void {
   const files = watchedFiles();
   const pids = list("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== leaveOut);

@@ -125,7 +125,6 @@ CREATE UNIQUE INDEX session_message_session_seq_idx ON session_message (session_
 
 export type Opencode2Database = {
   addSession(session: SessionFields): void;
-  /** Adds a message and returns its id. */
   add(session: string, type: string, data: object, atMs?: number): string;
   /** Reverts this message and all later messages. */
   revert(message: string): void;

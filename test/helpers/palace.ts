@@ -31,7 +31,6 @@ export type TestPalace = AsyncDisposable & {
   client(): Promise<Client>;
   /** Returns the path of an executable of src/bin or dist. */
   executable(bin: string): string;
-  /** Runs an executable to its end. */
   run(
     bin: string,
     args: string[],

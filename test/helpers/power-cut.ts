@@ -37,7 +37,7 @@ export type PowerCutOptions = {
   look: (folder: string, what: string) => void;
   /** Files that SQLite itself syncs before it relies on them. Every state has their latest bytes. */
   keptBySqlite?: RegExp;
-  /** Files that no power cut leaves. */
+  /** Files that are missing after every power cut. */
   volatile?: RegExp;
   /** Number of states per power cut that have a random part of the unsynced changes. Default: 3. */
   parts?: number;

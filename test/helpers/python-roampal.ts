@@ -80,7 +80,6 @@ export function roampalClient(
 
 export type ClientEnd = { code: number | null; stdout: string; stderr: string };
 
-/** Runs one of Roampal's clients to its end. */
 export async function runRoampal(version: RoampalVersion, module: string, run: ClientRun): Promise<ClientEnd> {
   const { command, args, env } = roampalClient(version, module, run);
   const child = spawn(command, args, { env, cwd: run.home, stdio: ["pipe", "pipe", "pipe"] });

@@ -216,7 +216,6 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
   "blank.md": () => " \n\n ",
 };
 
-/** Writes one file of a random format. */
 export function transcriptOf(chooser: Chooser): Made {
   const [name, make] = chooser.pick(Object.entries(FORMATS));
   return { name, text: make(chooser) };

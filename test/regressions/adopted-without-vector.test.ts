@@ -74,7 +74,7 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("another program's change to an adopted drawer without a vector is kept when the model comes", () => {
+it("another program's change to an adopted drawer without a vector is kept when our model makes the vector", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");
@@ -85,7 +85,7 @@ it("another program's change to an adopted drawer without a vector is kept when 
   expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
-  // Stands for a model that makes the vectors. The drawers in the outbox are not sent yet.
+  // Makes the vectors, as a model would. The drawers in the outbox are not sent yet.
   embed();
   expect(listed()).toEqual([
     ["a", "changed by others"],
@@ -94,7 +94,7 @@ it("another program's change to an adopted drawer without a vector is kept when 
   write("a", "changed once more");
   write("b", "b, as it was", { room: "moved" });
   expect(adopt(5)).toBe(2);
-  // The palace has no vector of `b`, and the new text of `a` has none yet.
+  // The outbox lists `b`, because the palace lacks its vector. It does not list `a` until its new text has a vector.
   expect(listed()).toEqual([["b", "b, as it was"]]);
   expect(reader.findDrawer("b")?.room).toBe("moved");
   embed();

@@ -23,7 +23,7 @@ it("the ledger refuses a file of one page without a table, names the next step a
   expect(readFileSync(file)).toEqual(before);
 });
 
-it("the ledger refuses another program's database and leaves it unchanged", () => {
+it("the ledger refuses another program's database", () => {
   const theirs = new Database(file);
   theirs.exec("CREATE TABLE notes (text)");
   theirs.close();

@@ -22,7 +22,7 @@ test("only the owner can read the ledger and its log, and a rebuilt palace keeps
 
     const make = (place: string): void => {
       const writer = new PalaceWriter(place, DRAWERS);
-      // `swapIn` keeps no copy of an empty palace.
+      // Files a drawer, because `swapIn` keeps no copy of an empty palace.
       writer.upsert([{ id: "d", text: "t", metadata: { wing: "w" }, vector: Float32Array.of(1, 0) }]);
       writer.close();
     };

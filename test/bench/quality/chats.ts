@@ -16,14 +16,15 @@ export const CHAT_KINDS = {
   contradiction: "long: a contradiction",
 } as const;
 type ChatKind = keyof typeof CHAT_KINDS;
-/** A `point` starts a new subject, a `note` is part of a follow-up. */
 type Said = { key: string; topic: string; says: string };
 /** `terms`: word pairs of the point, which follow-ups and answers repeat. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
   topics: Record<string, string[]>;
+  /** Messages that each start a new subject. */
   points: Said[];
+  /** Remarks that the user makes in messages after a point. */
   notes: Said[];
   questions: { kind: ChatKind; ask: string; gold: string[] }[];
 };
@@ -116,7 +117,7 @@ function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }
 
-/** Returns a point as it is, but a note inside a follow-up about its topic. */
+/** Returns the user's message: a point as it is, or a follow-up question that may contain a note. */
 function userText({ key, says }: Said, terms: readonly string[], chooser: Chooser): string {
   const code = chooser.chance(0.35) ? [filled(chooser.pick(CODE), terms, chooser)] : [];
   const isPoint = says.length > 100 || (key !== "" && says.includes("?"));

@@ -3,7 +3,6 @@ import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { keptPalace } from "./kept.ts";
 
-/** Returns the cached palace of the pages in `folder`. */
 export function docsPalace(folder: string, model: string | undefined): Promise<string> {
   return keptPalace({ name: "npm-docs", content: basename(folder), model }, async (palace) => {
     for (const name of readdirSync(folder)) {

@@ -26,7 +26,7 @@ export async function keptFolder(
     renameSync(part, folder);
   } catch (error) {
     rmSync(part, { recursive: true, force: true });
-    // Another run may have been faster.
+    // Another run may have made the folder meanwhile.
     if (!existsSync(folder)) throw error;
   }
   return folder;

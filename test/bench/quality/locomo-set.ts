@@ -32,7 +32,7 @@ type Measured = { scores: Score[]; own: boolean[]; foreign: boolean[] };
 const LIMIT = 100;
 /** Asks only every n-th question about another conversation. */
 const FOREIGN_STEP = 4;
-/** Bars for the product by column, from docs/lab/search-recipe.md. */
+/** Minimum figures of our search by column, from docs/lab/search-recipe.md. */
 const BARS: Readonly<Record<string, Figures>> = {
   words: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
   "+ MiniLM": { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },
@@ -140,7 +140,6 @@ async function askOurs(
   return measured;
 }
 
-/** Returns the cached palace of the given conversations. */
 function palaceOf(group: readonly Conversation[], model: string | undefined): Promise<string> {
   const name = `locomo-${group.map(({ id }) => id).join("-")}`;
   return keptPalace({ name, content: JSON.stringify(group), model }, async (palace) => {

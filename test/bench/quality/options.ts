@@ -10,5 +10,8 @@ export type Options = {
   leaveOut(what: string, why: string): void;
 };
 
-/** Result of one column. `ranks` by question. `misses`: a text for each question whose passage was not first. */
+/**
+ * Result of one column. `ranks`: rank of the first right hit for each question; in the set `talks`, its recall in the first ten hits.
+ * `misses`: a text for each question whose passage was not first.
+ */
 export type Outcome = { set: string; column: string; ranks: Record<string, number | null>; misses: string[] };

@@ -1,6 +1,6 @@
 /** Table of the quality bench: one row per figure, one column per leg. Rows are printed as they are measured. */
 
-/** `cells`: by name of the column. */
+/** `cells`: printed values by column name. */
 export type Row = { name: string; cells: Readonly<Record<string, string>> };
 
 const NAME_WIDTH = 34;

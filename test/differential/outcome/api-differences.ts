@@ -42,7 +42,6 @@ const without =
   (theirs, ours, step) =>
     is(step) ? [withoutKeys(theirs, theirKeys), withoutKeys(ours, ourKeys)] : undefined;
 
-/** Keys of a memory and of its metadata. */
 const STANDING = [
   ...["content", "text", "score", "uses", "success_count", "last_outcome", "last_used", "outcome_history"],
   "original_id",

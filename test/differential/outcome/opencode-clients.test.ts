@@ -43,7 +43,7 @@ for (const version of ROAMPAL_VERSIONS) {
       const facts = (): Promise<unknown> => found(palace, { metadata_filters: { memory_type: "fact" } });
       if (version === "0.6.0") await expect.poll(facts, POLL).toMatchObject([{ content: FACT }]);
 
-      // The summary does not replace the second exchange, about which the next prompt asks.
+      // The stored summary is of the first exchange only, so the next prompt asks about the second exchange.
       if (version === "0.3.6.1") expect(await opencode.turn("s1", "Good.", "Yes.")).toContain("With vinegar.");
       expect(await opencode.turn("s2", "What is the oven cleaned with, soda?", "Yes.")).toContain(SUMMARY);
       expect(await told(palace.door, "/api/health")).toMatchObject({ instance_id: instance });

@@ -43,13 +43,13 @@ const NEAR = 1e-9;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
-/** Words for the texts: of each kind of question, about the memory itself, short words, stop words, other scripts. */
+/** Words of the texts: some for each kind of question, names of the memory's own tools and collections, stop words, other scripts. */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Leaves out words about the memory itself, because we and Roampal drop them differently. */
+/** Words of the texts for the graphs. None is about the memory itself, because we and Roampal drop such words differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];

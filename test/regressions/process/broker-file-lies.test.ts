@@ -35,7 +35,7 @@ test.each([
   trap.close();
 });
 
-test("the client ignores a broker.json with a thousand doors or of a megabyte", () => {
+test("the client reads fewer than ten of a hundred doors in a broker.json, and ignores a file of a megabyte", () => {
   const folder = mkdtempSync(join(tmpdir(), "palace-"));
   const file = join(folder, "broker.json");
   const text = (doors: number, padding: string): string =>

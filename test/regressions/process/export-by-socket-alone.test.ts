@@ -1,4 +1,4 @@
-/** An admin's token let another machine run any program on the broker's machine, as the Chroma to export with. */
+/** An export names the program to run as Chroma, so an admin's token let another machine run any program on the broker's machine. */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the broker refuses an export over TCP for every role and runs no program", async () => {
+test("the broker refuses an export over TCP even to an admin, and runs no program", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

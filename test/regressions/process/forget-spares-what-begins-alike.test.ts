@@ -18,7 +18,6 @@ it("forget removes a spooled write with the whole text and keeps one that only b
   const spool = new Spool(spoolDir);
   const keep = (key: string, tool: string, values: object): void => {
     const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: values } };
-    // No broker delivers refused writes meanwhile.
     spool.append({ atMs: Date.now(), agent: "test", tool, key, line: JSON.stringify(request) });
   };
   const add = "mempalace_add_drawer";
@@ -27,6 +26,7 @@ it("forget removes a spooled write with the whole text and keeps one that only b
   keep("same", add, { wing: "w", room: "r", content: text });
   keep("within", "mempalace_checkpoint", { items: [{ wing: "w", room: "r", content: `once more: ${text}, it said` }] });
   const kept = new Map(spool.entries().map(({ key, name }) => [key, name]));
+  // A refused write stays in the spool, because no client delivers it.
   for (const name of kept.values()) spool.refuse(name, "for this test");
 
   const look = await palace.run("palace", ["forget", String(added["drawer_id"]), "--dry-run", "--json"]);

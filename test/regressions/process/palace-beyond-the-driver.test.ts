@@ -23,7 +23,7 @@ it(
         await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: `drawer number ${index}` });
     }
     await inStep(palace);
-    // The broker compares even its own palace once.
+    // The broker compares the palace with the ledger once, even if it has written all of the palace itself.
     await expect.poll(async () => (await status(palace)).adoption.state, { timeout: TOLD_MAX_MS }).toBe("verified");
     const rows = ledgerRows(palace);
     await palace.run("palace", ["stop"]);

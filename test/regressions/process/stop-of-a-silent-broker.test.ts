@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Time, ms, for which the broker is suspended: longer than a client waits that only looks for a broker. */
+/** Time, ms, for which the broker is suspended. A client that only looks for a broker waits less long. */
 const BUSY_MS = 4_000;
 
 test("`stop` ends a slow broker and does not report a silent broker as ended", { timeout: 90_000 }, async () => {
