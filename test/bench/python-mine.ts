@@ -90,7 +90,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // A small run has no bar, because both sides spend most of its time on starting.
+      // A small run has no limit, because both sides spend most of the time on starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),

@@ -17,9 +17,9 @@ export type Before = { kept: string[]; was: string | null };
 
 /** Matches the path of Node at the start of a hook's command, if the command has one. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/** Matches commands that start our server, except `mempalace-mcp`. MemPalace also has that name, so such a command must equal our entry. */
+/** Matches commands that start our server. `mempalace-mcp` is not matched, because MemPalace has a program of that name, too. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole hook command as any version of our install writes it. A command around ours belongs to the user. */
+/** Matches a whole hook command as any version of our install writes it. A longer command that contains ours belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );

@@ -110,7 +110,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // Sources of several home directories may have the same `name`. The source whose path equals it wins.
+    // Sources of several home directories may get the same `name`. The source that is filed under this very name wins.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {

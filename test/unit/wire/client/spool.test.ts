@@ -84,7 +84,7 @@ test("an interrupted delivery keeps the writes from the first unanswered write o
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an ended turn is spooled in its own kind of file, and waits for a broker that knows turns", async () => {
+test("the end of a turn is not spooled as a .json file, and waits for a broker that knows `turn.end`", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
