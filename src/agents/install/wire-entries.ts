@@ -123,7 +123,7 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if its keys differ from the keys that the agent's present generation uses. */
+/** Returns the recorded entry if its keys differ from the keys that the agent's present version uses. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
@@ -159,7 +159,7 @@ export function lookBefore(draft: Draft, want: Want): Before {
   return { kept, was: entry === undefined ? null : draft.textOf(entry) };
 }
 
-/** Removes our entries, and containers that are then empty and did not exist before us. */
+/** Removes our entries, and the empty lists and objects around them that the install made. */
 export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
@@ -208,7 +208,7 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   prune(draft, ["hooks"], kept);
 }
 
-/** Removes empty containers, from the innermost. Keeps a container that existed before us, and the containers around it. */
+/** Removes empty containers, from the innermost. Keeps a container that existed before the install, and the containers around it. */
 function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
   const parent = nodeAt(draft, containers.slice(0, -1));
   const property = propertyOf(parent, containers.at(-1) ?? "");

@@ -331,7 +331,7 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
-/** Returns a refusal as the path's clients read it. Roampal's hooks get an empty answer: an error makes them kill this process. */
+/** Returns a refusal as the path's clients read it. Roampal's hooks get an empty answer: they kill the port's process after an error. */
 function inItsForm(
   request: IncomingMessage,
   status: number,

@@ -284,7 +284,7 @@ export class Link {
       return;
     }
     await this.#loadOutage();
-    // A broker that has connected meanwhile may be working on the calls.
+    // If the link has connected meanwhile, a broker may be working on the calls.
     if (this.#connection.hasStream || this.#connection.state === "closed") return;
     this.#saw("outage");
     this.#withdraw(() => true, error);

@@ -226,7 +226,7 @@ it.skipIf(missing !== undefined)(
           join(home, name),
         ])
           rmSync(path, { recursive: true, force: true });
-        // Home of an older version, which both programs use.
+        // Both programs begin with a home that an older version wrote.
         write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
         const root = join(home, name);
         mkdirSync(root);

@@ -358,7 +358,7 @@ test("an export has imported memories unchanged, and also memories made here", a
   expect(contentsOf(third)).toEqual(contents);
 });
 
-test("an export refuses a folder that is not empty, and a killed export leaves no folder of that name", async () => {
+test("an export refuses a folder that is not empty, and a killed export does not create the target folder", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", MANY);

@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Undo of the import removes only rows with their stored digest, so the digest of a cleaned row is updated.
+  // Undo of the import removes a row only if the row's digest is the recorded one, so the record gets the cleaned row's digest.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);

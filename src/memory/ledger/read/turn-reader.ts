@@ -8,7 +8,7 @@ import { selectRows } from "../select.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
-/** Number of newest conversations that are read. The broker's other reads wait meanwhile. */
+/** Maximum number of conversations to read, newest first. The broker's other reads wait for the query. */
 const CONVERSATIONS_MAX = 500;
 /** Selects the conversations of one profile. An id of the profile `default` begins with `MARK` or does not contain it. */
 const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;

@@ -23,7 +23,7 @@ const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).fac
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
 describe("a change of a fact in the ledger", () => {
-  it("a change in the ledger is sent to the graph file once with upstream's columns, and then no longer listed", () => {
+  it("a change in the ledger is sent to the graph file once, with upstream's columns", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",

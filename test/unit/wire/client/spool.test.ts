@@ -260,7 +260,7 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   ]);
 });
 
-test("a delivered write keeps its metadata and gets its time of writing and its author", async () => {
+test("a delivered write is sent with its own metadata, its time of writing and its author", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
