@@ -1,4 +1,4 @@
-/** Compares mining with the Python package and with the bare embedder, one project of markdown after another, in turns. */
+/** Compares our mining of markdown projects with the Python package's, and with embedding the same texts without a palace. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,4 +1,4 @@
-/** Computes how far to trust a memory for one question. Seeds 11 to 13 of `npm run bench:learning` gave the constants. */
+/** Computes how far to trust a memory for one question. The constants were tuned with seeds 11 to 13 of `npm run bench:learning`. */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
 /** Outcome of a memory. `isHere`: it was recorded for a question like this one. */

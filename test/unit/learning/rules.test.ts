@@ -1,4 +1,4 @@
-/** Tests the rules of outcome-memory.md 2 and 3 for memories, beyond the golden vectors. */
+/** Tests rules of outcome-memory.md 2 and 3 that the golden vectors do not test. */
 import { expect, test } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
 import { aged, isGarbage } from "../../../src/learning/scoring/ageing.ts";

@@ -364,7 +364,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
   expect(spool.droppedAtMs).toBeGreaterThanOrEqual(nowMs);
 });
 
-test("the spool limits the size of refused writes and leaves room for a full spool", () => {
+test("the spool limits the total size of refused writes and deletes the oldest ones", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
