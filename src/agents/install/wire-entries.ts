@@ -43,8 +43,7 @@ function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
   const name = keys.at(-1) ?? "";
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
-  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, above all its
-  // environment.
+  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, such as its environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
   settle(draft, () => nodeAt(draft, keys), value);

@@ -54,7 +54,7 @@ export function wholeId(id: string): string {
   return id.replace(/_chunk_\d{6}$/, "");
 }
 
-/** Decides by the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
+/** Reads the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }

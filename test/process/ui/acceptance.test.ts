@@ -213,7 +213,7 @@ function watch(page: SeenPage): Asked[] {
   return asked;
 }
 
-test("all numbers in all views are those that the commands print, without a route to any network", async () => {
+test("every view shows the same numbers as the commands, without a route to any network", async () => {
   expect(offline.routes() ?? "").toBe("");
   const { drawers } = await json<StatusReport>(palace, "status");
   expect(drawers).toBeGreaterThanOrEqual(DRAWERS);
