@@ -27,10 +27,7 @@ export function isMetadata(value: unknown): value is Metadata {
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/**
- * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date (Source:
- * docs/lab/search-recipe.md, the recipe, item 3).
- */
+/** Returns the content's date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date. */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
   const match = typeof date === "string" ? /^(\d{4})-(\d{2})-(\d{2})/.exec(date) : null;

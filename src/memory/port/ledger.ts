@@ -89,7 +89,7 @@ export interface LedgerReader {
   talkSlices(rows: readonly number[]): TalkSlice[];
   /** Returns drawers in row order. `total`: number of drawers that pass the filter. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Returns drawers by id. A split drawer counts once, also in `total`. Its slices beyond the first 200 characters have only an id. */
+  /** Returns drawers by id. A split drawer counts once, also in `total`; its slices after the first 200 characters have no text. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
