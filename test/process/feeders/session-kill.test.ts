@@ -36,7 +36,7 @@ const SHORT = 100;
 
 const FAULTS = ["admit.before-queue:3", "commit.after-apply:5", "commit.after-sync:2", "acknowledge.before-reply:4"];
 
-/** Sessions as an agent stores them. `grow` adds messages to the sessions; call it before each run, with the run's number. */
+/** Sessions as an agent stores them. `grow(run)` adds messages to the sessions before the run with this number. */
 type Sessions = Disposable & { argv: string[]; grow: (run: number) => void };
 type Agent = { name: string; open: (folder: string) => Sessions; kills?: number };
 

@@ -18,36 +18,32 @@ async function left(palace: TestPalace, ...selector: string[]): Promise<string[]
   return found.map(({ path, what }) => `${what} ${path.slice(palace.home.length + 1)}`).sort();
 }
 
-test(
-  "forget lists the user's files that still have the text, including office documents",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
-    for (const folder of ["docs", "other/docs", "office"]) mkdirSync(join(palace.home, folder), { recursive: true });
-    writeFileSync(join(palace.home, "docs/runbook.md"), `# Runbook\n\n${TEXT}\n`);
-    writeFileSync(join(palace.home, "other/docs/runbook.md"), `# Another\n\nThe other one. ${TEXT}\n`);
-    writeFileSync(join(palace.home, "office/report.docx"), docx(wordParagraph(TEXT)));
-    writeFileSync(join(palace.home, "office/manual.pdf"), pdf([[TEXT]]));
-    await palace.startBroker();
-    const mine = async (...args: string[]): Promise<void> =>
-      expect(await palace.run("palace", ["mine", ...args])).toMatchObject({ code: 0 });
-    await mine("docs", join(palace.home, "docs"));
-    await mine("docs", join(palace.home, "other/docs"));
-    await mine("formats", join(palace.home, "office"));
-    expect(await left(palace, "--source", join(palace.home, "docs/runbook.md"))).toContain("source docs/runbook.md");
-    await mine("docs", join(palace.home, "docs"));
-    expect(await left(palace, "--source", join(palace.home, "office/report.docx"))).toContain(
-      "source office/report.docx",
-    );
-    await mine("formats", join(palace.home, "office"));
-    expect(await left(palace, "--match", SECRET)).toEqual([
-      "source docs/runbook.md",
-      "source office/manual.pdf",
-      "source office/report.docx",
-      "source other/docs/runbook.md",
-    ]);
-  },
-);
+test("forget lists the user's documents, also office files, that have the text", { timeout: TIMEOUT_MS }, async () => {
+  await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
+  for (const folder of ["docs", "other/docs", "office"]) mkdirSync(join(palace.home, folder), { recursive: true });
+  writeFileSync(join(palace.home, "docs/runbook.md"), `# Runbook\n\n${TEXT}\n`);
+  writeFileSync(join(palace.home, "other/docs/runbook.md"), `# Another\n\nThe other one. ${TEXT}\n`);
+  writeFileSync(join(palace.home, "office/report.docx"), docx(wordParagraph(TEXT)));
+  writeFileSync(join(palace.home, "office/manual.pdf"), pdf([[TEXT]]));
+  await palace.startBroker();
+  const mine = async (...args: string[]): Promise<void> =>
+    expect(await palace.run("palace", ["mine", ...args])).toMatchObject({ code: 0 });
+  await mine("docs", join(palace.home, "docs"));
+  await mine("docs", join(palace.home, "other/docs"));
+  await mine("formats", join(palace.home, "office"));
+  expect(await left(palace, "--source", join(palace.home, "docs/runbook.md"))).toContain("source docs/runbook.md");
+  await mine("docs", join(palace.home, "docs"));
+  expect(await left(palace, "--source", join(palace.home, "office/report.docx"))).toContain(
+    "source office/report.docx",
+  );
+  await mine("formats", join(palace.home, "office"));
+  expect(await left(palace, "--match", SECRET)).toEqual([
+    "source docs/runbook.md",
+    "source office/manual.pdf",
+    "source office/report.docx",
+    "source other/docs/runbook.md",
+  ]);
+});
 
 test(
   "forget names opencode's database, and names the copy that a repair kept as a backup",
