@@ -1,4 +1,4 @@
-/** Orders test files without times of earlier runs: the longest begin first, so that none runs alone at the end. */
+/** Starts the longest test files first, so that none runs alone at the end. Needs no times of earlier runs. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that last longest, longest first within their suite. A test fails if a file does not exist. */

@@ -95,7 +95,7 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- A permanent broker asks another to end. The file is in the palace's folder, which brokers in other containers see, too ---
+// --- A permanent broker asks another broker to end. The file is in the palace's folder, which brokers in other containers see, too ---
 
 /** Age after which a request has no effect. A waiting broker renews its request, so an old request is from a broker that gave up. */
 const WANTED_MS = 5_000;

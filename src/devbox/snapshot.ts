@@ -58,7 +58,7 @@ export async function takeSnapshot(source: Source, folder: string): Promise<Snap
   return snapshot;
 }
 
-/** Counts the memory in a temporary container of the old image, without a broker. */
+/** Counts the rows of the memory in a temporary container of the old image, without a broker. */
 export async function countStopped(source: Source, upTo: number): Promise<Counts> {
   const program = { ...(await likeBroker(source)), command: countCommand(upTo) };
   return parseCounts(await askOneOff(source.engine, source.project, program));

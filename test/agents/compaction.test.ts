@@ -88,7 +88,7 @@ type Session = {
   after: number[];
   /** User's message about which the agent is asked after the compaction. */
   asked: string;
-  /** Newest user's message in each list RECENT EXCHANGES that the model sees. */
+  /** The user's newest message in each list RECENT EXCHANGES that the model sees. */
   recent: string[];
 };
 

@@ -13,7 +13,7 @@ export type StubModel = AsyncDisposable & { port: number };
 export type Seen = {
   /** Tools of the last request with tools. */
   tools: Record<string, Tool[]>;
-  /** Texts of that request. */
+  /** Texts of the last request with tools. */
   texts: Record<string, string[]>;
   /** Texts of the last request without tools, which agents make for a title or a summary. */
   asides: Record<string, string[]>;

@@ -1,4 +1,4 @@
-/** Compares mining with the Python package and with the bare embedder, one project of markdown after another, in turns. */
+/** Compares our mining of markdown projects with the Python package's, and with embedding the same texts without a palace. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -90,7 +90,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // A small run has no bar, because both sides spend most of its time on starting.
+      // A small run has no limit, because both sides spend most of the time on starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),

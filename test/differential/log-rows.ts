@@ -79,7 +79,7 @@ function filter(world: World): Record<string, unknown> {
   };
 }
 
-/** Adds the id that this call will probably give, for later calls. If the call fails, both servers get the text `@step@` itself. */
+/** Adds a placeholder that later calls use for the id in this call's answer. If this call fails, both servers get the placeholder. */
 function noted(list: string[], world: World, name = ""): void {
   list.push(`@${world.step}${name}@`);
 }

@@ -1,4 +1,4 @@
-/** Makes a network namespace with only a loopback. If that is impossible, `within` is empty, or with CI=true it throws. */
+/** Makes a network namespace with only a loopback. Without root, `within` is empty; with CI=true an error is thrown instead. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { exitOf } from "./palace.ts";

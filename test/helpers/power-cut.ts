@@ -193,7 +193,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // Moves first the folder itself, and the file that had this name before.
+        // First moves the folder itself, and the file that had this name before.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);

@@ -12,7 +12,7 @@ export type Question = {
   socket?: string;
 } & ({ code: string } | { module: string });
 export type Ended = { status: number; stdout: string; stderr: string };
-/** Process that was asked for. `pid` resolves when it has started, `ended` when it has ended. */
+/** Forked process. `pid` resolves when the process has started, `ended` when it has ended. */
 export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
 type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });

@@ -49,7 +49,7 @@ export async function typePage(
   writeFileSync(file, ["stty cols 100 rows 40", "shopt -s expand_aliases", ...lines, ""].join("\n"));
   const { stdout } = await run(["script", "--quiet", "--echo", "never", "--command", `bash '${file}'`, "/dev/null"]);
   const parts = stdout.split(MARK);
-  // Each command has three parts: the text before it, its output, its exit code.
+  // The output has three parts per command: the text before the command, the command's output, its exit code.
   return typed.map(({ command, shown }, at) => {
     const [said, code] = parts.slice(3 * at + 1);
     if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}`);

@@ -17,9 +17,9 @@ export type Before = { kept: string[]; was: string | null };
 
 /** Matches the path of Node at the start of a hook's command, if the command has one. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/** Matches commands that start our server, except `mempalace-mcp`. MemPalace also has that name, so such a command must equal our entry. */
+/** Matches commands that start our server. `mempalace-mcp` is not matched, because MemPalace has a program of that name, too. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole hook command as any version of our install writes it. A command around ours belongs to the user. */
+/** Matches a whole hook command as any version of our install writes it. A longer command that contains ours belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );
@@ -43,8 +43,7 @@ function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
   const name = keys.at(-1) ?? "";
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
-  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, above all its
-  // environment.
+  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, such as its environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
   settle(draft, () => nodeAt(draft, keys), value);
@@ -123,7 +122,7 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if its keys differ from the keys that the agent's present generation uses. */
+/** Returns the recorded entry if its keys differ from the keys that the agent's present version uses. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
@@ -159,7 +158,7 @@ export function lookBefore(draft: Draft, want: Want): Before {
   return { kept, was: entry === undefined ? null : draft.textOf(entry) };
 }
 
-/** Removes our entries, and containers that are then empty and did not exist before us. */
+/** Removes our entries, and the empty lists and objects around them that the install made. */
 export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
@@ -208,7 +207,7 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   prune(draft, ["hooks"], kept);
 }
 
-/** Removes empty containers, from the innermost. Keeps a container that existed before us, and the containers around it. */
+/** Removes empty containers, from the innermost. Keeps a container that existed before the install, and the containers around it. */
 function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
   const parent = nodeAt(draft, containers.slice(0, -1));
   const property = propertyOf(parent, containers.at(-1) ?? "");

@@ -1,4 +1,4 @@
-/** Serves opencode 2 by its published types; not tested with a real one. opencode 2 is a service and calls `setup` once per project. */
+/** Serves opencode 2, a service that calls `setup` once per project. Written from its published types; never tested with a real one. */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { within } from "../../base/time-limit.ts";

@@ -20,7 +20,7 @@ export const COMPACTING =
 /** Maximum wait for opencode's answer about a session, ms. */
 export const LOOK_MAX_MS = 500;
 
-/** Wake-up text of a session. `isFixed`: a request has got it. Later requests get the same text, so that prompt caches work. */
+/** Wake-up text of a session. `isFixed`: a request to the model had the text; later requests get the same text, for prompt caches. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;

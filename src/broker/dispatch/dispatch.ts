@@ -171,7 +171,7 @@ export async function submit(
     const own = palace.reads.searches.of(agent);
     giveBack = own.giveBack;
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
+    // A write runs even if its preparation fails: a duplicate drawer is better than a lost drawer.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
   const { door, uid, pid } = peer;
@@ -194,7 +194,7 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // Waits for MemPalace's graph file. A repetition does not: it must get its answer even if that wait ended the last broker.
+  // Waits until MemPalace's graph file has the fact. A repeated call does not wait: the previous broker may have died in this wait.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);

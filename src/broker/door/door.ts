@@ -165,7 +165,7 @@ export class OpenDoor {
     if (this.#listener !== this.#server) this.#server.close();
   }
 
-  /** Asks the kernel for the user at the other end. Disconnects a foreign user before it reads a byte, and then returns false. */
+  /** Asks the kernel for the user at the other end. Returns false for a foreign user, whom it disconnects without reading a byte. */
   #identify(socket: Socket): boolean {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
@@ -246,7 +246,7 @@ export class OpenDoor {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // Node removes its own listener with the upgrade; an error of a disconnected peer must not end the broker.
+    // After an upgrade Node no longer listens for errors, and an unhandled error of a disconnected peer would end the broker.
     socket.on("error", () => {});
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
     if (!isStream) this.#logRefusal(request, BAD_UPGRADE);
@@ -331,7 +331,7 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
-/** Returns a refusal for the path's clients. Roampal's hooks kill the process at the port after any error, so they get an empty answer. */
+/** Returns a refusal as the path's clients read it. Roampal's hooks get an empty answer: they kill the port's process after an error. */
 function inItsForm(
   request: IncomingMessage,
   status: number,

@@ -12,7 +12,7 @@ export type MemoryOptions = {
 };
 
 const TICK_MS = 5_000;
-/** Maximum processor time in one tick for which the broker counts as quiet. */
+/** The broker counts as quiet if it used at most this processor time in one tick. */
 const QUIET_CPU_MS = 250;
 /** Processor time after which memory is released again. A release, with the reads that refill the caches, takes less than 1 % of it. */
 const HEAVY_CPU_MS = 10_000;

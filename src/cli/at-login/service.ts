@@ -112,7 +112,7 @@ export function noticeStale(stale: string | undefined, out: Output): void {
   out.notice(out.spelled("  to write it again: palace start --at-login"));
 }
 
-/** Returns undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */
+/** Returns the text of our own file; undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */
 function readUnit({ file }: Unit): string | undefined {
   const content = contentOf(file);
   if (content === undefined || isOurs(content)) return content;

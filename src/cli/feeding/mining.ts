@@ -144,7 +144,7 @@ export function readExtract(value: string | undefined): ExtractMode {
   return readChoice(value, "extract", EXTRACT_MODES, "exchange");
 }
 
-/** `head`: beginning of the line, about the examined files. */
+/** Returns the summary of a run for transcripts. `head`: its beginning, such as the number of examined files. */
 export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`

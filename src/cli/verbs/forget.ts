@@ -61,7 +61,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // The forgotten drawers are no longer in the ledger. Words that its file still contains belong to drawers that are kept.
+    // The forgotten drawers are no longer in the ledger. If the ledger's file still has the words, they are in drawers that are kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
@@ -155,7 +155,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   return { source: filed[0] ?? file };
 }
 
-/** Makes the error for a source without drawers. Its journal rows may still contain deleted texts, which --yes erases. */
+/** Makes the error for a source without drawers. The hint: --yes erases deleted texts of the source that the journal still has. */
 function noneFrom(source: string): PalaceError {
   const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
   return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);

@@ -61,7 +61,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** Returns the line feeds between `raw` and the next question: those at the end of `raw`, and the one that ends its last line. */
+/** Returns the line feeds at the end of `raw`, and the line feed that `split` removed between `raw` and the next question. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }

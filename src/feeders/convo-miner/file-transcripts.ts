@@ -82,7 +82,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** Compares file and palace with our notes, without reading the file. */
+/** Returns true if our notes of the last run still match the file and its filed drawers. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
@@ -110,7 +110,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // Sources of several home directories may have the same `name`. The source whose path equals it wins.
+    // Sources of several home directories may get the same `name`. The source that is filed under this very name wins.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {

@@ -1,4 +1,4 @@
-/** Reads sessions from Claude Code's transcripts, by default without subagents, and without inserted lines. Source: harnesses.md 3.4. */
+/** Reads sessions from Claude Code's transcripts. Skips lines inserted by Claude Code and, by default, subagents (harnesses.md 3.4). */
 import { isUnsaid, spokenContent } from "../convo-miner/spoken.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";

@@ -27,10 +27,7 @@ export function isMetadata(value: unknown): value is Metadata {
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/**
- * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date (Source:
- * docs/lab/search-recipe.md, the recipe, item 3).
- */
+/** Returns the content's date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date. */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
   const match = typeof date === "string" ? /^(\d{4})-(\d{2})-(\d{2})/.exec(date) : null;
@@ -54,7 +51,7 @@ export function wholeId(id: string): string {
   return id.replace(/_chunk_\d{6}$/, "");
 }
 
-/** Decides by the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
+/** Reads the metadata, because an unrelated drawer's id may begin with `id`, too (Source: upstream-latest.md 2.1). */
 export function isSliceOf(id: string, { metadata }: Drawer): boolean {
   return metadata["parent_drawer_id"] === id || metadata["parent_entry_id"] === id;
 }

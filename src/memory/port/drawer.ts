@@ -1,4 +1,4 @@
-/** Types of drawers and their places. */
+/** Types of drawers, their metadata, and filters for drawers. */
 
 /** Metadata of a drawer, with upstream's keys in snake_case (palace.md 4.7). */
 export type Metadata = Record<string, MetadataValue>;
@@ -26,7 +26,7 @@ export type NewDrawer = { id: string; text: string; metadata: Metadata };
 /** Filter by wing, by room, or by both; without either, all drawers pass. `wings`: the drawer's wing must also be one of these. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
-/** Filter by place, source and time. */
+/** Filter by wing, room, source and time. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /** Window `[since, before)` for the time at which the text was said or, if unknown, filed. Local time in the form of `filed_at`. */

@@ -67,7 +67,7 @@ export type Traces = Readonly<{
   idNow(tx: LedgerTx, id: string): string | undefined;
   /** Returns a text's concepts (its topic words), and the numbers under which these are stored. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /** Returns the name of the Roampal graph with the entry. Answers show it instead of the entry's own name, which has the user's words. */
+  /** Returns the name of the Roampal graph that has the entry. Answers do not show an entry's id, because the id has the user's words. */
   fileOf(entry: string): string;
 }>;
 
@@ -89,7 +89,7 @@ export interface LedgerReader {
   talkSlices(rows: readonly number[]): TalkSlice[];
   /** Returns drawers in row order. `total`: number of drawers that pass the filter. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Returns drawers by id. A split drawer counts once, also in `total`. Its slices beyond the first 200 characters have only an id. */
+  /** Returns drawers by id. A split drawer counts once, also in `total`; its slices after the first 200 characters have no text. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
@@ -177,7 +177,7 @@ export type WriteCall = {
 export type Changes = {
   /** Number of new drawers. The indexes outside the ledger get a drawer when it has a vector. */
   added: number;
-  /** Rows whose text, place or vector changed. */
+  /** Rows whose text, wing, room or vector changed. */
   written: number[];
   removed: number[];
   /** Number of changed rows of other tables, such as the graph's. */

@@ -29,7 +29,7 @@ export type Retrieved = {
   isQuoted: boolean;
 };
 
-/** Number of near rows, per wanted row, whose words are scored before the cosines are known. Nearly all nearest rows are among them. */
+/** While the cosines are read, words are already scored for this many candidates of the vector index, per wanted row. */
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;

@@ -95,7 +95,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A large `limit` needs `NEAR_PART` × `limit`, because the static vectors then add `limit` more. */
+/** Minimum number of candidates by words. The number is at least `NEAR_PART` × `limit`, so that static vectors add `limit` more. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;

@@ -29,7 +29,7 @@ export type AdoptionProgress = {
   detail: string;
 };
 
-/** Runs adoptions, one at a time. `stop` ends the running one between two batches. */
+/** Runs adoptions, one at a time. `stop` ends the running adoption between two batches. */
 export type Adopter = {
   run(
     collectionId: string,

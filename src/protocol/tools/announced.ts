@@ -1,4 +1,4 @@
-/** Title, effects and answer fields of each tool, for newer MCP revisions. By the effects a host may ask the user before a call. */
+/** Title, effects and answer fields of each tool, for newer MCP revisions. A host may ask the user before calls with certain effects. */
 import type { ToolName } from "./table.ts";
 
 export type Hints = {

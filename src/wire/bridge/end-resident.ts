@@ -14,14 +14,13 @@ export async function endBridge(paths: BridgePaths): Promise<void> {
   for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const pid = holderOf(paths);
     if (pid === undefined) return;
-    // 0 means that the resident has not written its pid yet.
     if (pid === 0 || pid === asked) continue;
     asked = pid;
     terminate(pid);
   }
 }
 
-/** Returns the pid in the lock file while a resident holds the lock. The resident has written this pid, so the pid is valid. */
+/** Returns the running resident's pid from its lock file, or 0 before the pid is written. Undefined: no resident holds the lock. */
 function holderOf({ bridgeDir }: BridgePaths): number | undefined {
   const file = join(bridgeDir, "lock");
   if (!existsSync(file)) return undefined;

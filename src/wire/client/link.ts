@@ -73,14 +73,14 @@ const ADD_DRAWER = '"mempalace_add_drawer"';
 type Outage = typeof import("./answer-offline.ts") &
   typeof import("./send-spooled.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
-/** Link: gives each call of its owner one answer, from a broker, from this machine, or an error. */
+/** Gives each call one response: a broker's answer, an answer from this machine, or an error. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #clock: Clock;
   readonly #reach: Reach;
   readonly #connection: Connection;
   readonly #calls = new Map<RequestId, Call>();
-  /** Functions that get the answers to spooled writes in delivery, by request id. Undefined: the connection ended. */
+  /** Callbacks for the answers to spooled writes that were just sent, by request id. `undefined`: the connection ended. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
   /** Notifications that wait for a connection. */
   #unsent: string[] = [];
@@ -119,7 +119,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** Sets the agent name that later connections send, with `revision`, to the broker. */
+  /** Sets the agent's name. Later connections send it to the broker. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -224,7 +224,7 @@ export class Link {
     if (delivered !== undefined) return delivered(response);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id !== undefined) {
-      // This answers a cancelled call, or a call that was sent twice and already has an answer.
+      // The call was cancelled, or was sent twice and already has an answer.
       if (call === undefined) return;
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       const fate = fateOfAnswered(data, this.#clock.now() - call.since);
@@ -284,7 +284,7 @@ export class Link {
       return;
     }
     await this.#loadOutage();
-    // A broker that has connected meanwhile may be working on the calls.
+    // If the link has connected meanwhile, a broker may be working on the calls.
     if (this.#connection.hasStream || this.#connection.state === "closed") return;
     this.#saw("outage");
     this.#withdraw(() => true, error);

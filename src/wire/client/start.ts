@@ -1,4 +1,4 @@
-/** Starts the broker's process and waits for it. Usually only one client does; a second broker would exit at the palace's lock. */
+/** Starts the broker's process and waits for the broker. If two clients start one, the second broker exits, because of the lock. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

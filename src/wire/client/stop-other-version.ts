@@ -1,4 +1,4 @@
-/** Ends a broker of another protocol version with SIGTERM, with which every version finishes its work and exits. */
+/** Ends a broker of another protocol version with SIGTERM. Brokers of all versions then finish their work and exit. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";

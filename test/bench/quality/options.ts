@@ -11,7 +11,7 @@ export type Options = {
 };
 
 /**
- * Result of one column. `ranks`: rank of the first right hit for each question; in the set `talks`, its recall in the first ten hits.
+ * Result of one column. `ranks`: for each question the rank of its first right hit or, in the set `talks`, its recall in ten hits.
  * `misses`: a text for each question whose passage was not first.
  */
 export type Outcome = { set: string; column: string; ranks: Record<string, number | null>; misses: string[] };

@@ -122,8 +122,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
       const isListed = async (): Promise<boolean> =>
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
-      // The bridge's separate connection may end while the shared connection still hangs. The bridge then makes another separate
-      // connection.
+      // If the separate connection ends while the shared connection still hangs, the bridge makes another separate connection.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
       // `ssh` may have begun a second shared connection while the first connection's socket was hidden.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
@@ -136,7 +135,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  // These tests run at the same time, each with its own host, because the last one mostly waits.
+  // The last of these tests mostly waits, so they all run at the same time, each with its own host.
   test.concurrent("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
     await using all = await pair();
     const { box, host, setup } = all;

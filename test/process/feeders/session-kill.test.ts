@@ -36,7 +36,7 @@ const SHORT = 100;
 
 const FAULTS = ["admit.before-queue:3", "commit.after-apply:5", "commit.after-sync:2", "acknowledge.before-reply:4"];
 
-/** Sessions as an agent keeps them. `grow` continues the sessions before the run with the given number. */
+/** Sessions as an agent stores them. `grow(run)` adds messages to the sessions before the run with this number. */
 type Sessions = Disposable & { argv: string[]; grow: (run: number) => void };
 type Agent = { name: string; open: (folder: string) => Sessions; kills?: number };
 
@@ -136,7 +136,7 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Returns the staged transcripts with times and hashes, and the folders of the feeder's notes (each note contains the home's path). */
+/** Returns the staged transcripts with times and hashes, and only the folders of the feeder's note files, which contain the home's path. */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })

@@ -226,7 +226,7 @@ it.skipIf(missing !== undefined)(
           join(home, name),
         ])
           rmSync(path, { recursive: true, force: true });
-        // Home of an older version, which both programs use.
+        // Both programs begin with a home that an older version wrote.
         write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
         const root = join(home, name);
         mkdirSync(root);
@@ -247,8 +247,7 @@ it.skipIf(missing !== undefined)(
           object
         > | null;
         const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-        // MemPalace lists folders in the file system's order, and we sort them by name. MemPalace's output also contains the question that
-        // it asks.
+        // Sorts the lines, because MemPalace lists folders in the file system's order. Leaves out a question that only MemPalace prints.
         const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
         return {
           ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },

@@ -1,4 +1,4 @@
-/** Tests a palace that MemPalace and we write in turns. At first all its rows are in MemPalace's queue, as a mine leaves them. */
+/** Tests a palace that MemPalace and we write in turns. At first all its rows are in MemPalace's queue, as mining leaves them. */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { seededRandom } from "../../helpers/random.ts";
 const MINED = { files: 18, paragraphs: 60 };
 const DRAWERS_MIN = 2_000;
 const OURS = 400;
-/** Minimum number of drawers that a later mine of each version files. */
+/** Minimum number of drawers that each version files when it mines again. */
 const THEIRS_MIN = 50;
 const TIMEOUT_MS = 900_000;
 

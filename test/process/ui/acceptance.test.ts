@@ -108,7 +108,7 @@ async function work(): Promise<void> {
   client.close();
 }
 
-/** View of the page: `at` is its address, and `numbers` has the text of each number as the commands print it. */
+/** View of the page. `at`: its address. `numbers` returns the numbers that the view must show, by name, as the commands print them. */
 type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;
@@ -213,7 +213,7 @@ function watch(page: SeenPage): Asked[] {
   return asked;
 }
 
-test("each number of each view is the number that its command prints, without a route to any network", async () => {
+test("every view shows the same numbers as the commands, without a route to any network", async () => {
   expect(offline.routes() ?? "").toBe("");
   const { drawers } = await json<StatusReport>(palace, "status");
   expect(drawers).toBeGreaterThanOrEqual(DRAWERS);

@@ -1,4 +1,4 @@
-/** Tests a real MemPalace that our lock cannot reach (another HOME or mount point) and that writes the palace of our driver. */
+/** Tests a real MemPalace that our lock cannot reach (another HOME or mount point) and that writes the same palace as our driver. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Maximum wait for the file, ms. Polls without a pause, because the request follows within a few milliseconds. */
+/** Maximum wait for the file, ms. Polls without a pause, because `stop` asks the broker a few milliseconds after it wrote the file. */
 const LOOK_MAX_MS = 10_000;
 
 it("`stop` reports a broker as stopped if its file alone ended the broker", async () => {

@@ -172,7 +172,7 @@ test("a pattern longer than any path matches no path", () => {
     }
 });
 
-// Ten times the file must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
+// A file ten times as long must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
 test.each([
   ["unclosed brackets", (n: number) => "[".repeat(n)],
   ["unclosed class names", (n: number) => "[[:".repeat(n)],

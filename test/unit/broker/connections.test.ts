@@ -21,7 +21,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("above the limit, the broker closes the oldest unproven connection and no admitted connection", () => {
+test("above the limit, the broker closes the oldest connections that are not admitted yet, and no admitted connection", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -32,7 +32,7 @@ test("above the limit, the broker closes the oldest unproven connection and no a
   expect(admitted.isOpen).toBe(true);
 });
 
-test("a connection has 10 s for its proof, and 2 s while many connections are unproven", async () => {
+test("a connection has 10 s until it must be admitted, and 2 s while many connections are not admitted", async () => {
   const places = new Places(SILENT_LOG);
   const alone = open();
   places.arrive(alone);

@@ -140,7 +140,7 @@ test("extensions and hooks read their palace's settings file", () => {
   expect(readHarness({ MEMPALACE_TEST_COMMANDS: " just check ,, ./ci," }).testCommands).toEqual(["just check", "./ci"]);
 });
 
-test("a value of each kind stays the same as text and as an environment variable", () => {
+test("a value of each kind is read back unchanged from its text form and from its environment variable", () => {
   const samples = [
     600,
     20,

@@ -74,7 +74,7 @@ test("up reports that git does not work in the devbox for a submodule or a path 
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("for a workspace without a git folder, an earlier git folder in .env becomes empty, and no line is added", () => {
+test("without a git folder in the workspace, DEVBOX_GIT_DIR in .env becomes empty if it is there, and is not added", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });

@@ -1,4 +1,4 @@
-/** Tests the rules of outcome-memory.md 2 and 3 for memories, beyond the golden vectors. */
+/** Tests rules of outcome-memory.md 2 and 3 that the golden vectors do not test. */
 import { expect, test } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
 import { aged, isGarbage } from "../../../src/learning/scoring/ageing.ts";
@@ -46,7 +46,7 @@ test("a score of 0.7 + 0.2 reaches the 0.9 that a promotion needs, in spite of f
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("bad memories are deleted, new memories only at a lower score, and never facts or books", () => {
+test("memories with a low score are deleted, new memories only at a still lower score, and facts and books never", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });

@@ -1,4 +1,4 @@
-/** Closets label the hits of a search by rank, as upstream does. They change neither the hits nor their order. */
+/** Tests the fields that hits get by the rank of their closets, as in upstream. Closets do not change the list of hits. */
 import { expect, test } from "vitest";
 import { type Hit, labelClosets } from "../../../src/memory/search/closet-search.ts";
 import type { ClosetReader } from "../../../src/memory/port/closet.ts";

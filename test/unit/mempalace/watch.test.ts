@@ -136,7 +136,7 @@ describe("the reader of a palace's Chroma file", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("the reader accepts an unknown collection and detects a wrong collection", () => {
+  it("the reader rules out a missing file and another collection, but not an unreadable file or an unknown collection", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);

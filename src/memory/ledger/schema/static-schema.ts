@@ -18,7 +18,7 @@ END;
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 
-/** Migrates the table `static_code` of schema version 16. A second number in each row made writes slower. */
+/** Migrates the table `static_code` of schema version 16. Its rows had one more column, which made writes slower. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

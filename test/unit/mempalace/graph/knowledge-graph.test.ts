@@ -23,7 +23,7 @@ const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).fac
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
 describe("a change of a fact in the ledger", () => {
-  it("a change in the ledger is sent to the graph file once with upstream's columns, and then no longer listed", () => {
+  it("a change in the ledger is sent to the graph file once, with upstream's columns", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",
@@ -161,7 +161,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("a graph file that replaces ours is adopted and completed", () => {
+  it("a graph file that replaces ours is adopted and gets our missing rows", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -176,7 +176,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's facts about unknown entities are kept and sent again", () => {
+  it("another program's facts about unknown entities are adopted, and sent again after they were deleted", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");

@@ -204,7 +204,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
   };
 }
 
-test("the link waits once for a broker that starts and stops again, and then spools writes at once", async () => {
+test("the link waits once for a broker whose start always fails, and then spools writes at once", async () => {
   const clock = leapingClock();
   let starts = 0;
   // Another process has the palace and cannot be reached from here.

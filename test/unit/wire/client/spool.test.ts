@@ -84,7 +84,7 @@ test("an interrupted delivery keeps the writes from the first unanswered write o
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an ended turn is spooled in its own kind of file, and waits for a broker that knows turns", async () => {
+test("the end of a turn is not spooled as a .json file, and waits for a broker that knows `turn.end`", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
@@ -260,7 +260,7 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   ]);
 });
 
-test("a delivered write keeps its metadata and gets its time of writing and its author", async () => {
+test("a delivered write is sent with its own metadata, its time of writing and its author", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
@@ -364,7 +364,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
   expect(spool.droppedAtMs).toBeGreaterThanOrEqual(nowMs);
 });
 
-test("the spool limits the size of refused writes and leaves room for a full spool", () => {
+test("the spool limits the total size of refused writes and deletes the oldest ones", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);
