@@ -1,6 +1,6 @@
 /**
- * Checks "One write" in src/README.md, the list of files that a write passes. A step climbs to a wing that is higher in that page's
- * picture.
+ * Checks "One write" in src/README.md, the list of files that a write passes. A step "climbs" if its file is in a higher wing of that
+ * page's picture than the file of the step before.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

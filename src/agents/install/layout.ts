@@ -63,7 +63,10 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/** Returns where to begin the cut of a member and the blanks before it. Keeps a `//` comment's line end, unless `stop` is at another. */
+/**
+ * Returns where to begin the cut of a member and the blanks before it. Keeps the line end of a `//` comment before the member, unless a
+ * line end also follows at `stop`.
+ */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;

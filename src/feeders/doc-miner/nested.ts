@@ -1,4 +1,7 @@
-/** Finds documents that a run over an inner or outer folder has filed, with the broker's records or else our notes. */
+/**
+ * Finds documents that a run over an inner or outer folder has filed, according to our notes of that run and, if a broker answers, its
+ * records.
+ */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";

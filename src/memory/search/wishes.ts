@@ -1,4 +1,7 @@
-/** Moves the user's lasting wishes ("always …") up in the answer to a question for advice, with which they share few words. */
+/**
+ * Moves the user's lasting wishes ("always …") up in the answer to a question for advice, because a wish shares few words with such a
+ * question.
+ */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { type LexicalIndex, NO_PARTS } from "../port/search.ts";
@@ -74,7 +77,9 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Adds the drawers of `rows` to the ranked drawers. `candidates`: the others with which a new drawer's words are compared. */
+/**
+ * Adds those drawers of `rows` that the search has not found. Scores them together with `candidates`, so that all scores are comparable.
+ */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   ranked: readonly Ranked[],

@@ -1,4 +1,7 @@
-/** Finds the broker at `$MEMPALACE_BROKER`, else through `broker.json`. An answer with the instance id of that file proves the broker. */
+/**
+ * Finds the running broker: over the bridge if one is set up, else at `$MEMPALACE_BROKER`, else through `broker.json`. A broker found
+ * through `broker.json` must have the instance id of that file.
+ */
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";

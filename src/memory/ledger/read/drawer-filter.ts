@@ -28,7 +28,10 @@ export function condition(filter: DrawerFilter): Condition {
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 
-/** Compares a local bound with moments in local time and in UTC. The first condition searches the index from the wider bound. */
+/**
+ * Compares drawers' times with a local bound. A time with Z is in UTC, any other time is local. If the two bounds differ, the first
+ * condition lets SQLite search the index from the wider bound, and the second condition is exact.
+ */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
   if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };
@@ -37,7 +40,7 @@ function momentCondition(local: string, comparison: ">=" | "<"): { parts: string
   return { parts: [`${SAID_AT} ${comparison} ?`, exact], values: [outer, utc, local] };
 }
 
-/** Returns the bound in UTC, without Z. Midnight is only the date, as in local bounds. */
+/** Returns a local bound in UTC, without Z. Writes midnight as a date without a time, as local bounds do. */
 function utcOf(local: string): string {
   const date = new Date(local.length === 10 ? `${local}T00:00:00` : local);
   const utc = Number.isNaN(date.getTime()) ? local : date.toISOString().slice(0, -1);

@@ -1,4 +1,7 @@
-/** Applies the records of one transaction, after the queued records of other processes: Chroma skips all records up to `max_seq_id`. */
+/**
+ * Applies the records of one transaction. First applies the records that other processes have queued, because Chroma skips all records up
+ * to the new `max_seq_id`.
+ */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";
