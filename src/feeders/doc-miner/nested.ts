@@ -23,7 +23,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the reason for each path that another folder's run has filed and this folder's runs have not. */
+/** Returns the paths to skip, each with the reason: another folder's run has filed the path, and no run of this folder has. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

@@ -36,8 +36,8 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * Makes `count` writes. Every eighth write moves a drawer of this agent, every tenth deletes one, and every twelfth adds a fact. Two in
- * eleven writes are diary entries, which would exist twice if they were applied twice. Rejects if the agent dies.
+ * Makes `count` writes: adds, moves and deletes drawers, adds facts, and writes diary entries, which would exist twice if they were applied
+ * twice. Rejects if the agent dies.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
   const { room, present, deleted, facts, entries, unknown } = account;
