@@ -130,7 +130,7 @@ const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   group: true,
   isSecret: isMixed,
 }));
-/** Number of characters at the end of a text that are searched for a cut secret. No secret is longer. */
+/** Number of characters at the end of a text that are searched for a cut secret. No match of `CUT_SHAPES` is longer. */
 const CUT_TAIL = 600;
 
 const STRICT: readonly Shape[] = [
