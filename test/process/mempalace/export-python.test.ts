@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
       await expectOpens(one, palace.home, { dir, drawers: Number(report["drawers"]) });
   });
 
-  it("an export has every row that was filed before it, and any other row was filed while it ran", () => {
+  it("an export has every row that was filed before the export, and all its other rows were filed during the export", () => {
     expect(exported.size).toBe(report["drawers"]);
     const [before, later] = [
       [...exported].filter(([id]) => rows.has(id)),

@@ -150,7 +150,7 @@ test("a turn is stored once although its broker is killed or paused before it an
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
-test("a hook that may start a broker stores the turn once", async () => {
+test("after the broker was killed, a hook that may start a broker stores the turn once", async () => {
   await using palace = createTestPalace();
   const gone = await palace.startBroker();
   gone.kill("SIGKILL");

@@ -111,7 +111,7 @@ How can I make one loader ask the database on every call?`;
   expect((await palace.texts(prompt))[0]).toBe(wanted);
 });
 
-test("the newest or the first of equal notes comes first if the question asks for it", async () => {
+test("if a question asks for the newest or the first of equal notes, that note comes first", async () => {
   await using palace = await createSearchPalace();
   const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
   fileTalk(
