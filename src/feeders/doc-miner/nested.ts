@@ -1,7 +1,4 @@
-/**
- * Finds documents that a run over an inner or outer folder has filed, according to our notes of that run and, if a broker answers, its
- * records.
- */
+/** Finds documents that a run over an inner or outer folder has filed, by our notes and, if a broker answers, its records. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";
@@ -23,7 +20,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the paths to skip, each with the reason: another folder's run has filed the path, and no run of this folder has. */
+/** Returns the paths that another folder's run has filed and this folder's runs have not, each with the reason to skip it. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

@@ -18,10 +18,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/**
- * Chroma's name of each collection, in the order of reading. Of a memory that an interrupted move left in two collections, only the first
- * copy is read.
- */
+/** Chroma's name of each collection, in reading order. If a killed move left a memory in two collections, only the first copy is read. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );

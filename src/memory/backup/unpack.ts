@@ -1,7 +1,4 @@
-/**
- * Unpacks a backup and checks every byte: each file by its digest in the manifest, and all other bytes because only one value is valid.
- * File names come from a fixed list, so no archive can choose a path.
- */
+/** Unpacks a backup and checks every byte. File names come from a fixed list, so no archive can choose a path. */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";

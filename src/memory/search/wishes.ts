@@ -1,7 +1,4 @@
-/**
- * Moves the user's lasting wishes ("always …") up in the answer to a question for advice, because a wish shares few words with such a
- * question.
- */
+/** Moves the user's lasting wishes ("always …") up in answers to questions for advice. Such questions share few words with a wish. */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { type LexicalIndex, NO_PARTS } from "../port/search.ts";
@@ -77,9 +74,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/**
- * Adds those drawers of `rows` that the search has not found. Scores them together with `candidates`, so that all scores are comparable.
- */
+/** Adds the drawers of `rows` that the search did not find, with scores that are comparable to those of `candidates`. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   ranked: readonly Ranked[],

@@ -14,10 +14,7 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/**
- * Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a further check of the
- * secret.
- */
+/** Form of a secret. `group`: true if only the pattern's first group is the secret. `isSecret`: a further check of the secret. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */

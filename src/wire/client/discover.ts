@@ -1,7 +1,4 @@
-/**
- * Finds the running broker: over the bridge if one is set up, else at `$MEMPALACE_BROKER`, else through `broker.json`. A broker found
- * through `broker.json` must have the instance id of that file.
- */
+/** Finds the broker: over the bridge, at `$MEMPALACE_BROKER`, or through `broker.json`, whose instance id the broker must have. */
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";

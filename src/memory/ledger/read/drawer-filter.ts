@@ -28,10 +28,7 @@ export function condition(filter: DrawerFilter): Condition {
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 
-/**
- * Compares drawers' times with a local bound. A time with Z is in UTC, any other time is local. If the two bounds differ, the first
- * condition lets SQLite search the index from the wider bound, and the second condition is exact.
- */
+/** Compares times in UTC (with Z) or local time with a local bound. The second condition is exact; the first lets SQLite use the index. */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
   if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };

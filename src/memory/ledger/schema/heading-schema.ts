@@ -1,7 +1,6 @@
 /**
- * Table of the headings above each drawer of a Markdown document, because only the first drawer of a section contains its heading. After a
- * change of any drawer, maintenance computes the headings for all drawers of the same source again, so that a forgotten heading disappears
- * from them.
+ * Headings above each drawer of a Markdown document: only the first drawer of a section contains its heading. After a change of any drawer,
+ * maintenance computes the headings of its whole source again, so that forgotten headings disappear, too.
  */
 export const HEADING_SCHEMA = `
 CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;

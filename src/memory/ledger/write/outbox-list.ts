@@ -85,10 +85,7 @@ export class OutboxList {
     });
   }
 
-  /**
-   * Records that the present palace has the removal of this id, or a newer row with it. A kept removal that no other palace needs is
-   * deleted.
-   */
+  /** Records that the present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
