@@ -1,4 +1,4 @@
-/** Finds the names of the user's project, whose wings searches prefer. Reads only small files, because each shim does this at its start. */
+/** Finds the names of the user's project. Each shim does this at its start, so only small files are read. */
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";

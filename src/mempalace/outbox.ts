@@ -81,8 +81,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Changes that the palace refused, by the record's id. They are sent again if the drawer changes, after a removal, to another palace, and
-   * after a restart.
+   * Changes that the palace refused, by the record's id. The outbox sends a refused change again after the drawer has changed, after a
+   * removal, to another palace, or after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -186,7 +186,7 @@ class Pump {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // Opens the palace again before the next batch, which checks the changes of other programs.
+      // Makes the next batch open the palace again, because opening checks the changes of other programs.
       this.#openedAtMs = undefined;
       return false;
     }

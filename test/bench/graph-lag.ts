@@ -34,7 +34,7 @@ export async function bench(): Promise<Row[]> {
     await delay(PAUSE_MS);
   }
   await shim.close();
-  // The first fact has its own row, because it also starts the thread and makes the file.
+  // The first fact has its own row in the results, because its time includes starting the thread and making the file.
   const [first = Number.NaN, ...later] = times;
   const row = (name: string, value: number, bar: number, more = ""): Row => ({
     ...{ name, measured: `${ms(value)}${more}`, bar: `<= ${bar} ms`, ok: value <= bar },

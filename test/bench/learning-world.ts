@@ -72,7 +72,7 @@ export function makeWorld(seed: number): World {
       const remedies = REMEDIES.toSorted(() => random() - 0.5);
       for (const kind of Object.keys(KINDS) as Kind[])
         for (let nth = 0; nth < KINDS[kind]; nth++) {
-          // A true solution and an outdated one swap places.
+          // The truth changes: the first true solution becomes outdated, and the first outdated solution becomes true.
           const changed = nth > 0 || kind === "misleading" ? kind : kind === "true" ? "outdated" : "true";
           const text = pick(STATEMENTS)(subject, trouble, remedies.pop() ?? "");
           memories.push({ text, kind, problem, changed });

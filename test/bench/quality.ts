@@ -1,9 +1,9 @@
 /**
  * `npm run bench:quality -- [--set locomo|docs|talks] [--leg NAME] [--without-model] [--without-python] [--kind KIND] [--env NAME=VALUE]
  * [--misses] [--save FILE]` measures what search finds by words, with the static table and with MiniLM, and what the real MemPalace finds
- * in the same files. quality/README.md describes the three sets. Palaces are made once per machine, in ~/.cache/devbox-ci/quality: the
- * first run takes a quarter of an hour, a later one a minute or two. The bench leaves out a leg whose data, model, registry or Python is
- * missing, and then fails.
+ * in the same files. quality/README.md describes the sets and the legs (variants of our search). Palaces are made once per machine, in
+ * ~/.cache/devbox-ci/quality: the first run takes a quarter of an hour, a later run a minute or two. If a leg's data, model, registry or
+ * Python is missing, the bench skips the leg and fails at the end.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-/** Measures 50,000 drawers: hybrid search against the two lists that it merges, status and cold start against a small palace. */
+/** Measures a palace of 50,000 drawers: hybrid search against its two parts, and status and cold start against a small palace. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";

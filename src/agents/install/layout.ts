@@ -63,7 +63,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/** Returns where to begin the cut of a member and the blanks before it. Keeps a `//` comment's line end, unless `stop` is at another. */
+/** Returns where to cut the blanks before a member. Keeps the line end of a `//` comment, unless a line end follows at `stop`, too. */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;

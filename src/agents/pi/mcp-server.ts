@@ -98,7 +98,7 @@ export class McpServer {
   }
 }
 
-/** Returns the handler of a late call. It kills the child, because other calls would wait in vain, too. The next call starts a new one. */
+/** Returns the handler of a late call. The handler kills the child, whose other calls would wait in vain, too. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

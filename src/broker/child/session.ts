@@ -85,7 +85,7 @@ export class Session {
     return promise;
   }
 
-  /** Cancels the open calls. A child may not answer a cancelled call; a ping sent after it shows when the child is free again. */
+  /** Cancels the open calls. A child need not answer a cancelled call, so a ping sent after it shows when the child is free again. */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;

@@ -23,7 +23,7 @@ import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** Result of a fix. `error`: why it failed; a failed fix has changed nothing. `state` is `planned` with --dry-run. */
+/** Result of a fix. `error`: why the fix failed. `state` is `planned` with --dry-run. */
 export type Fixed = {
   name: string;
   what: string;

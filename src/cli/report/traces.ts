@@ -28,7 +28,7 @@ const LIVE =
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Finds files and sources that contain a piece of a forgotten text, and spooled writes that contain a whole one. Reads each file once. */
+/** Finds files and sources with a piece of a forgotten text, and spooled writes with a whole forgotten text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);

@@ -36,7 +36,7 @@ const TEXT_RULES = 1;
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // Avoids an unhandled rejection, because the project is read before `connecting` is awaited: its error is more important.
+  // If reading the project below throws, nobody awaits `connecting`, and a failed connection would be an unhandled rejection.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's mode `extract` uses the rooms of a mempalace.yaml, but not its wing.

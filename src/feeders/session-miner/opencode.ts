@@ -103,7 +103,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // Without the sessions of opencode 2, the tables of 1.x would be incomplete, so they are not read instead.
+  // A database of opencode 2 is not read by its tables of 1.x alone, because they lack the sessions of opencode 2.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,

@@ -18,7 +18,7 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Chroma's name of each collection. Of a memory in two collections after a move, only the first is read: the one it was moved to. */
+/** Chroma's name of each collection, in reading order. If a killed move left a memory in two collections, only the first copy is read. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );

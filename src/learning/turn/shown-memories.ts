@@ -54,7 +54,7 @@ export type Clean = (text: string) => string;
 /** Selection for a turn. `drawers` are the ids to show. `bank` has all facts. `recent` are lines about the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
-/** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then at most four memories. */
+/** Selects permanent facts, and at most four memories that fit the prompt. Omits drawers that this conversation has shown. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);

@@ -91,7 +91,7 @@ export function graphStats(counts: readonly RoomCount[], explicitTunnels: number
   };
 }
 
-/** Returns rooms whose name contains the whole query, then rooms whose name contains one of its hyphenated parts. */
+/** Returns rooms whose name contains the whole query, then rooms whose name contains a part of the query between hyphens. */
 function suggestions(asked: string, rooms: ReadonlyMap<string, Room>): string[] {
   const whole = asked.toLowerCase();
   const parts = whole.split("-");

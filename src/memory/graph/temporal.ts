@@ -32,7 +32,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a moment. A date means its first second, at which one fact ends and its successor begins. */
+/** Returns a moment. A date becomes its first second, UTC. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }

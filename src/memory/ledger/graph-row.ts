@@ -21,7 +21,7 @@ export type Finding = {
   rows: FileRow[];
   /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has restored an older file. */
   missing: RowName[];
-  /** Links that were deleted from the file, as upstream itself does. */
+  /** Links that another program deleted from the file. Upstream deletes links, but never facts. */
   deleted: RowName[];
 };
 

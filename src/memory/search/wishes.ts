@@ -1,4 +1,4 @@
-/** Moves the user's lasting wishes ("always …") up in the answer to a question for advice, with which they share few words. */
+/** Moves the user's lasting wishes ("always …") up in answers to questions for advice. Such questions share few words with a wish. */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { type LexicalIndex, NO_PARTS } from "../port/search.ts";
@@ -74,7 +74,7 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Adds the drawers of `rows` to the ranked drawers. `candidates`: the others with which a new drawer's words are compared. */
+/** Adds the drawers of `rows` that the search did not find, with scores that are comparable to those of `candidates`. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
   ranked: readonly Ranked[],

@@ -14,7 +14,7 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a further check of it. */
+/** Form of a secret. `group`: true if only the pattern's first group is the secret. `isSecret`: a further check of the secret. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
@@ -127,7 +127,7 @@ const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   group: true,
   isSecret: isMixed,
 }));
-/** Number of characters at the end of a text that are searched for a cut secret. No secret is longer. */
+/** Number of characters at the end of a text that are searched for a cut secret. No match of `CUT_SHAPES` is longer. */
 const CUT_TAIL = 600;
 
 const STRICT: readonly Shape[] = [

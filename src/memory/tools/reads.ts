@@ -142,7 +142,7 @@ function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Answers for a palace that does not exist. As in upstream, invalid arguments are refused first: the read runs on `NOTHING` for that. */
+/** Answers a read if no palace exists. The read runs on `NOTHING`, so that it still refuses invalid arguments, as upstream does. */
 async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as MemoryContext, values);

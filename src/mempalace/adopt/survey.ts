@@ -89,7 +89,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is not a file");
   if (stat.size === 0) throw none("is an empty file");
-  // Reading a closed file in WAL mode would create files. The driver checks the palace when it writes.
+  // Skips a closed palace in WAL mode, because reading it would create files. The driver checks such a palace when it writes.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {

@@ -48,7 +48,7 @@ export function lookAt(
   }
 }
 
-/** Returns true if another program's lock stops our driver. Its rows can still be adopted, because reading needs no lock. */
+/** Returns true if another program's lock stops our driver. Foreign rows can still be adopted, because reading needs no lock. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

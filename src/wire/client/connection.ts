@@ -28,7 +28,7 @@ export type ConnectionOwner = {
   /** Called before a new stream counts as `connected`. */
   prepare: () => Promise<void>;
   onConnected: () => void;
-  /** Called after each `dial`, successful or not. */
+  /** Called after each `dial` that did not throw, with or without a stream. */
   onDialled: () => void;
   /** Called when an attempt has ended without a connection. */
   onUnreachable: (error: PalaceError) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Finds the broker at `$MEMPALACE_BROKER`, else through `broker.json`. An answer with the instance id of that file proves the broker. */
+/** Finds the broker: over the bridge, at `$MEMPALACE_BROKER`, or through `broker.json`, whose instance id the broker must have. */
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";

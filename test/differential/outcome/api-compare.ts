@@ -25,9 +25,9 @@ const OF_RANKING = [
   ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
   ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
 ];
-/** Age of a memory of this run. questions.test.ts tests higher ages. */
+/** Matches the age of a memory that this run stored. questions.test.ts tests higher ages. */
 const AGE = /^(?:now|\d+m)$/;
-/** Age of a memory in a tool's text. */
+/** Matches the age of a memory in a tool's text. */
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 

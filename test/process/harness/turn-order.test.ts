@@ -40,7 +40,7 @@ async function palaceWithLateEnds(turnMaxMs: number, lateMs = LATE_MS): Promise<
   return palace;
 }
 
-/** An agent's session: `prompt` returns the texts beside a prompt, `answer` ends the turn. */
+/** An agent's session. `prompt` sends a prompt and returns the texts that the palace adds to it; `answer` ends the turn. */
 type Talk = { prompt: (text: string) => Promise<string>; answer: (text: string) => Promise<void> };
 
 function talkInPi(): Talk {

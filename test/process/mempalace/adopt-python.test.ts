@@ -75,7 +75,8 @@ for (const version of MEMPALACE_VERSIONS) {
         const found = await shim.call("mempalace_search", { query: "dear diary", limit: 3 });
         expect(JSON.stringify(found)).toContain("dear diary");
         expect(await shim.call("mempalace_diary_read", { agent_name: "me" })).toMatchObject({ showing: 1 });
-        // A text that the palace has is found under its old id. A new text gets an id that is computed in the same way.
+        // A text that the palace already has is found under its old id. A new text gets the id that this version of MemPalace would give
+        // it.
         const again = await shim.call("mempalace_add_drawer", {
           wing: "proj",
           room: "notes",

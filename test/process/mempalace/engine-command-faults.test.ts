@@ -85,7 +85,7 @@ test("a child that dies at each start is started a few times with growing pauses
   client.close();
 });
 
-test("a missing program, and our own shim set as the engine, each get an error that says so", async () => {
+test("an engine command that is missing, or that is our own shim, fails with an error that gives the reason", async () => {
   await using missing = createTestPalace({ env: { MEMPALACE_ENGINE: "command:no-such-program --palace /tmp" } });
   await expect(startAndCall(missing)).rejects.toMatchObject({
     code: "ENGINE_UNAVAILABLE",
@@ -100,7 +100,7 @@ test("a missing program, and our own shim set as the engine, each get an error t
   });
 });
 
-test("a child ends with its killed broker; a child that hangs is ended by the next broker before that broker starts its own", async () => {
+test("a child ends when its broker is killed; if the child hangs, the next broker ends it and then starts a new child", async () => {
   await using palace = createSmallPalace();
   const killBroker = async (): Promise<void> => {
     const broker = await palace.startBroker();

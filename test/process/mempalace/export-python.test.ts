@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     await writing;
     expect([code, stderr]).toEqual([0, ""]);
     report = JSON.parse(stdout) as Record<string, unknown>;
-    // Dumps a copy, because Chroma changes the folder. One version is enough, because both come with the same Chroma.
+    // Dumps a copy, because Chroma changes the folder. One version of MemPalace is enough, because both versions use the same Chroma.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const copy = join(palace.home, "dumped");
     cpSync(dir, copy, { recursive: true });
@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
       await expectOpens(one, palace.home, { dir, drawers: Number(report["drawers"]) });
   });
 
-  it("an export has every row that was filed before it, and any other row was filed while it ran", () => {
+  it("an export has every row that was filed before the export, and all its other rows were filed during the export", () => {
     expect(exported.size).toBe(report["drawers"]);
     const [before, later] = [
       [...exported].filter(([id]) => rows.has(id)),
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
   });
 });
 
-/** Opens a copy of the export with the MemPalace `by`, because MemPalace changes the folder. */
+/** Opens a copy of the export with version `by` of MemPalace, because MemPalace changes the folder. */
 async function expectOpens(
   by: MempalaceVersion,
   home: string,

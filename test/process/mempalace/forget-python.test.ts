@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
     expect(rows).toBe(32);
   });
 
-  it("forgetting removes a text that Python filed from the palace's rows, queue and index, and Python finds the rest", async () => {
+  it("if Python filed a text, forgetting removes the text from the palace's rows, queue and index, and Python finds the rest", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

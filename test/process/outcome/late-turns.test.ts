@@ -150,7 +150,7 @@ test("a turn is stored once although its broker is killed or paused before it an
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
-test("a hook that may start a broker stores the turn once", async () => {
+test("after the broker was killed, a hook that may start a broker stores the turn once", async () => {
   await using palace = createTestPalace();
   const gone = await palace.startBroker();
   gone.kill("SIGKILL");
@@ -197,7 +197,7 @@ test("a slow broker stores a spooled turn once and leaves the spool empty", asyn
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("a memory shown for an earlier question is not asked about in a later turn whose beginning the broker missed", async () => {
+test("after a turn that began without a broker, the request for scores omits a memory that was shown for an earlier question", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -219,7 +219,7 @@ test("a memory shown for an earlier question is not asked about in a later turn 
   expect(scoring).not.toContain("pear tree");
 });
 
-test("forget removes a refused turn from the spool by the turn's words, or together with its memory", async () => {
+test("forget deletes a refused turn from the spool if its words match, or if the memory of the same turn is forgotten", async () => {
   await using palace = createTestPalace();
   const spool = new Spool(palace.config.paths.spoolDir);
   const setAside = (user: string): void => {

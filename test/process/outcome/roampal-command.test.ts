@@ -26,7 +26,7 @@ test("`roampal start` opens the port of Roampal's API, and later brokers open th
     ...{ port, isLocal: false, state: "open" },
   });
   expect(await instance(), "an open door stays open").toBe(first);
-  // The agent that starts the next broker has no setting for the door.
+  // The restarted broker gets no setting for the door, and opens the door again.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await palace.run("palace", ["restart"], { env: { MEMPALACE_OUTCOME_PORT: "off" } })).toMatchObject({

@@ -59,7 +59,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("the broker also notices without a write that the ledger's -wal is gone, moves the -wal's content into the ledger and ends, and the next broker has all writes", async () => {
+test("if the ledger's -wal is deleted, the broker notices even without a write, moves the -wal's content into the ledger and ends; the next broker has all writes", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -108,7 +108,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("the broker also notices without an event that the coordination log's -wal is gone, and the next broker has all events", async () => {
+test("if the coordination log's -wal is deleted, the broker notices even without an event and ends; the next broker has all events", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 
-/** Makes each thread refuse to load a module of any other wing. */
+/** Makes each thread refuse to load a module of `src` outside these four wings. */
 const CLOSED = `import { registerHooks } from "node:module";
 const isOpen = /\\/src\\/(base|protocol|config|memory)\\//;
 registerHooks({

@@ -69,7 +69,7 @@ test("the user's own words weigh more than the assistant's, and `explain` says s
 const HOURS = ["2025-01-02T10:00:00Z", "2025-02-02T10:00:00Z", "2025-03-02T10:00:00Z", "2025-04-02T10:00:00Z"];
 const FILLING = "Write it down, look at it once a week, and change one thing after the other.";
 
-test("a question about the order of events gets a part of each conversation first, and the answer says what shows the order", async () => {
+test("a question about the order of events gets a part of each conversation first, and the answer names the field with the times", async () => {
   await using palace = await createSearchPalace();
   HOURS.forEach((hour, at) => {
     const parts = ["mast", "hull", "keel", "helm"].slice(0, at === 0 ? 4 : 1);
@@ -111,7 +111,7 @@ How can I make one loader ask the database on every call?`;
   expect((await palace.texts(prompt))[0]).toBe(wanted);
 });
 
-test("the newest or the first of equal notes comes first if the question asks for it", async () => {
+test("if a question asks for the newest or the first of equal notes, that note comes first", async () => {
   await using palace = await createSearchPalace();
   const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
   fileTalk(

@@ -58,8 +58,8 @@ export function hasEmoji(text: string): boolean {
 }
 
 /**
- * Cuts a text into its words, in order. Unless `isQuestion`, a run of letters also gives its last letter alone, so that a question of one
- * letter finds the letter at any position.
+ * Cuts a text into words, in order. In scripts without blanks, words become pairs of letters. Unless `isQuestion`, the last letter also
+ * becomes a word, so that a question of one letter finds the letter at any position.
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];

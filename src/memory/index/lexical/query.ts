@@ -22,7 +22,7 @@ export type ParsedQuery = {
   terms: string[];
   /** Forms of the word to search for with MATCH. FTS5 folds and stems them itself. */
   forms: string[][];
-  /** Stems by which a text contains the term; the first is the term itself. */
+  /** Stems of the term's forms; the first is the term itself. A text contains the term if it contains one of these stems. */
   stems: string[][];
   /** Parts of four letters of the word. */
   parts: string[][];

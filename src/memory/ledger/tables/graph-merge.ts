@@ -1,8 +1,7 @@
 /**
- * Merges other programs' changes of upstream's graph files into the ledger, as it is now: a client may have written since the files were
- * compared. If a fact has unsent changes in the ledger, it is ended if either side ended it (the ledger's end wins), and its other values
- * are the file's. If a link has unsent changes, the ledger's record wins. Any other row gets the file's values, except that an ended fact
- * stays ended.
+ * Merges changes that other programs made in upstream's graph files into the ledger. Reads the ledger's rows again, because a client may
+ * have written since the files were compared. The file's values win, with two exceptions: a fact that is ended in the ledger stays ended
+ * (an unsent end also keeps its date), and a link with unsent changes stays as in the ledger.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
@@ -77,7 +76,7 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The ledger deleted this row. The removal is still sent, unless the file now has another row with this id.
+    // The ledger deleted this row and has not sent the removal yet. The row stays deleted, unless another program has changed it since.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);

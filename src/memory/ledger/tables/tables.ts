@@ -193,8 +193,8 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   }
 
   /**
-   * Replaces a drawer's row in `form_fts` (other spellings of its words). `isKnown`: true for an existing drawer. Returns true if it has
-   * any.
+   * Replaces a drawer's row in `form_fts` (other spellings of its words). `isKnown`: true for an existing drawer. Returns true if the text
+   * has other spellings.
    */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.derived.formsOf === undefined) return false;

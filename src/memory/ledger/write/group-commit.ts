@@ -1,9 +1,8 @@
 /**
- * The only writer of the ledger: it commits a group of writes as one transaction, and acknowledges them after it has synced the log. After
- * a kill before the commit the ledger has none of the group, after a later kill all of it. The writer calls fdatasync itself: SQLite as it
- * is built for Node calls fsync, which also writes the log's time stamps, makes a write a third slower, and costs a journal commit on most
- * file systems. Vectors and the outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut loses a
- * write, all later writes are lost, too.
+ * Writes the ledger: commits a group of writes as one transaction, and acknowledges the writes after the log is synced. After a kill, the
+ * ledger has all writes of a group or none. The writer calls fdatasync itself, because Node's SQLite calls fsync, which also writes the
+ * log's time stamps and makes a write a third slower. Vectors and outbox entries are not synced: after a power cut the broker makes lost
+ * ones again. If a power cut loses a write, it also loses all later writes.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";

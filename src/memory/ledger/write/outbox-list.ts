@@ -85,7 +85,7 @@ export class OutboxList {
     });
   }
 
-  /** Notes that the present palace has the removal of this id, or a newer row with it, so it needs the kept removal no longer. */
+  /** Records that the present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
@@ -93,8 +93,8 @@ export class OutboxList {
   }
 
   /**
-   * Puts the next rows on the list if `target` is another palace than before. Call it again while it returns true. Also lists rows that
-   * were removed while another palace was in use, because otherwise they would come back as foreign rows.
+   * Puts the next rows on the list if `target` is another palace than before. Call it again while it returns true. Also lists the removals
+   * that `target` has missed, because its copies of the removed rows would otherwise come back as foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =

@@ -1,4 +1,4 @@
-/** Applies the records of one transaction, after the queued records of other processes: Chroma skips all records up to `max_seq_id`. */
+/** Applies one transaction's records, after those that other processes have queued: Chroma skips all up to the new `max_seq_id`. */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";

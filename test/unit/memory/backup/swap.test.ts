@@ -50,8 +50,8 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
-  // The public palace's folder is on an unmounted disk. The swap moves the old ledger aside, and then fails to move the events in.
+test("a swap that fails after its list of moves was written keeps the staged files, and the next start finishes the swap", () => {
+  // The public palace's folder is on an unmounted disk. The swap moves the old ledger aside, and then cannot move the coordination log in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -167,7 +167,7 @@ test("a staged folder that lost a file, or whose rows differ from its manifest, 
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("the list of the palace's own files has no other file of its folders and no graph of another home", () => {
+test("the list of the palace's own files omits other files in the same folders, and the graph of another home", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");

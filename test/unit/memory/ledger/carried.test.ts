@@ -132,7 +132,7 @@ test("forget deletes a name if one of its words occurs only in forgotten drawers
   expect(rows("SELECT id FROM change WHERE instr(id, 'zanzibar\"') > 0")).toEqual([]);
 });
 
-test("names of files and sections do not count as the user's words", () => {
+test("forget does not find an entry by the name of its file or section", () => {
   bring([entry("routing_patterns", "a", 1), entry("relationships", "b", 1)]);
   expect(forget({ match: "routing", words: ["routing"] })).toMatchObject({ carried: 0 });
   expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0, images: 0 });

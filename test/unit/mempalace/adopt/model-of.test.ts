@@ -57,6 +57,6 @@ it("a model that fails cannot identify the vectors", async () => {
   expect(await find(samples(3, 0), failing)).toMatchObject({ model: undefined });
 });
 
-it("an empty palace has no model and no message", async () => {
+it("an empty palace has no model, and no reason is given", async () => {
   expect(await find([], embedder(384))).toEqual({ model: undefined, width: undefined, why: "" });
 });
