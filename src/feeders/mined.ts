@@ -10,7 +10,7 @@ export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 /** Difference up to which two file times count as equal, s, as in upstream (palace.md 5.2, skip rule). */
 export const MTIME_TOLERANCE_S = 0.001;
 const POLL_MS = 100;
-/** Maximum time to wait for the broker to find its palace, ms. It may not find one as long as its Chroma server is down. */
+/** Maximum time to wait until the broker has found the public palace, ms. A broker whose Chroma server is down does not find it. */
 const LOOK_MAX_MS = 10_000;
 
 /** Waits until the broker has adopted existing drawers and so knows the mined sources. Errors: the broker's. */

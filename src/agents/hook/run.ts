@@ -137,7 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Returns undefined if all are turned off, or without a palace. */
+/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Undefined if the settings turn off both, or without a palace. */
 async function tell(
   scene: Timed,
   turn: Turn,
@@ -159,7 +159,7 @@ async function tell(
   return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
-/** Waits up to `LATE_MAX_MS` for tools' answers, because the host calls the hook a moment before it writes the transcript. */
+/** Waits up to `LATE_MAX_MS` for the results of all tools, because the host may write the transcript's end just after it calls the hook. */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);

@@ -27,7 +27,7 @@ export type PageOptions = {
 const CLOSE_UNUSED_AFTER_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
-/** Without news, a line is sent once in this many intervals (`NEWS_MS`), so that the connection does not seem dead. */
+/** Number of intervals of `NEWS_MS` after which an empty event is sent if there is no news, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;

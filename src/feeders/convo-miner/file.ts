@@ -74,7 +74,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Records a transcript that need not be sent in notes and report. */
+/** Adds a transcript that need not be sent to the notes and to the report. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;

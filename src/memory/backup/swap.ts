@@ -1,8 +1,8 @@
 /**
  * Replaces a palace by a verified backup: moves each old file aside and each staged file into its place. A list of the moves is written
- * before the first move. After a kill before that, the old palace is in place. After a later kill, the next holder of the palace's lock
- * finishes the list: another `palace backup restore`, or the next broker. The list has only names, and the folders come from the
- * configuration, so a palace that was moved in between is restored in its new place.
+ * before the first move. If a kill comes before the list is written, the old palace stays. If a kill comes later, the next holder of the
+ * palace's lock makes the remaining moves: another `palace backup restore`, or the next broker. The list has only names, and the folders
+ * come from the configuration, so a palace that was moved in between is restored in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

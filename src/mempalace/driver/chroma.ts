@@ -27,7 +27,7 @@ import {
 const REMOVE_KEY = Number.NaN;
 /** Metadata that upstream stores for a record without metadata, because Chroma stores no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client's type for metadata has one type for each kind of list, unlike ours. */
+/** Metadata in the client's type, in which the values of a list all have one type. Our type allows mixed lists. */
 type ClientMetadata = import("chromadb").Metadata;
 
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };

@@ -133,7 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/** Erases the unused capacity of an index. hnswlib does not clear it, so it may contain whole texts from its process's memory (1.5.9). */
+/** Erases the unused space in an index's files. Chroma 1.5.9 writes its own memory there uncleared, which may contain whole texts. */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;

@@ -119,7 +119,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns which tables are missing among those that every read needs and the tables `more`. */
+/** Returns which of `TABLES` (the tables that every read needs) and of `more` are missing. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))";

@@ -39,7 +39,7 @@ const TURN_SUFFIX = ".turn";
 /** Maximum share of the spool that ends of turns may use. The rest is reserved for tool calls. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the refused writes, a whole spool with the reasons. Above it, the oldest are dropped. */
+/** Maximum size of the refused writes and their reasons. Above this size, the oldest refused writes are dropped. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
 /** Name of a file whose modification time is the time when refused writes were last dropped. */
 const DROPPED = "older-ones-dropped.txt";
@@ -218,7 +218,7 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // A kill at any step leaves no reason without its write, and no dropped write without this file.
+      // The order is for a kill: the file DROPPED is written before a write is dropped, and a reason is removed before its write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {

@@ -94,7 +94,7 @@ test("an invalid conversation id is refused and changes nothing", async () => {
   client.close();
 });
 
-test("a turn that names its project omits memories of other projects, and a hostile memory stays data", async () => {
+test("a turn that names its project omits memories of other projects, and the text of a memory cannot fake a heading, a tag or an id", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -277,7 +277,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   for (const { client } of talks) client.close();
 });
 
-test("the broker judges neither an answer that was not stored nor the answer before it", async () => {
+test("after an answer that was not stored the broker asks for no score, not even for the answer before it", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "a";
