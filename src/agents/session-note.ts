@@ -11,7 +11,10 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Stores a wake-up text, or that a session was compacted. Never throws: the agent then only misses texts that it was shown before. */
+/**
+ * Stores a wake-up text, or that a session was compacted. Never throws: if this fails, the agent only misses texts that it was shown
+ * before.
+ */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {

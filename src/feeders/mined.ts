@@ -34,7 +34,10 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/** Returns true if the file has not changed since MemPalace mined it. 3.3.6 stores no time of a transcript, so its filing time counts. */
+/**
+ * Returns true if the file has not changed since MemPalace mined it. If MemPalace (3.3.6) stored no time of a transcript, the filing time
+ * counts.
+ */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;

@@ -111,7 +111,7 @@ type ListProps<T> = {
   rowHeight: number;
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */
+  /** If one of the inputs changes, the visible rows are loaded again. To show another list, change the component's `key`. */
   inputs: readonly unknown[];
 };
 

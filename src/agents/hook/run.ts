@@ -36,7 +36,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook's work, even if the process started too late to answer in time: it still files the session. */
+/** Minimum time for a hook's work. A hook that starts too late to answer in time still files the session. */
 const WORK_MIN_MS = 250;
 /** Maximum time limit of a hook, also with `--within`. */
 const WITHIN_MAX_MS = 60_000;

@@ -20,7 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: id of the user's message. `answers`, `steps`: the answer's parts and tool uses by part id, in the order of their ends. */
+/** `message`: id of the user's message. `answers`: texts of the answer, by part id. `steps`: tool uses that have ended, by part id. */
 type Turn = {
   message: string;
   prompt: string;

@@ -219,7 +219,7 @@ async function sendParts(
   }
 }
 
-/** Returns the index after the next part. A part has at least one drawer, even one above the limit. */
+/** Returns the index after the next part. A part has at least one drawer, even if that drawer is above the size limit. */
 function endOfPart(texts: readonly string[], from: number): number {
   let size = 0;
   const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);

@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses after which only the outcomes decide how good a memory is. */
+/** Number of uses from which the lower bound of the success rate counts fully in `learnedScore`. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
@@ -54,9 +54,7 @@ export function rank(memory: Rankable, distance: number): Rank {
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
 }
 
-/**
- * Exponent of the likeness, by which `worth` multiplies. If it added, one success would show a memory for every question (bench:learning).
- */
+/** Exponent of the likeness in `worth`, a product. With a sum, one success would show a memory for every question (bench:learning). */
 const NEARNESS_POWER = 8;
 
 /** Returns the expected value of the next use, 0…1. Half of it is the score, because a signal changes only the score. */

@@ -84,7 +84,7 @@ export class Spool {
     }
   }
 
-  /** Writes the file. Tries again if another process removes the empty folder between the two steps. */
+  /** Makes the folder and writes the file. Tries again if another process has removed the empty folder in between. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -160,7 +160,7 @@ test("sync deletes the closets of a deleted file, and returns their number", asy
   expect(closets().map(({ source_file: source }) => source)).not.toContain(join(folder, "away.md"));
 });
 
-test("deleting a source's last drawer deletes its closets, whichever tool deletes it", () => {
+test("deleting a source's last drawer deletes the source's closets, even if plain SQL deletes the drawer", () => {
   mine("/p/a.md", TEXT);
   const database = new Database(file);
   const [first, ...others] = drawers();
