@@ -62,7 +62,7 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
 }
 
 /**
- * Writes the list and makes its moves. A kill after the list only delays the restore. The caller has the lock. Errors: as finishRestore.
+ * Writes the list and makes its moves. A kill after the list is written only delays the restore. The caller has the lock. Errors: as finishRestore.
  */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));

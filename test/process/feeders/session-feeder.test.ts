@@ -138,7 +138,7 @@ test("sessions of opencode 2 and of 1.x are filed once, and the report counts ea
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again, and only the new part of a continued session is sent", async () => {
+test("sessions that have not changed are not filed again, and only the new part of a continued session is filed", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
