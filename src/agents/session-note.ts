@@ -30,7 +30,7 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Deletes what `keepNote` stored. Never throws: if a compaction stays stored, the agent only gets a memory a second time. */
+/** Deletes what `keepNote` stored. Never throws: if the file about a compaction stays, the agent only gets memories a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });

@@ -47,7 +47,7 @@ const EXCHANGE_MAX_MS = 30_000;
 type Timed = Scene & { untilMs: number };
 type Hook = (scene: Timed, values: Values) => Promise<string>;
 
-/** Maps each hook to its work and its time limit. `--within` overrides the limit; without both, a turn's limit applies. */
+/** Maps each hook to its work and its time limit. `--within` overrides the limit. A hook without a limit here has a turn's limit. */
 const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
   "claude-code": [claudeCode],
   "wake-up": [wakeUp],

@@ -102,7 +102,7 @@ export class Turns {
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of an ended turn, once. Returns undefined at a second call, and if the answer is missing or incomplete. */
+  /** Returns the exchange of an ended turn; undefined at a second call, or if the answer is missing or incomplete. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;

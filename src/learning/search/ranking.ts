@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses from which the lower bound of the success rate counts fully in `learnedScore`. */
+/** Number of uses from which `learnedScore` gives the lower bound of the success rate its full share. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 

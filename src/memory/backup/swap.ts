@@ -51,7 +51,7 @@ export function planSwap(
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last, so when it is in its place, all other files are in theirs.
+    // The ledger moves last: if the ledger is in place, all other files are in place, too.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
@@ -113,7 +113,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   return pending;
 }
 
-/** Turns a list into paths. Errors: STORE_CORRUPT for a list that we cannot have written; somebody else may have made the folder. */
+/** Turns a list into paths. Errors: STORE_CORRUPT for a list that no restore writes, because another user may have written the list. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])

@@ -81,7 +81,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // The server could execute the unanswered write after the next one, and an older text would remain.
+    // Without this wait, the server could execute the unanswered write after the next write, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }

@@ -141,7 +141,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The driver will move an index with an unreadable header away. `forget` reports what it may still contain.
+    // The driver will move an index with an unreadable header away. `forget` then lists the moved files that contain the text.
     return;
   }
   const { elements, elementSize } = header;

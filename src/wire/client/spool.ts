@@ -174,7 +174,8 @@ export class Spool {
   }
 
   /**
-   * Returns a refused write for `sendAgain`. If a tool refused it, it gets a new key: the broker would repeat the refusal for the old key.
+   * Returns a refused write for `sendAgain`. A write that a tool refused gets a new key, because the broker would repeat the refusal for the
+   * old key.
    */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
@@ -218,7 +219,7 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // The order is for a kill: the file DROPPED is written before a write is dropped, and a reason is removed before its write.
+      // In this order a kill does no harm: the file DROPPED is written before a write is dropped, and a reason is removed before its write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {

@@ -33,7 +33,7 @@ const shimCommand = (palace: TestPalace) => ({
   env: palace.env as Record<string, string>,
 });
 
-/** Makes a message transport over the broker's upgraded stream, as another program would write it. */
+/** Makes a transport for the MCP SDK over the broker's upgraded stream. */
 async function socketTransport(palace: TestPalace): Promise<Transport> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});

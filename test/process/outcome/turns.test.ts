@@ -45,7 +45,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   client.close();
 });
 
-test("only a completed answer is judged, once and in its conversation", async () => {
+test("an answer is judged only if it was completed, only once, and only in its own conversation", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -175,7 +175,7 @@ test("eight conversations keep their own state while the broker is killed, and e
   broker?.kill();
 });
 
-/** Repeats a call with the same key until it succeeds, as a hook's host would. */
+/** Repeats a call with the same key until it succeeds, because the test kills the broker. */
 async function again<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {

@@ -1,4 +1,4 @@
-/** Finds the rows of one page of a list, and the number of all rows, only from indexes: only the drawers that are shown are read. */
+/** Finds the rows of one page of a list, and the number of all rows, from indexes. So only the drawers on the page are read. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
