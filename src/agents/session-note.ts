@@ -11,10 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/**
- * Stores a wake-up text, or that a session was compacted. Never throws: if this fails, the agent only misses texts that it was shown
- * before.
- */
+/** Stores a wake-up text, or that a session was compacted. Never throws, because the agent also works without the stored text. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -30,7 +27,7 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Deletes what `keepNote` stored. Never throws: if the file about a compaction stays, the agent only gets memories a second time. */
+/** Deletes the file of `keepNote`. Never throws: if the file of a compaction stays, the agent only gets memories a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });

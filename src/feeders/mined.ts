@@ -34,10 +34,7 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/**
- * Returns true if the file has not changed since MemPalace mined it. If MemPalace (3.3.6) stored no time of a transcript, the filing time
- * counts.
- */
+/** Returns true if the file has not changed since MemPalace mined it. Without a stored file time (3.3.6), the filing time counts. */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;
