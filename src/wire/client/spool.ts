@@ -173,10 +173,7 @@ export class Spool {
     };
   }
 
-  /**
-   * Returns a refused write for `sendAgain`. A write that a tool refused gets a new key, because the broker would repeat the refusal for the
-   * old key.
-   */
+  /** Returns a refused write for `sendAgain`, with a new key if a tool refused it: for the old key the broker repeats the refusal. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     if (entry === "gone" || entry === undefined) return undefined;
