@@ -74,7 +74,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Adds a transcript that need not be sent to the notes and to the report. */
+/** Records in the notes and in the report that a transcript is unchanged or refused. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;

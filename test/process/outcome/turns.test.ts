@@ -268,7 +268,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   expect(await usesOf(other.exchange)).toBe("0");
   await ask(pi, "score_memories", { outcome: "failed", memory_scores: { working_00000000: "failed" } });
   expect(await usesOf(other.exchange)).toBe("0");
-  // The agent may also score a memory that it was not shown. Only this exchange waits for its score.
+  // The agent may also score a memory that it was not shown. Only the exchange of `pi` waits for a score.
   const elsewhere = await ask(pi, "record_response", { key_takeaway: "Buses run all night" });
   expect(elsewhere).toContain("Recorded");
   const found = await ask(pi, "search_memory", { query: "Buses run all night", collections: ["working"], limit: 1 });
