@@ -14,7 +14,7 @@ import { createTestPalace, exitOf, processesWith } from "../../helpers/palace.ts
 const note = { wing: "life", room: "notes", content: "a note that must survive" };
 
 describe("the broker's life", () => {
-  it("many clients that start at the same time start one broker and use it together", async () => {
+  it("the broker starts on demand for the first of many clients and is one process", async () => {
     await using palace = createTestPalace();
     const shims = await Promise.all(Array.from({ length: 8 }, () => palace.shim()));
     const results = await Promise.all(
