@@ -110,7 +110,7 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the command that agents start, because its first run writes a file with which later runs start faster (`note_shim` in node.sh).
+  // The proof uses AGENT_ENTRY as agents do: its first run writes a file with which later runs start faster (`note_shim` in node.sh).
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }

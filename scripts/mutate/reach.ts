@@ -76,7 +76,7 @@ function linesIn(folder: string): Record<string, number[]> {
   return Object.fromEntries(Object.entries(lines).map(([path, found]) => [path, [...found].toSorted((a, b) => a - b)]));
 }
 
-/** Returns the lines that ran, judged by a line's first letter. Node replaces types by blanks, so all positions stay the same. */
+/** Returns the lines whose first character after blanks ran. Node replaces types by blanks, so all positions stay the same. */
 function linesRun(source: string, functions: Script["functions"]): number[] {
   const ranges = functions.flatMap((one) => one.ranges);
   const hasRun = new Uint8Array(source.length);

@@ -53,7 +53,7 @@ export function lastError(said: string): string[] {
   const lines = said.trimEnd().split("\n");
   const last = lines.at(-1)?.trim() ?? "";
   if (!/failed to solve|^ERROR: |^target /.test(last)) return last === "" ? [] : [last.slice(0, SHOWN_MAX)];
-  // Under the title of a failed step, BuildKit repeats the end of its output, between two lines of dashes.
+  // Under the title of a failed step, BuildKit repeats the end of the step's output, between two lines of dashes.
   const from = lines.findLastIndex((line, at) => RULE.test(line) && /^ ?> /.test(lines[at + 1] ?? ""));
   const to = lines.findIndex((line, at) => at > from && RULE.test(line));
   const step = from === -1 ? [] : lines.slice(from + 2, to === -1 ? undefined : to);

@@ -10,7 +10,7 @@ export type IsMined = (file: { sourceFile: string; mtime: number }) => boolean;
 /** Difference up to which two file times count as equal, s, as in upstream (palace.md 5.2, skip rule). */
 export const MTIME_TOLERANCE_S = 0.001;
 const POLL_MS = 100;
-/** Maximum time to wait for the broker to find its palace, ms. It may not find one as long as its Chroma server is down. */
+/** Maximum time to wait until the broker has found the public palace, ms. A broker whose Chroma server is down does not find it. */
 const LOOK_MAX_MS = 10_000;
 
 /** Waits until the broker has adopted existing drawers and so knows the mined sources. Errors: the broker's. */
@@ -34,7 +34,7 @@ export function minedFinder(mined: readonly MinedSource[] | undefined): IsMined 
   return ({ sourceFile, mtime }) => byFile.get(sourceFile)?.some((one) => isSameState(one, mtime)) === true;
 }
 
-/** Returns true if the file has not changed since MemPalace mined it. 3.3.6 stores no time of a transcript, so its filing time counts. */
+/** Returns true if the file has not changed since MemPalace mined it. Without a stored file time (3.3.6), the filing time counts. */
 function isSameState(mined: MinedSource, mtime: number): boolean {
   if (mined.mtime !== null) return Math.abs(mined.mtime - mtime) < MTIME_TOLERANCE_S;
   return localTimestamp(mtime * 1_000_000) < mined.filedAt;

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads a value when an input or `changed` changes. After a change of `changed`, the last value stays until the answer. Also shows an
- * answer to an outdated question, until a newer answer comes: a slow broker may give only such answers.
+ * Loads a value, and loads it again when an input or `changed` changes. The last value stays until the answer. Ignores answers for earlier
+ * inputs. Shows a late answer for an earlier `changed` until a newer one comes, because a slow broker may always answer late.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
@@ -111,7 +111,7 @@ type ListProps<T> = {
   rowHeight: number;
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */
+  /** If one of the inputs changes, the visible rows are loaded again. To show another list, change the component's `key`. */
   inputs: readonly unknown[];
 };
 

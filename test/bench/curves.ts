@@ -1,7 +1,7 @@
 /**
  * `npm run bench:curves [-- --sizes 1000,10000,50000] [--model] [--sources 5000]` measures how each call's time grows with a palace.
- * Measures each size in turns with the first size, so a slow moment of the machine slows both. FTS5 alone and an exact scan alone answer
- * the same questions. Prints growth exponents (1 = linear). Exits with an error if a call grows faster than the palace, or if status or
+ * Measures each size in turns with the first size, so a slow moment of the machine slows both. Also measures FTS5 alone and an
+ * exact scan alone. Prints growth exponents (1 = linear). Exits with an error if a call grows faster than the palace, or if status or
  * list grow. `--model`: drawers have vectors of a tiny model too. `--sources`: number of sources of the largest size, whose drawers have
  * half the usual size. `--home`: folder in which the palace grows and remains; an existing palace is measured as it is. Runs the built
  * package (dist).
@@ -25,7 +25,7 @@ import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000";
-/** Number of measurements of a call. After ROUNDS_MAX_MS a slow call gets no more, but at least ROUNDS_MIN. */
+/** Number of measurements of a call. A slow call gets fewer: those that fit into ROUNDS_MAX_MS, but at least ROUNDS_MIN. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
@@ -183,7 +183,7 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
 /** Returns the brokers' environment, and the tiny model's identity if drawers have its vectors. */
 async function settings(palace: TestPalace): Promise<{ env: Record<string, string>; model: string | undefined }> {
   const forever = { MEMPALACE_IDLE_EXIT_MINUTES: "0" };
-  // A public palace accepts no drawers without vectors, so these brokers have none.
+  // A public palace accepts no drawers without vectors, so without the model these brokers write no public palace.
   if (!values.model) return { env: { ...forever, MEMPALACE_DRIVER: "none" }, model: undefined };
   const dir = writeTinyModel(`${palace.home}/model`);
   const nowhere = "/nonexistent";

@@ -29,7 +29,7 @@ const VECTORS_PER_GROUP = 2_000;
 
 export type Filling = {
   ledgerFile: string;
-  /** Model that the vectors claim to come from; undefined for drawers without such vectors. */
+  /** Name of the model that is stored with the made-up vectors. If undefined, no vectors of a model are stored. */
   model: string | undefined;
   text: (characters: number) => string;
   /** Number of documents that exist already. */

@@ -6,7 +6,7 @@ import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { realModelDir } from "../helpers/palace.ts";
 
-/** `ratio`: how many times faster we are; for the bare embedder, our share of its speed. */
+/** `ratio`: how many times faster we are; for the bare embedder, our speed as a share of the embedder's speed. */
 export type PythonRow = { name: string; ratio: number; bar: number | undefined; detail: string };
 
 const CALL_TIMEOUT_MS = 120_000;

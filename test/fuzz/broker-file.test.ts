@@ -99,7 +99,7 @@ fuzz("broker-file", {
   },
 });
 
-/** Waits for one more connection: the server accepts them in order, so no late one counts for the lane's next input. */
+/** Waits for one more connection: the server accepts them in order, so no late connection counts for the lane's next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");

@@ -8,7 +8,7 @@ const RUNTIME = "0.0.83";
 /** Programs that sandbox-runtime needs on Linux. */
 const PROGRAMS = ["bwrap", "socat", "rg"];
 
-/** Fails the calls that Codex's filter refuses, with the errno in REFUSED_ERRNO. */
+/** Source of a library in which the calls that Codex's filter refuses fail with the errno in REFUSED_ERRNO. */
 const LIBRARY = `
 #include <errno.h>
 #include <stdlib.h>

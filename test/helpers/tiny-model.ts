@@ -31,7 +31,7 @@ function modelOf(seed: number, rows: number): Buffer {
   return model;
 }
 
-/** Writes a tiny cross-encoder. Its score is the sum of the `weights` of the second text's pieces (first letters of a word). */
+/** Writes a tiny cross-encoder. Its score is the sum of the `weights` of the second text's pieces (one or two characters each). */
 export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
   const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Records each timer that expires, in every process and thread that is started with the environment. */
+/** Module that records each timer that expires. It applies to every process and thread that is started with `env`. */
 const HOOK = `import { appendFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import promises from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** The files driver moved Chroma's position in its queue past a foreign record that was not applied yet, so it was never applied. */
+/** The files driver moved Chroma's position past a foreign record that was not applied yet, so Chroma never applied the record. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

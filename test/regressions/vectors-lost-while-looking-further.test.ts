@@ -19,7 +19,7 @@ const OVER: Clock = {
 };
 const TEXT = `The harbour master keeps the tables of the ${TIDES.join(" ")} tides in the blue cabinet.`;
 
-test("a search keeps its hits by meaning if a later step has no vector", async () => {
+test("a search keeps its hits by meaning if the model fails while the search looks for more hits", async () => {
   let questions = 0;
   const embed = (): Promise<Float32Array[]> =>
     (questions += 1) === 1

@@ -36,7 +36,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook's work, even if the process started too late to answer in time: it still files the session. */
+/** Minimum time for a hook's work. A hook that starts too late to answer in time still files the session. */
 const WORK_MIN_MS = 250;
 /** Maximum time limit of a hook, also with `--within`. */
 const WITHIN_MAX_MS = 60_000;
@@ -47,7 +47,7 @@ const EXCHANGE_MAX_MS = 30_000;
 type Timed = Scene & { untilMs: number };
 type Hook = (scene: Timed, values: Values) => Promise<string>;
 
-/** Maps each hook to its work and its time limit. `--within` overrides the limit; without both, a turn's limit applies. */
+/** Maps each hook to its work and its time limit. `--within` overrides the limit. A hook without a limit here has a turn's limit. */
 const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
   "claude-code": [claudeCode],
   "wake-up": [wakeUp],
@@ -137,7 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Returns undefined if all are turned off, or without a palace. */
+/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Undefined if the settings turn off both, or without a palace. */
 async function tell(
   scene: Timed,
   turn: Turn,
@@ -159,7 +159,7 @@ async function tell(
   return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
-/** Waits up to `LATE_MAX_MS` for tools' answers, because the host calls the hook a moment before it writes the transcript. */
+/** Waits up to `LATE_MAX_MS` for the results of all tools, because the host may write the transcript's end just after it calls the hook. */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);

@@ -20,7 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: id of the user's message. `answers`, `steps`: the answer's parts and tool uses by part id, in the order of their ends. */
+/** `message`: id of the user's message. `answers`: texts of the answer, by part id. `steps`: tool uses that have ended, by part id. */
 type Turn = {
   message: string;
   prompt: string;
@@ -102,7 +102,7 @@ export class Turns {
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of an ended turn, once. Returns undefined at a second call, and if the answer is missing or incomplete. */
+  /** Returns the exchange of an ended turn; undefined at a second call, or if the answer is missing or incomplete. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;

@@ -84,7 +84,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/** Returns a former broker's address. The client that starts the next broker usually lacks the variable that asked for the door. */
+/** Returns the TCP address that a former broker stored, because the client that starts this broker may lack the variable with it. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;

@@ -18,7 +18,7 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
-  /** Returns false for a token that is revoked or expired, which ends the sessions of the token's pages. */
+  /** Returns false for a revoked or expired token. The sessions that were opened with the token then end. */
   isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;
@@ -27,7 +27,7 @@ export type PageOptions = {
 const CLOSE_UNUSED_AFTER_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
-/** Without news, a line is sent once in this many intervals (`NEWS_MS`), so that the connection does not seem dead. */
+/** Without news, an empty line is sent after this number of `NEWS_MS` intervals, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;

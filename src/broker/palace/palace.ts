@@ -313,7 +313,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** Starts searches that warm up the threads. They wait for missing vectors, but not without a model, because nobody makes vectors then. */
+/** Starts searches that warm up the threads. They run only while no write waits, no model loads and no vectors are computed. */
 function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { model, backlog } = indexes;
   const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;

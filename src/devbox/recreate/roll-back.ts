@@ -30,7 +30,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("restoring the home's files from the snapshot (present files are kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // `old`: only containers with a new image. switchOver replaces containers by force only if there is such a container.
+  // switchOver replaces containers by force if one of `old` exists. So `old` has only the containers with a new image.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);

@@ -74,7 +74,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Records a transcript that need not be sent in notes and report. */
+/** Records in the notes and in the report that a transcript is unchanged or refused. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -219,7 +219,7 @@ async function sendParts(
   }
 }
 
-/** Returns the index after the next part. A part has at least one drawer, even one above the limit. */
+/** Returns the index after the next part. A part has at least one drawer, even if that drawer is above the size limit. */
 function endOfPart(texts: readonly string[], from: number): number {
   let size = 0;
   const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);

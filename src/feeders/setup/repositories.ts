@@ -33,7 +33,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** Lists projects, the user's own first, then by number of commits. */
+/** Finds projects and people. Projects of the user come first; then the numbers of the user's commits and of all commits decide. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);
@@ -89,7 +89,7 @@ function shareOf(authors: readonly Author[], me: Author): Share {
   return { commits, ownCommits, isOwn: ownCommits > 0 && isAtHome };
 }
 
-/** Finds the folder's own repository and repositories below it, but none within another one. */
+/** Finds the folder's own repository, and the repositories below the folder. Does not search inside the repositories below. */
 function findRepositories(root: string): string[] {
   const found = hasGit(root) ? [root] : [];
   for (const { path } of walk(root, (folder) => (folder.depth > 0 && hasGit(folder.path) ? [] : entered(folder))))

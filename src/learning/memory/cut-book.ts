@@ -4,7 +4,7 @@ import { DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 
-/** Cuts a text at sentences into chunks of about `size` UTF-16 units. Cuts a sentence if it is alone or longer than `DRAWER_SIZE_MAX`. */
+/** Cuts a text into chunks of about `size` UTF-16 units. Cuts a sentence only if it is the whole text or exceeds `DRAWER_SIZE_MAX`. */
 export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   if (text.length <= cut.size) return [text];
   const sentences = text.split(/(?<=[.!?])\s+/u).filter((sentence) => sentence !== "");

@@ -38,7 +38,7 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
 /** Minimum number of outcomes for a collection's success rate. With fewer, the rate would be chance. */
 const SURE_USES = 3;
 
-/** Returns a function that gives a collection's success rate with such questions, or undefined if unknown (outcome-memory.md 3.8, 8.5). */
+/** Returns a function that gives a collection's success rate for the topic of `text`; undefined if unknown (outcome-memory.md 3.8, 8.5). */
 export function effectivenessIn(
   reader: Pick<MemoryReader, "toldIn">,
   text: string,

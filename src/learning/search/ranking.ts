@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses after which only the outcomes decide how good a memory is. */
+/** Number of uses from which `learnedScore` gives the lower bound of the success rate its full share. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
@@ -54,7 +54,7 @@ export function rank(memory: Rankable, distance: number): Rank {
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
 }
 
-/** Exponent of a memory's likeness in `worth`. With a sum, a memory that helped once would be shown for every question (bench:learning). */
+/** Exponent of the likeness in `worth`, a product. With a sum, one success would show a memory for every question (bench:learning). */
 const NEARNESS_POWER = 8;
 
 /** Returns the expected value of the next use, 0…1. Half of it is the score, because a signal changes only the score. */
@@ -62,7 +62,7 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Width of the range 0.9…1.1: the factor by which `prospect` decides between memories that are equally similar and trusted. */
+/** `worth` multiplies by a factor of 0.9…1.1 that depends on `prospect`. This is the width of that range. */
 const PROSPECT_SHARE = 0.2;
 
 /** Returns the value that a search sorts by. It depends mostly on likeness, then on trust (trust.ts) or, for a fact, on its weight. */

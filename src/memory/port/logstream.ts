@@ -9,7 +9,7 @@ export type StreamEvent = EventText & {
   id: string;
   /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /** Copy of the palace in which the event was first written. `origin_seq`: its number there. `hlc`: its hybrid logical clock. */
+  /** Copy of the palace in which the event was first written, and the event's number and hybrid logical clock in that copy. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;

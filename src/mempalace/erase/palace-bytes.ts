@@ -133,7 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/** Erases the unused capacity of an index. hnswlib does not clear it, so it may contain whole texts from its process's memory (1.5.9). */
+/** Erases the unused space in an index's files. Chroma 1.5.9 writes its own memory there uncleared, which may contain whole texts. */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;
@@ -141,7 +141,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The driver will move an index with an unreadable header away. `forget` reports what it may still contain.
+    // The driver will move an index with an unreadable header away. `forget` then lists the moved files that contain the text.
     return;
   }
   const { elements, elementSize } = header;

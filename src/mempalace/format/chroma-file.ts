@@ -97,7 +97,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/** Counts rows without a vector in a palace without an index: those older than its queue. */
+/** Counts rows without a vector in a collection without an index: the rows that are older than the collection's queued records. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const firstSql = "SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?";
   const first = selectValue<number | null>(database, firstSql, id);
@@ -119,7 +119,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns which tables are missing among those that every read needs and the tables `more`. */
+/** Returns which of `TABLES` (the tables that every read needs) and of `more` are missing. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))";

@@ -25,13 +25,13 @@ export type Columns = {
   role: "reader" | "agent" | "agent to change";
   /** Calls that a client spools if no broker answers. `never`: the tool only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs `findings`: data that the broker's main thread computes first, after the sender's earlier writes. */
+  /** True for a write that needs `findings`: data that the main thread computes before the write, but after the sender's earlier writes. */
   isPrepared: boolean;
   /** API of the tool: MemPalace's, or Roampal's (`outcome`). */
   surface: "palace" | "outcome";
   /** True if the broker masks secrets in the answer. */
   isMasked: boolean;
-  /** True if all MCP revisions get the hint `readOnlyHint`, as MemPalace sends it. */
+  /** True if clients of all MCP revisions get the hint `readOnlyHint`, as from MemPalace. */
   isAnnounced: boolean;
   /** Time limit of a call, ms. */
   timeoutMs: number;

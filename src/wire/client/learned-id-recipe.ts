@@ -25,7 +25,7 @@ export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, reque
     mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
     writeFileAtomic(noteOf(paths), `${recipe}\n`);
   } catch {
-    // The next answer to add_drawer is the next attempt.
+    // The client tries again at the next answer to add_drawer.
   }
 }
 

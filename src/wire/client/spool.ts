@@ -39,7 +39,7 @@ const TURN_SUFFIX = ".turn";
 /** Maximum share of the spool that ends of turns may use. The rest is reserved for tool calls. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the refused writes, a whole spool with the reasons. Above it, the oldest are dropped. */
+/** Maximum size of the refused writes and their reasons. Above this size, the oldest refused writes are dropped. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
 /** Name of a file whose modification time is the time when refused writes were last dropped. */
 const DROPPED = "older-ones-dropped.txt";
@@ -84,7 +84,7 @@ export class Spool {
     }
   }
 
-  /** Writes the file. Tries again if another process removes the empty folder between the two steps. */
+  /** Makes the folder and writes the file. Tries again if another process has removed the empty folder in between. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -173,9 +173,7 @@ export class Spool {
     };
   }
 
-  /**
-   * Returns a refused write for `sendAgain`. If a tool refused it, it gets a new key: the broker would repeat the refusal for the old key.
-   */
+  /** Returns a refused write for `sendAgain`, with a new key if a tool refused it: for the old key the broker repeats the refusal. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     if (entry === "gone" || entry === undefined) return undefined;
@@ -218,7 +216,7 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // A kill at any step leaves no reason without its write, and no dropped write without this file.
+      // In this order a kill does no harm: the file DROPPED is written before a write is dropped, and a reason is removed before its write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {

@@ -33,7 +33,7 @@ const shimCommand = (palace: TestPalace) => ({
   env: palace.env as Record<string, string>,
 });
 
-/** Makes a message transport over the broker's upgraded stream, as another program would write it. */
+/** Makes a transport for the MCP SDK over the broker's upgraded stream. */
 async function socketTransport(palace: TestPalace): Promise<Transport> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -72,7 +72,7 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
 const HTTP = { v1: HttpV1, v2: HttpV2 };
 const STDIO = { v1: StdioV1, v2: StdioV2 };
 const MODERN = "2026-07-28";
-/** `revision`: MCP revision that client and server must agree on. Undefined is not checked. */
+/** `revision`: MCP revision that client and server must agree on. If undefined, the test does not check the revision. */
 const CLIENTS = {
   "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
   "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },
@@ -185,8 +185,8 @@ const INSTALL = `
   touch done`;
 
 /**
- * Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time. After a killed installation the next call
- * begins again.
+ * Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time. If an installation is killed, the
+ * next call installs again.
  */
 async function installInspector(): Promise<string> {
   const folder = join(CI_CACHE, `inspector-${INSPECTOR_VERSION}`);

@@ -172,7 +172,7 @@ function misfits(schema: Schema | undefined, value: unknown): string[] {
     .map(([key, one]) => `${key} (${Array.isArray(one) ? "array" : one === null ? "null" : typeof one}) is not named`);
 }
 
-test("the tools of memory with outcomes answer in sentences and declare no schema", async () => {
+test("the tools of the profile `outcome` answer in sentences and declare no output schema", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using door = await DOORS.stream(palace);

@@ -138,7 +138,7 @@ test("sessions of opencode 2 and of 1.x are filed once, and the report counts ea
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again, and only the new part of a continued session is sent", async () => {
+test("sessions that have not changed are not filed again, and only the new part of a continued session is filed", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
@@ -167,7 +167,7 @@ test("an unchanged database is not read again, and only the new part of a contin
   const kept = new Set(rowsOf(palace).map(({ row }) => row));
   expect(rows.filter(({ row }) => !kept.has(row)).length).toBeLessThanOrEqual(1);
 
-  // The staging area is made again from scratch with the same names and bytes, and one other time. The feeder sends no session again.
+  // Deletes the staging area. The feeder makes the same files again, one with another time, and sends no session again.
   const bytes = names.map((name) => readFileSync(join(stageOf(palace, "talks"), name), "utf8"));
   rmSync(join(palace.home, ".cache/mempalace-session"), { recursive: true });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 0, unchanged: 6 });

@@ -174,7 +174,7 @@ test("a fork in pi is filed without the original session's messages, until the o
   expect(await run()).toMatchObject({ filed: 1, unchanged: 1 });
   expect(counts("ferns", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 1]);
 
-  // The first session continues from its first message. Of the messages that it shares with the fork, it keeps only this message.
+  // The first session continues from its first message, so it no longer has the other messages that it shared with the fork.
   write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
   await run();
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);

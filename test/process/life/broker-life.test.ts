@@ -115,7 +115,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, start and service marks with times in the future", async () => {
+  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, and files of a starting broker and of a service with times in the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });

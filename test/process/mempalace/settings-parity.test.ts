@@ -128,7 +128,7 @@ for (const [what, settings, env] of [
         for (const place of [home, palace.home])
           writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify({ topics_by_wing: topics }));
         const upstream = join(home, ".mempalace/palace");
-        // The broker's environment has no settings. The settings of the mine's environment count.
+        // Starts the broker without the settings: the settings in the environment of `palace mine` count.
         await palace.startBroker();
         const chooser = chooserOf(SEED);
         const names = ["Alice", "Bob", "Zed", "ChatStore", "WebFetch", "Yara"];

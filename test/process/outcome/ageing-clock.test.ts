@@ -41,7 +41,7 @@ test("a clock that is wrong by 100 days deletes none of today's memories in four
   clock.step(100 * DAY_MS);
   for (let start = 1; start <= STARTS; start++) {
     await restart();
-    // After each start the broker deletes old memories. It is done when the memory that really is overdue is gone.
+    // After each start the broker deletes old memories. The deletion is done when the memory that really is overdue is gone.
     await expect.poll(() => count(palace, "Takeaway overdue"), PATIENCE).toBe(0);
     expect(count(palace, "Takeaway of today")).toBe(TODAY);
     if (start < STARTS) await record(agent, "Takeaway overdue", Date.now() + 100 * DAY_MS - 25 * HOUR_MS);

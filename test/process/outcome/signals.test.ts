@@ -286,7 +286,7 @@ test.each([
   },
 );
 
-test("the hook of the extension and the plugin sends the agents' signals, and stores the exchange even with an unknown signal", async () => {
+test("`palace hook turn-end` sends the known signals of an exchange, and ignores unknown signals", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const input = { user: QUESTION, assistant: "So.", cwd: "/", signals: ["command-failed", "moon-full", 5] };

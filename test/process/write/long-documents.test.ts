@@ -22,7 +22,7 @@ const lines = (about: string, length: number): string =>
 /** Returns a text that is mostly blank. It is sent in as many parts as any text of this length, but has only a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
-/** Line of characters with three bytes each. A text of such lines has few parts, so that a kill at each part is quick. */
+/** Line of characters with three bytes each. Parts are cut by characters, so a text above the byte limit has only two parts. */
 const WIDE_LINE = "日本語の長い文書。\n";
 const WIDEST_LINE = "𠀋𠀌𠀍𠀎𠀏🦊𠀐𠀑。\n";
 const wide = (about: string): string => `${about} ${(WIDE_LINE.repeat(80) + "\u3000".repeat(8_000)).repeat(205)}`;
@@ -51,7 +51,7 @@ const content = (palace: TestPalace): unknown => ({
   mark: read(palace, "SELECT sha256, drawers FROM source"),
 });
 
-/** Returns the result of an undisturbed run over each document. */
+/** Returns the content of a palace after each of the documents was mined without a kill. */
 async function undisturbed(...documents: string[]): Promise<unknown[]> {
   await using calm = createTestPalace();
   const contents = [];

@@ -1,4 +1,4 @@
-/** With `--palace` MemPalace has its facts in the palace's folder, where we read none. We did not report such facts. */
+/** With `--palace` MemPalace writes its facts into the palace's folder, where the broker reads no facts. Doctor did not report them. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

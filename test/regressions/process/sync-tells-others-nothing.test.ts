@@ -36,7 +36,7 @@ test.each(DOORS)(
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
         await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
       const all = await client.callTool("mempalace_sync", {});
-      // `sync` must not look for a .gitignore above `bare`, which has none. So its two files are in no project.
+      // The folder `bare` has no .gitignore, and `sync` must not look for one above it. So the two files in `bare` are in no project.
       expect(all).toMatchObject({ scanned: 13, kept: 1, missing: 1, unresolved: 9, out_of_scope: 2, gitignored: 0 });
       for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
         const scoped = await client.callTool("mempalace_sync", { project_dir: folder });

@@ -87,7 +87,7 @@ test("opencode 2: each request of a session has the same wake-up text, and the m
   await host.unload();
 });
 
-test("opencode 2: when the agent ends, the plugin stores the turn with its signals and files the session", async () => {
+test("opencode 2: when the agent's answer ends, the plugin stores the turn with its signals and files the session", async () => {
   const host = await loaded();
   host.create("ses_a");
   await host.prompt("ses_a", "how?");

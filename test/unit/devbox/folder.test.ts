@@ -1,4 +1,4 @@
-/** Tests which folder the stack is built from: a clone itself, or for an installed package a folder beside our state. */
+/** Tests in which folder the stack is built: in the clone, or for an installed package in a folder beside our state. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

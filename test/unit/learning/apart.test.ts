@@ -120,7 +120,7 @@ test("a profile learns no lessons from another profile", () => {
   ]);
 });
 
-test("a conversation in a profile is asked about, scored and counted only in this profile", async () => {
+test("a conversation is scored and counted only in its own profile", async () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });

@@ -223,7 +223,7 @@ test("a passage from several sources is one hit that names the other sources", a
   expect(short).not.toHaveProperty("also_in");
 });
 
-test("with cli_compatible the answer has the command line's text", async () => {
+test("with cli_compatible the answer is the text that MemPalace's command line prints", async () => {
   const wing = { wing: "shown" };
   palace.file("  The mill grinds on Tuesdays.\nOn Fridays it rests.\n", { ...wing, source_file: "/notes/mill.md" });
   const cli = { ...wing, cli_compatible: true };

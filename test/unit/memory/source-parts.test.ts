@@ -98,7 +98,7 @@ test("parts that were sent earlier do not overwrite a document that was filed or
   expect(texts()).toEqual([]);
 });
 
-test("a removal that finds only parts is journaled, a removal that finds no source is not", () => {
+test("source.remove is journaled if it deletes only the parts of an unfiled document, and not if it finds nothing", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");

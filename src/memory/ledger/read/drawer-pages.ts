@@ -1,4 +1,4 @@
-/** Finds the rows of one page of a list, and the number of all rows, only from indexes: only the drawers that are shown are read. */
+/** Finds the rows of one page of a list, and the number of all rows, from indexes. So only the drawers on the page are read. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** Maximum share of the rows that may be read to merge several rooms. If it would be more, all rows are sorted instead. */
+/** Several rooms are merged only if this reads at most this share of their rows. Otherwise SQLite sorts all their rows. */
 const MERGED_SHARE = 1 / 4;
 
 export function drawerPage(
@@ -21,7 +21,7 @@ export function drawerPage(
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
     selectValues<number>(database, sql, ...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and an index has the rows of a time window, so one query reads and counts all rows.
+    // One query reads and counts all rows: a source has few drawers, and an index has the rows of a time window.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -34,7 +34,7 @@ export function drawerPage(
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);
 
-  // Skips to the page in FTS5's short records of the drawers, which are in row order and have a hundredth of the drawers' bytes.
+  // Without a filter, skips to the page in a table of FTS5 that has one short record for each drawer, in row order.
   if (where === "")
     return page(rowsOf("SELECT id FROM drawer_fts_docsize ORDER BY id LIMIT ? OFFSET ?", limit, offset));
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";

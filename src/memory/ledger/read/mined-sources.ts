@@ -1,5 +1,5 @@
 /**
- * Lists sources that only MemPalace's miners have filed. The metadata of their adopted drawers show which version of the file these contain
+ * Lists sources that only MemPalace's miners have filed. The metadata of the adopted drawers show which version of the file was mined
  * (Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11).
  */
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";

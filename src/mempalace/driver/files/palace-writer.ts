@@ -31,7 +31,7 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id that the collection gets if the first record creates it. It is chosen at once, because the outbox needs its target earlier. */
+  /** Id for a collection that the first record creates. It is chosen in advance, because the outbox asks for the id before that. */
   readonly #plannedId: string;
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";

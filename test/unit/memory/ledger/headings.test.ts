@@ -72,7 +72,7 @@ test("an undo brings the headings back, although the drawers come back in anothe
   expect(headings().toSorted()).toEqual(before.toSorted());
 });
 
-test("a forgotten heading leaves the other parts of its document, and no byte of it is in the ledger", () => {
+test("forgetting a heading keeps the other headings of its document, and no byte of the heading is in the ledger", () => {
   mined(HANDBOOK);
   expect(headings()).toEqual(ALL);
   write("memory.forget", {}, { match: "Zanzibar" });

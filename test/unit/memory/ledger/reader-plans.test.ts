@@ -29,7 +29,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a drawer's time. Some times are unknown: they are upstream's word for an unknown time, a number, or missing. */
+/** Returns metadata with a drawer's time. Some drawers have no valid time: the field is `unknown`, is a number, or is missing. */
 function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };

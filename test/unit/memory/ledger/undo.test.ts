@@ -233,7 +233,7 @@ test("before-images are deleted by age and size, and undo says how many writes a
   expect(all("SELECT key FROM journal")).toEqual([]);
 });
 
-test("undo cannot restore a forgotten text, and the text's key does not reveal it", () => {
+test("undo cannot restore a forgotten text, and a repeated call does not file the text again", () => {
   const secret = "unforgettable7x";
   const params = { wing: "w", room: "r", content: `the ${secret}` };
   const id = String(write("b", "add_drawer", params)["drawer_id"]);
