@@ -31,7 +31,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Drawers may have equal text, wing, room and source. Each server may then show another one of them, or several.
+  // Several drawers may have equal text, wing, room and source. The two servers may then show different ones of them, or not equally many.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [

@@ -47,7 +47,9 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the original contents and the record. After a kill, the next run learns from them what we wrote and what to restore. */
+/**
+ * Stores the original contents and the record of what we are about to write. After a kill, the next run restores or finishes from these.
+ */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -43,7 +43,8 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // With its own process group, a wrapper's children end with it, and Ctrl-C does not end the child before the broker has drained.
+    // The child gets its own process group: then a signal to the group also ends a wrapper's children, and Ctrl-C does not end the child
+    // before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",

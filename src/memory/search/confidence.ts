@@ -21,8 +21,8 @@ export function confidenceOf(judged: Judged): number {
 }
 
 /**
- * Returns the model's cosine or, if it is missing, the static cosine. For a sentence of a prompt it is the mean of both, less if the
- * sentence says little, because one of many sentences may match by accident (docs/lab/search-recipe.md, long prompts).
+ * Returns the model's cosine or, if it is missing, the static cosine. For one sentence of a long prompt, returns the mean of both times the
+ * sentence's weight: one of many sentences may match by accident (docs/lab/search-recipe.md, long prompts).
  */
 function nearnessOf({ cosine, words: { meaning }, sentenceWeight }: Judged): number {
   const near = Number.isNaN(cosine) ? meaning : cosine;

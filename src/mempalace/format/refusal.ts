@@ -1,4 +1,7 @@
-/** Makes the error that explains why palace and ledger could not be compared. Threads make it, too: they can only send an error's text. */
+/**
+ * Makes the error that explains why palace and ledger could not be compared. Worker threads make it themselves, because SQLite's error code
+ * does not reach the main thread.
+ */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 

@@ -1,4 +1,6 @@
-/** Compares with the real Roampal what we read from questions and learn from outcomes. The run must need each difference below. */
+/**
+ * Compares our reading of questions and our learning from outcomes with the real Roampal. Also fails if an accepted difference occurs in no case.
+ */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";

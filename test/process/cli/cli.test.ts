@@ -121,7 +121,7 @@ test("start, status, restart and stop report the same state of the broker", asyn
   expect((await json(palace, ["start"])).code).toBe(0);
 });
 
-test("--palace works before and after the verb, and selects the broker that stop ends", async () => {
+test("--palace works before and after the verb, and `stop --palace DIR` ends only the broker of DIR", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "other");
   const other = { wing: "w", room: "r", content: "only in the other palace" };

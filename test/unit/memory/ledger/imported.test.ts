@@ -117,7 +117,7 @@ test("another memory's journal rows are added once, even through a third memory,
   third.writer.close();
 });
 
-test("a repeated call from an imported palace gets its old answer, but runs again if its drawer has been deleted", () => {
+test("a call that was answered in the imported palace gets the same answer here, but runs again if its drawer has been deleted", () => {
   const diary = { agent_name: "ada", entry: "a day", topic: "t" };
   const { entry_id: id } = host.write("diary_write", diary, { key: "lost answer" });
   stack.bring(host, "/h");
