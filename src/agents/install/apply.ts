@@ -1,4 +1,4 @@
-/** Carries out a plan. If a write fails, it restores all files; after a kill, the next run finishes from the record. */
+/** Carries out a plan. If a write fails, restores all files. After a kill, the next run finishes with the help of the record. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";

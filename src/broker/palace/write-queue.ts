@@ -19,7 +19,7 @@ import { FairQueue } from "./fair-queue.ts";
 import type { Wakes } from "./wake-up-calls.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
-/** Maximum bytes of text in one group. It limits how long an interactive write waits for the group before it. */
+/** A group with this many bytes of text takes no further write. This limits how long an interactive write waits for the group before it. */
 const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {

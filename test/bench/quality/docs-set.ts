@@ -1,4 +1,4 @@
-/** Asks our search and the real MemPalace developers' questions about npm packages. */
+/** Asks our search and the real MemPalace questions about npm packages, as developers ask them. */
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";

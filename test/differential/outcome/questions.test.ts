@@ -17,7 +17,7 @@ import { seededRandom } from "../../helpers/random.ts";
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences that need the graphs, which only 0.3.6.1 has, with their reasons. */
+/** Accepted differences in the graphs, each with its reason. Only Roampal 0.3.6.1 has graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
@@ -45,7 +45,10 @@ const NEAR = 1e-9;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
-/** Words of the texts: some for each kind of question, names of the memory's own tools and collections, stop words, other scripts. */
+/**
+ * Words from which the texts are made: words of each kind of question, names of the memory's own tools and collections, stop words, other
+ * scripts.
+ */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank

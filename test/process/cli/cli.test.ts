@@ -301,14 +301,14 @@ test("palace up checks that two shims share the palace, and leaves no test data 
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds its notes, lets two agents exchange events, and leaves neither process nor file", async () => {
+test("the demo finds its notes, lets two agents find each other's notes, and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  // Word search alone finds the three right answers. Each answer has its file, its line number and whole lines.
+  // The three searches find the right passages. Each hit has its file, its line number and whole lines.
   const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
   expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
     [

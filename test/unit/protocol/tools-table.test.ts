@@ -105,7 +105,7 @@ test.each(ROWS)("without a broker %s is spooled if it is a write that can wait",
     const response = JSON.parse(
       answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
     ) as RpcResponse;
-    // A write that is refused only for its arguments counts as a write that may be spooled.
+    // An answer means that the write was spooled, or refused only because of its arguments.
     return codeOf(response) === "answered";
   };
   expect(kept({})).toBe(tool.spool === "always");
