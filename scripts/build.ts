@@ -34,7 +34,7 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Maximum time by which a new file's date may be earlier than `Date.now()`, ms. */
+/** A new file's date may be earlier than `Date.now()` by up to this time, ms, because the kernel dates files by a coarser clock. */
 const CLOCK_STEP_MS = 20;
 
 /** Packages of the tracer. Few users need them, so the build bundles them into a part that is loaded only if tracing is on. */

@@ -149,7 +149,7 @@ function keyOf({ wing, room, text, source_file: source }: Row): string {
   return JSON.stringify([wing, room, source, text]);
 }
 
-/** Removes filters that 3.3.6 does not know, and the empty list of an answer without a palace. */
+/** Removes filters that 3.3.6 does not know. Removes `results` from an answer with `error`, such as "No palace found". */
 export function onlyOldFilters(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"])) return answer;
   const { filters, results, ...value } = answer["value"];

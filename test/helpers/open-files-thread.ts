@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which some process had the ledger, or a file of the public palace, open. */
+  /** For the ledger and for the public palace: number of looks at which some process had a file open. */
   held: Record<Part, number>;
   /** Pairs of processes that had a file of the same part open at the same time. */
   together: string[];

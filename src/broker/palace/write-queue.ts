@@ -137,7 +137,7 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Changes of a group that failed as a whole, or of a group of the coordination log. */
+/** Empty changes, for a group that failed as a whole and for a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {

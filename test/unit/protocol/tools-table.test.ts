@@ -21,7 +21,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** Tools whose kind and keeper have a table of functions. A tool without such a table causes a type error below. */
+/** Tools that the broker can answer, because their kind and keeper have a table of functions. Any other tool causes a type error below. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;

@@ -128,7 +128,7 @@ test("a call that was answered in the imported palace gets the same answer here,
   expect(stack.rows("SELECT count(*) FROM drawer")).toEqual([1]);
 });
 
-test("imported journal rows are deleted by their own age, and a later import does not bring them back", () => {
+test("pruning deletes imported journal rows by the time of their write, and a later import does not bring them back", () => {
   host.write("add_drawer", note("old"));
   const old = clock;
   clock += 10_000_000;
