@@ -112,8 +112,8 @@ export function withoutMissed(
 }
 
 /**
- * Reduces both lists to the shared matches. Ours may have one or two more, if each is at least as similar to the query as the matches that
- * only MemPalace has.
+ * Reduces both lists to the shared matches. Our list may have one or two additional matches, if each of them is at least as similar to the
+ * query as MemPalace's additional matches.
  */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];

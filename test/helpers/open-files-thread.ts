@@ -124,8 +124,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * Looks at all processes, and again at those with a file open. Two processes had it open together only if one was found both before and
- * after the other.
+ * Looks at all processes, and then again at the processes with a file open. Two processes had a file open at the same time only if one
+ * process was found both before and after the other.
  */
 function lookTwice(): void {
   const files = watchedFiles();

@@ -198,7 +198,7 @@ test("doctor reports no fault for a healthy palace, and an error for a vanished 
   // The model is missing here, so doctor names the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // Leaves out the check `volumes`, because in a container it warns of palaces outside every volume, as this one is.
+  // Leaves out the check `volumes`: if the test runs in a container, the check warns, because this palace is in no volume.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([

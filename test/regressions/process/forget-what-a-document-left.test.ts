@@ -17,7 +17,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("forget of a drawer removes its short document's text from the journal too", async () => {
+test("forget of a drawer also removes the text of its short document from the journal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

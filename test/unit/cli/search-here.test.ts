@@ -13,7 +13,7 @@ test("describeSearch has a sentence for people for each state of the model", () 
   );
 });
 
-test("the state of search is not described if the broker's status is missing or the engine is of kind command", async () => {
+test("askSearch returns undefined if the broker's status is missing or the engine is of kind command", async () => {
   const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
   const search = { modelState: "ready", modelDetail: "x" };
   expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);

@@ -13,7 +13,9 @@ type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
 const PAGE = 4_096;
-/** From this row number on the codes have their own thread. It takes about 40 MiB and saves little time in a smaller ledger. */
+/**
+ * From this row number on the codes have their own thread. In a smaller ledger a thread would save little time, and it takes about 40 MiB.
+ */
 const THREAD_FROM = 200_000;
 
 export type StaticMethods = Pick<StaticCodes, "nearest" | "cosines">;
