@@ -47,9 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/**
- * Stores the original contents and the record of what we are about to write. After a kill, the next run restores or finishes from these.
- */
+/** Stores the original contents and the record of the plan. After a kill, the next run restores or finishes from them. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

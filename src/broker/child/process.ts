@@ -43,8 +43,7 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // The child gets its own process group: then a signal to the group also ends a wrapper's children, and Ctrl-C does not end the child
-    // before the broker has drained.
+    // In its own process group, the child ends with all its children, and Ctrl-C does not end the child before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",

@@ -1,7 +1,4 @@
-/**
- * Explains to a person how a memory got its score: the memory's outcomes, its former collections, and the conversations in which it was
- * shown.
- */
+/** Explains a memory's score to a person: its outcomes, its former collections, and the conversations in which it was shown. */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { PastOutcome, Scored } from "../../memory/port/outcome.ts";
 import { staleFactsIn, worstOf } from "../../memory/graph/stale-facts.ts";

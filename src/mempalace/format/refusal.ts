@@ -1,7 +1,4 @@
-/**
- * Makes the error that explains why palace and ledger could not be compared. Worker threads make it themselves, because SQLite's error code
- * does not reach the main thread.
- */
+/** Explains in an error why palace and ledger could not be compared. Called inside worker threads, which cannot pass on SQLite's code. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 

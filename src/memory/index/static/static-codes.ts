@@ -13,9 +13,7 @@ type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
 const PAGE = 4_096;
-/**
- * From this row number on the codes have their own thread. In a smaller ledger a thread would save little time, and it takes about 40 MiB.
- */
+/** From this row number on the codes have their own thread. A thread takes about 40 MiB and saves little time in a smaller ledger. */
 const THREAD_FROM = 200_000;
 
 export type StaticMethods = Pick<StaticCodes, "nearest" | "cosines">;
