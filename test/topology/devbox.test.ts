@@ -77,7 +77,7 @@ describe.skipIf(reason)("palace devbox", () => {
       more,
     );
 
-  /** Returns the pid of the bridge through which this machine's agents reach the stack's memory. */
+  /** Returns the pid of the resident of the bridge through which this machine's agents reach the stack's memory. */
   const bridgeOfHost = async (): Promise<number> => {
     const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
     await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
