@@ -38,7 +38,7 @@ const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** File names that compose looks for, in its order. It uses the first base file that exists, and the first override in that folder. */
+/** File names that compose looks for, in its order. It uses the first base file and the first override file that exist. */
 const BASE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
 const OVERRIDE_FILES = [
   "compose.override.yml",
@@ -108,7 +108,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   };
 }
 
-/** Refuses a missing certificate file and names the variable that points to it, which compose does not. Errors: CONFIG_BAD_VALUE. */
+/** Refuses a missing certificate file. Unlike compose, names the variable that points to the file. Errors: CONFIG_BAD_VALUE. */
 export function assertCertificates({ certificates }: Pick<Stack, "certificates">, { root, env }: Place): void {
   if (certificates === "" || statSync(certificates, { throwIfNoEntry: false })?.isFile() === true) return;
   const dotEnv = readDotEnv(root);

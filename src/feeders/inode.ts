@@ -1,4 +1,4 @@
-/** Finds a folder's inode. `sync` compares it before it removes drawers, as in upstream 3.11. */
+/** Finds a folder's inode, which is stored with the drawers. `sync` keeps drawers whose folder has another inode, as in upstream 3.11. */
 import { statSync } from "node:fs";
 
 /** Returns undefined if the folder does not exist or its file system has no inodes. */

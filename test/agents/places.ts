@@ -131,7 +131,8 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // A signal reaches every process of the container but its init. If it kills them, the init ends and Docker restarts the container.
+    // Sends the signal to all processes of the container except its init process. After a SIGKILL the init ends, and Docker restarts the
+    // container.
     broker: (former) =>
       vi.waitUntil(
         async () => {

@@ -46,7 +46,7 @@ test.each([
     const own = await requestsOf(told, asked);
     expect(own.length).toBeGreaterThan(1);
     for (const text of own) expect(text).not.toMatch(SAYS);
-    // The user has not answered yet, so the agent is not asked.
+    // The user has not reacted to the answer yet, so the agent is not asked to score.
     for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
     await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
 

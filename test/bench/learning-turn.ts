@@ -1,4 +1,7 @@
-/** Runs our turn as a strategy of `npm run bench:learning`, without a broker, because the bench sets the clock. */
+/**
+ * Runs our own code for shown memories and scores as a strategy of `npm run bench:learning`. Uses no broker, because the bench sets the
+ * clock.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -46,7 +46,7 @@ const embedder = remembering(model);
 
 const best = (KINDS.true / SHOWN).toFixed(2);
 print(`Precision@${SHOWN} (at best ${best}) of what a turn is shown, mean ± spread of ${SEEDS.length} seeds`);
-/** Plays only the worlds with these numbers: `node test/bench/learning.ts 0 2`. */
+/** Numbers of the settings to run: `node test/bench/learning.ts 0 2`. Without numbers, all settings run. */
 const chosen = process.argv.slice(2).map(Number);
 for (const { name, ...setting } of SETTINGS.filter((_, at) => chosen.length === 0 || chosen.includes(at))) {
   const rounds = ROUNDS_PRINTED.map((round) => `round ${round}`.padStart(14));

@@ -1,4 +1,4 @@
-/** Helpers for timing: medians, and rows of the printed table with their bars. */
+/** Helpers for timing: medians, and rows of the printed table. `bar` is the limit that a measurement must meet. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,4 +1,6 @@
-/** `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, with dist. Fails if a bar is missed. */
+/**
+ * `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, with dist. Fails if a measurement misses its limit.
+ */
 import { requireBuild, type Row } from "./measure.ts";
 
 // Turns off the telemetry of onnxruntime, which embeds in this process.

@@ -60,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("the driver keeps the later of two records with the same id", async () => {
+  test("of two records with the same id in one call, the driver keeps the later record", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),

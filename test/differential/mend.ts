@@ -31,7 +31,7 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // Drawers may have equal text, wing, room and source. Each server may then show another one of them, or several.
+  // Several drawers may have equal text, wing, room and source. The two servers may then show different ones of them, or not equally many.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
@@ -112,8 +112,8 @@ export function withoutMissed(
 }
 
 /**
- * Reduces both lists to the shared matches. Ours may have one or two more, if each is at least as similar to the query as the matches that
- * only MemPalace has.
+ * Reduces both lists to the shared matches. Our list may have one or two additional matches, if each of them is at least as similar to the
+ * query as MemPalace's additional matches.
  */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
@@ -149,7 +149,7 @@ function keyOf({ wing, room, text, source_file: source }: Row): string {
   return JSON.stringify([wing, room, source, text]);
 }
 
-/** Removes filters that 3.3.6 does not know, and the empty list of an answer without a palace. */
+/** Removes filters that 3.3.6 does not know. Removes `results` from an answer with `error`, such as "No palace found". */
 export function onlyOldFilters(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"])) return answer;
   const { filters, results, ...value } = answer["value"];

@@ -146,7 +146,7 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   if (theirs.readOnly) expect(ours.readOnly, name).toBe(true);
 }
 
-/** Adds our own arguments to a call whose arguments are an object. */
+/** Adds arguments that only our tools have, if the call's arguments are an object. */
 function withOwn(call: Call): Call {
   const { args, own } = call;
   return own === undefined || typeof args !== "object" || args === null ? call : { ...call, args: { ...args, ...own } };

@@ -1,4 +1,4 @@
-/** Rows of the tools: each tool's share of the calls, and its arguments. */
+/** Table of the tools that the seeded calls use: how often each tool is called, and with which arguments. */
 import type { ToolRow, World } from "./calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
 import { LOG_ROWS } from "./log-rows.ts";

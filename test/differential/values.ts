@@ -84,8 +84,8 @@ function long(world: World): string {
 }
 
 /**
- * Returns the id of a drawer or of a slice, or an unknown one. Without `whole`, a split drawer gets only its slices' ids, because 3.3.6
- * does not know its own id.
+ * Returns the id of a drawer or of a slice, or an unknown id. Without `whole`, returns only slices' ids of a split drawer, because 3.3.6
+ * does not know the whole drawer's id.
  */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;

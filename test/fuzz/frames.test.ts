@@ -57,7 +57,7 @@ function wrong(chooser: Chooser, bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), Buffer.from(bad), bytes.subarray(at)]);
 }
 
-/** Parses with Node's lenient decoder, unless it would replace a byte. */
+/** Parses UTF-8 JSON with Node's own functions. Returns undefined for invalid UTF-8 or invalid JSON. */
 function parsed(bytes: Buffer): { value: unknown } | undefined {
   const text = bytes.toString("utf8");
   if (!Buffer.from(text).equals(bytes)) return undefined;

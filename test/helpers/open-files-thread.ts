@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which some process had the ledger, or a file of the public palace, open. */
+  /** For the ledger and for the public palace: number of looks at which some process had a file open. */
   held: Record<Part, number>;
   /** Pairs of processes that had a file of the same part open at the same time. */
   together: string[];
@@ -124,8 +124,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * Looks at all processes, and again at those with a file open. Two processes had it open together only if one was found both before and
- * after the other.
+ * Looks at all processes, and then again at the processes with a file open. Two processes had a file open at the same time only if one
+ * process was found both before and after the other.
  */
 function lookTwice(): void {
   const files = watchedFiles();

@@ -152,7 +152,7 @@ export async function exitOf(child: ChildProcess): Promise<[number | null, NodeJ
   return [child.exitCode, child.signalCode];
 }
 
-/** Lists the pids of processes whose command line contains `text`, or whose HOME or MEMPALACE_PATH is this folder. */
+/** Lists the pids of processes with `text` in their command line, with the HOME `text`, or with a MEMPALACE_PATH in the folder `text`. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -41,7 +41,7 @@ test("every sync to the disk uses base/folders.ts, where a test can simulate a p
 });
 
 test("no file names a folder of its author's machine, or a package registry", () => {
-  // Images and compose files have their own paths, and /home/developer is in the image.
+  // Images and compose files may name paths inside a container, and /home/developer is such a path.
   const machine = /[\s"'`(=:]\/(work|root|home\/(?!developer\b)\w+|tmp\/\w+)\//;
   const registry = /registry\.(npmjs|yarnpkg)\.(org|com)/;
   const ours = [...sourceFiles("src"), ...sourceFiles("scripts"), ...pages];

@@ -1,4 +1,4 @@
-/** `forget` changed the index's files while a MemPalace had the palace open, and could have wiped rows that it added. */
+/** `forget` changed the index's files while a MemPalace had the palace open, and could have wiped rows that MemPalace added. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A ledger file of one page without a table may have lost its log, so a new palace must not begin there. */
+/** A ledger file of one page without a table may have lost its write-ahead log, so no new palace may begin in this file. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ import { draftFolder, swapIn } from "../../src/mempalace/rebuild/swap.ts";
 
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
-test("only the owner can read the ledger and its log, and a rebuilt palace keeps its file modes", () => {
+test("only the owner can read the ledger and its -wal and -shm files, and a rebuilt palace keeps its file modes", () => {
   const folder = mkdtempSync(join(tmpdir(), "modes-"));
   try {
     chmodSync(folder, 0o755);

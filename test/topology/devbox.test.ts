@@ -77,7 +77,7 @@ describe.skipIf(reason)("palace devbox", () => {
       more,
     );
 
-  /** Returns the pid of the bridge through which this machine's agents reach the stack's memory. */
+  /** Returns the pid of the resident of the bridge through which this machine's agents reach the stack's memory. */
   const bridgeOfHost = async (): Promise<number> => {
     const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
     await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
@@ -306,7 +306,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a compose arrangement without a broker starts and finds the same memory", async () => {
+  test("a compose file without a broker starts the devbox, which finds the same memory", async () => {
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
     const command = [join(clone, "src/bin/palace.ts"), "up", "--docker", "--json"];

@@ -1,4 +1,4 @@
-/** Carries out a plan. If a write fails, it restores all files; after a kill, the next run finishes from the record. */
+/** Carries out a plan. If a write fails, restores all files. After a kill, the next run finishes with the help of the record. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -47,7 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the original contents and the record. After a kill, the next run learns from them what we wrote and what to restore. */
+/** Stores the original contents and the record of the plan. After a kill, the next run restores or finishes from them. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -90,7 +90,7 @@ export default function palace(pi: Pi): void {
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // An empty text, for example because the broker answered too late, has shown the agent nothing.
+    // If the text is empty, for example because the broker answered too late, the agent has not seen the memories again.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -127,7 +127,7 @@ export default function palace(pi: Pi): void {
     handler: async (args, ctx) => {
       started = Promise.withResolvers();
       pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
-      // Without a UI, pi exits with the command, so the command waits until the entry is written.
+      // Without a UI, pi exits when this handler returns, so the handler waits until the agent has written the entry.
       if (ctx.hasUI === true) return;
       await within(started.promise, TURN_STARTS_MAX_MS);
       await ctx.waitForIdle?.();

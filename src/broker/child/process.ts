@@ -43,7 +43,7 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // With its own process group, a wrapper's children end with it, and Ctrl-C does not end the child before the broker has drained.
+    // In its own process group, the child ends with all its children, and Ctrl-C does not end the child before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",

@@ -53,7 +53,7 @@ const NOUNS = {
   object: "an object",
 } as const satisfies Record<Field["type"], string>;
 
-/** Returns a number's value, a text's number of characters or a list's number of entries; undefined for another type. */
+/** Returns the size that `low` and `high` limit; undefined if the value does not have the type. */
 function sizeOf(type: Field["type"], value: unknown): number | undefined {
   if (type === "text") return typeof value === "string" ? value.length : undefined;
   if (type === "number") return typeof value === "number" ? value : undefined;

@@ -19,7 +19,7 @@ import { FairQueue } from "./fair-queue.ts";
 import type { Wakes } from "./wake-up-calls.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
-/** Maximum bytes of text in one group. It limits how long an interactive write waits for the group before it. */
+/** A group with this many bytes of text takes no further write. This limits how long an interactive write waits for the group before it. */
 const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {
@@ -137,7 +137,7 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Changes of a group that failed as a whole, or of a group of the coordination log. */
+/** Empty changes, for a group that failed as a whole and for a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {

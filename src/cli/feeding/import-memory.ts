@@ -38,7 +38,7 @@ export type Joined = {
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that are not imported, with their number. */
   notImported: Record<string, number>;
-  /** Arguments of the `palace history undo` that removes all imported rows, also rows of interrupted runs. Null if no such row is left. */
+  /** Arguments of the `palace history undo` that removes all rows imported since the last undo. Null in a dry run and without such rows. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 

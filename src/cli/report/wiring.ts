@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Returns the folders and commands that the installer needs. `palace`: the folder of --palace, for the agents' commands, too. */
+/** Returns the folders and commands that the installer needs. With `palace` (--palace), the agents' commands get --palace, too. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;

@@ -18,7 +18,7 @@ const COMPACT: Style = { comma: ",", colon: ":", ...JSON_WORDS };
 const SPACED: Style = { comma: ", ", colon: ": ", ...JSON_WORDS };
 const REPR: Style = { comma: ", ", colon: ": ", text: quoted, words: ["True", "False", "None"], tooDeep: "..." };
 
-/** Works like `json.dumps(value, separators=(",", ":"))`, with ASCII output only. */
+/** Works like `json.dumps(value, separators=(",", ":"))`. */
 export function jsonDumps(value: unknown): string {
   return written(value, COMPACT);
 }

@@ -19,7 +19,7 @@ export type Project = {
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
-/** `root` must be a real path. `wing` overrides the file's. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
+/** `root` must be a real path. `wing` replaces the file's wing. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
 export async function readProject(root: string, wing: string | undefined): Promise<Project> {
   const found = findFile(root);
   const settings = found === undefined ? undefined : await parse(found.path, found.text);

@@ -56,7 +56,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  // If the project was filed before, its wing stays.
+  // A project that was filed before keeps its wing.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path, project.exclude);

@@ -112,7 +112,7 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // If the original session was deleted, copied turns exist only in its forks, so a fork is staged again with them.
+  // Copied turns are filed only with the earlier session. If that session was deleted or changed, the fork is staged again.
   const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
@@ -125,7 +125,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   }
   const whole = source.read(head);
   if (whole === undefined) return undefined;
-  // Only pi's sessions can abandon a branch, and a fork may continue it. Claude Code's files only grow.
+  // Reads earlier pi sessions again: they may have abandoned a branch that this fork still has. Claude Code's files only grow.
   const reread = options.harness === "pi" ? { reread: (one: SessionHead) => source.read(one) } : {};
   const copies = options.harness === "opencode" ? whole.copies : copiesIn(whole, head.id, { ...run, ...reread });
   const { session, without } = withoutFiled(whole, copies, notes);
@@ -190,7 +190,7 @@ function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file"
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** Returns a session that a dry run does not stage. */
+/** Returns the entry with which a dry run reports a session, without staging the session. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };

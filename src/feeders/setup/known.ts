@@ -35,7 +35,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   for (const [category, names] of Object.entries(confirmed))
     if (names.length > 0) existing[category] = merged(existing[category], names);
   const topics = isRecord(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
-  // Only the topics of a wing's last `init` count.
+  // The wing's topics from an earlier `init` are replaced.
   delete topics[wing];
   if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
   delete existing["topics_by_wing"];

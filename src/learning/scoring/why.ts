@@ -1,4 +1,4 @@
-/** Explains a memory's score to a person: its outcomes, its past collections, and the conversations that saw it. */
+/** Explains a memory's score to a person: its outcomes, its former collections, and the conversations in which it was shown. */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { PastOutcome, Scored } from "../../memory/port/outcome.ts";
 import { staleFactsIn, worstOf } from "../../memory/graph/stale-facts.ts";

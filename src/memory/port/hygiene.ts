@@ -43,7 +43,7 @@ export interface ImportedTx {
   readonly keptFromMs: number;
 }
 
-/** A row that the agent changed. `by`: another agent that changed it later, so that it cannot be restored. */
+/** A row that the agent changed. `by`: another agent that changed the row later, so the undo leaves the row as it is. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };

@@ -20,13 +20,11 @@ export function confidenceOf(judged: Judged): number {
   return Number.isNaN(near) ? held : (Math.max(0, near) + held) / 2;
 }
 
-/**
- * Returns the model's cosine or, if it is missing, the static cosine. For a sentence of a prompt it is the mean of both, less if the
- * sentence says little, because one of many sentences may match by accident (docs/lab/search-recipe.md, long prompts).
- */
+/** Returns the model's cosine or, if it is missing, the static cosine. */
 function nearnessOf({ cosine, words: { meaning }, sentenceWeight }: Judged): number {
   const near = Number.isNaN(cosine) ? meaning : cosine;
   if (sentenceWeight === undefined) return near;
+  // One of a prompt's many sentences may match by accident, so both cosines count, and a sentence that says little counts less.
   return sentenceWeight * (Number.isNaN(meaning) ? near : (near + meaning) / 2);
 }
 

@@ -1,4 +1,4 @@
-/** Makes the error that explains why palace and ledger could not be compared. Threads make it, too: they can only send an error's text. */
+/** Explains in an error why palace and ledger could not be compared. Called inside worker threads, which cannot pass on SQLite's code. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 

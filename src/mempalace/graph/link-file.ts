@@ -22,7 +22,7 @@ const HALLWAYS_VERSION = 1;
 /** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
-/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither. */
+/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither file. */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
   return existsSync(file) ? file : undefined;

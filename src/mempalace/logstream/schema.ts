@@ -35,7 +35,7 @@ const KEYS_TABLE = `CREATE TABLE IF NOT EXISTS palace_devbox_writes (
   agent TEXT NOT NULL, door TEXT NOT NULL, uid INTEGER NOT NULL, pid INTEGER NOT NULL, result TEXT NOT NULL
 )`;
 
-/** Creates missing tables, columns and indexes in one transaction. Rows without an origin get this copy's name, as in upstream. */
+/** Creates missing tables, columns and indexes in one transaction. Rows without an origin get this palace's replica id, as in upstream. */
 export function prepareSchema(database: LedgerDatabase, replicaId: () => string): void {
   database
     .transaction(() => {

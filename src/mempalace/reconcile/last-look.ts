@@ -1,4 +1,4 @@
-/** Types for one look at the palace: its position (`Mark`), and what the broker stores about it for the next broker (`Seen`). */
+/** Types for one inspection of the palace: the numbers that were read (`Mark`), and what the broker stores for the next broker (`Seen`). */
 import { statSync } from "node:fs";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
@@ -39,7 +39,7 @@ export type Seen = {
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Id of the adopted collection. Older records lack it and `agreedHead`, the sequence number when palace and ledger last agreed. */
+  /** Id of the adopted collection. Records of older brokers lack it, and `agreedHead` too. */
   adopt?: string;
   /** Id of the closets' adopted collection. Records of older brokers lack it. */
   closets?: string;
@@ -53,7 +53,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Accepts any object, because a record without its shutdown marker may have hardly any fields. */
+/** Accepts any object, because records of older brokers lack fields. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }

@@ -35,8 +35,8 @@ export function isForLater({ spool }: Tool, values: Record<string, unknown>): bo
 
 /**
  * Sends the spooled writes one after the other. Removes an acknowledged write, and moves a permanently refused write to the refused ones.
- * Stops at a temporary refusal to keep the order, but skips a write after `REFUSALS_MAX` of them. `ask`: sends a message; returns undefined
- * if the connection ended.
+ * Stops at a temporary refusal, to keep the order; skips a write with more than `REFUSALS_MAX` temporary refusals. `ask`: sends a message;
+ * returns undefined if the connection ended.
  */
 export async function deliver(
   spool: Spool,

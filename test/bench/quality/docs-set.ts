@@ -1,4 +1,4 @@
-/** Asks our search and the real MemPalace developers' questions about npm packages. */
+/** Asks our search and the real MemPalace questions about npm packages, as developers ask them. */
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
@@ -128,7 +128,7 @@ function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolea
   return { question, rank: rankOf(question, hits), isWeak, best: hits[0] };
 }
 
-/** Throws if no drawer contains a passage: then its label is wrong or for another version of the documentation. */
+/** Throws if no drawer contains a question's passage: the question's label is then wrong or for another version of the documentation. */
 function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): void {
   const ledger = new Database(ledgerFile, { readonly: true });
   const rows = ledger.prepare("SELECT text FROM drawer").all() as { text: string }[];

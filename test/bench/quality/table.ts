@@ -1,4 +1,4 @@
-/** Table of the quality bench: one row per figure, one column per leg. Rows are printed as they are measured. */
+/** Table of the quality bench: one row per figure, one column per variant of our search. Rows are printed as they are measured. */
 
 /** `cells`: printed values by column name. */
 export type Row = { name: string; cells: Readonly<Record<string, string>> };

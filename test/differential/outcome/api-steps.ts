@@ -1,4 +1,4 @@
-/** Makes the seeded steps for both servers: HTTP requests and tool calls on one memory. */
+/** Makes seeded random steps (HTTP requests and tool calls) that Roampal and we execute on one memory each. */
 import { seededRandom } from "../../helpers/random.ts";
 
 /** `@3@` in a step is the id from the answer to step 3; `@3:history@` is that memory's id after it has moved to `history`. */

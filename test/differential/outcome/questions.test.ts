@@ -1,4 +1,6 @@
-/** Compares with the real Roampal what we read from questions and learn from outcomes. The run must need each difference below. */
+/**
+ * Compares our reading of questions and our learning from outcomes with the real Roampal. Also fails if an accepted difference occurs in no case.
+ */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
@@ -15,7 +17,7 @@ import { seededRandom } from "../../helpers/random.ts";
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences that need the graphs, which only 0.3.6.1 has, with their reasons. */
+/** Accepted differences in the graphs, each with its reason. Only Roampal 0.3.6.1 has graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
@@ -43,7 +45,10 @@ const NEAR = 1e-9;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
-/** Words of the texts: some for each kind of question, names of the memory's own tools and collections, stop words, other scripts. */
+/**
+ * Words from which the texts are made: words of each kind of question, names of the memory's own tools and collections, stop words, other
+ * scripts.
+ */
 const WORDS =
   `code barcode classes error debug API python git builds contest workout gym weights money tax taxi stock learn course book
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank

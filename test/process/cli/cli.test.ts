@@ -121,7 +121,7 @@ test("start, status, restart and stop report the same state of the broker", asyn
   expect((await json(palace, ["start"])).code).toBe(0);
 });
 
-test("--palace works before and after the verb, and selects the broker that stop ends", async () => {
+test("--palace works before and after the verb, and `stop --palace DIR` ends only the broker of DIR", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "other");
   const other = { wing: "w", room: "r", content: "only in the other palace" };
@@ -198,7 +198,7 @@ test("doctor reports no fault for a healthy palace, and an error for a vanished 
   // The model is missing here, so doctor names the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // Leaves out the check `volumes`, because in a container it warns of palaces outside every volume, as this one is.
+  // Leaves out the check `volumes`: if the test runs in a container, the check warns, because this palace is in no volume.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([
@@ -301,14 +301,14 @@ test("palace up checks that two shims share the palace, and leaves no test data 
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds its notes, lets two agents exchange events, and leaves neither process nor file", async () => {
+test("the demo finds its notes, lets two agents find each other's notes, and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  // Word search alone finds the three right answers. Each answer has its file, its line number and whole lines.
+  // The three searches find the right passages. Each hit has its file, its line number and whole lines.
   const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
   expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
     [

@@ -45,7 +45,7 @@ const talks = {
     for (let at = 0; at < 30; at++)
       put(join(root, `talk-${at}.jsonl`), exchanges(at * 10_000, at % 10 === 0 ? 2_200 : 40));
   },
-  // One transcript is so long that a later run continues where the former run stopped.
+  // Lengthens one of the three long transcripts, of which a later run reads only the new end.
   grow: (root: string, run: number): void =>
     appendFileSync(join(root, `talk-${(run % 3) * 10}.jsonl`), exchanges(500_000 + run * 10, 3)),
 };
@@ -79,7 +79,7 @@ const MINERS: readonly Miner[] = [
   { name: "convos, general", ...talks, argv: (root) => ["mine", "convos", root, "--extract", "general"] },
 ];
 
-/** Returns ids, texts and the metadata without times. Drawers filed from a copy have the copy's path, which differs by home. */
+/** Returns ids, texts and the metadata without times. With `isStaged`, also removes the home from the path of each drawer's staged copy. */
 function content(palace: TestPalace, isStaged: boolean): unknown[] {
   const rows = [...ourRows(palace)].map(([id, { text, metadata }]) => {
     const {

@@ -54,7 +54,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const after = await dumpChroma(version, palace.home, palaceDir);
       expect([...after.keys()].filter((id) => !rows.has(id))).toHaveLength(1);
       expect([...rows.keys()].filter((id) => !after.has(id))).toEqual([ids[5]]);
-      // Except for MemPalace's changes, text, metadata and vectors are the same as in the memory.
+      // All rows that MemPalace did not change are the same as in our ledger: text, metadata and vector.
       const [ours, theirs] = [new Map(rows), new Map(after)];
       for (const id of [ids[4] ?? "", ids[5] ?? "", ...after.keys()].filter(
         (id) => id === ids[4] || !rows.has(id) || id === ids[5],
@@ -95,12 +95,13 @@ for (const version of MEMPALACE_VERSIONS) {
 
 const NEW = "3.11.0";
 /**
- * Number of our drawers. Together with the 300 rows that wait for Chroma's index, they reach the number at which Chroma writes the index.
+ * Number of our drawers. With the 300 rows that are still in Chroma's queue, they exceed the 1,000 rows at which Chroma writes its index.
  */
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Uses one version, because both come with the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Tests only MemPalace 3.11.0, because 3.3.6 has the same Chroma. round-trip.test.ts tests a palace of 3.3.6, whose rows are all in the
+  // queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
@@ -124,7 +125,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`,
     expect(rows.size).toBe(1_299 - 1 + OURS);
     const seen = await dumpChroma(NEW, palace.home, palaceDir);
     expectSame(rows, seen);
-    // Our rewrite keeps the type of whole floats and of booleans.
+    // The drawer that we updated still has floats like `1.0` and booleans, not integers.
     const [types] = JSON.parse(
       await python(
         NEW,

@@ -216,7 +216,7 @@ test("an agent's token may not import or export a graph", async () => {
   agent.close();
 });
 
-test("undo removes imported entries and restores updated entries, and a new import adds the removed entries again", async () => {
+test("undo of an import removes the imported graph entries, and a new import adds them again", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

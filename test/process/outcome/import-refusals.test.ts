@@ -25,7 +25,7 @@ async function found(palace: TestPalace, id: string): Promise<unknown> {
 const ID = "history_0000000a";
 const NEXT = "history_0000000b";
 
-test("an import skips memories deleted here, whatever undo did before, and brings back memories that an undo removed", async () => {
+test("an import brings back memories that an undo removed, and skips memories that an agent deleted, also after an undo", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [
@@ -39,7 +39,7 @@ test("an import skips memories deleted here, whatever undo did before, and bring
   const sinceMs = Date.now();
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
 
-  // An undo in the page has another author than an undo by the command.
+  // The journal names another author for an undo in the page of `palace ui` than for an undo by the command.
   const person = await palace.client();
   await person.call("memory.undo", { agent: "palace outcome import", sinceMs, untilMs: Date.now() });
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });

@@ -3,7 +3,7 @@ import { doctor, file, FOUND_MAX_MS, ledgerIds, OURS, setChromaScene } from "../
 import { mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
 import { status } from "../../helpers/python-rows.ts";
 
-/** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
+/** Number of drawers: more than Chroma's sync threshold of 1,000, so that Chroma has an index on disk. */
 const INDEXED = 1_150;
 /** Minimum number of rows that lose their index entry: the first thousand records except a deletion and the row that it deleted. */
 const INDEXED_MIN = 998;

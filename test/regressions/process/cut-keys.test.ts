@@ -1,4 +1,4 @@
-/** Texts that we shorten showed most of a secret key: the wake-up text, and the stored checkpoint of a hook. */
+/** The wake-up text and a hook's checkpoint contain shortened texts. A cut inside a secret key left most of the key readable. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

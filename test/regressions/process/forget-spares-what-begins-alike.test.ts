@@ -1,4 +1,4 @@
-/** `palace forget ID` removed every spooled write with 120 equal characters, and so lost other notes from the same template. */
+/** `palace forget ID` removed every spooled write that had the first 120 characters of the drawer's text, and so lost other notes. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("forget removes a spooled write with the whole text and keeps one that only begins alike", async () => {
+it("forget removes spooled writes that contain the drawer's whole text, and keeps writes that have only its beginning", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();

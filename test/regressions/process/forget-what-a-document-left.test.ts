@@ -17,7 +17,7 @@ async function written(palace: TestPalace): Promise<void> {
   throw new Error("the palace was not written");
 }
 
-test("forget of a drawer removes its short document's text from the journal too", async () => {
+test("forget of a drawer also removes the text of its short document from the journal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();
@@ -38,7 +38,7 @@ test("forget of a drawer removes its short document's text from the journal too"
   expect(filesHolding(palace.home, SECRET)).toEqual([]);
 });
 
-test("forget of a source removes the earlier states of its drawers too", async () => {
+test("forget of a source also removes the texts of its drawers that were deleted or changed earlier", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`), MEMPALACE_DRIVER: "files" });
   const client = await palace.client();

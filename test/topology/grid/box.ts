@@ -43,7 +43,7 @@ export async function openBox({ name: title, env = {}, mounts = [] }: BoxOptions
   opening.defer(() => engine.getVolume(home).remove());
   opening.defer(async () => void (await container.stop()));
   const lines = engine.getNetwork(network.getId());
-  // Every agent of this devbox starts with the command line of its configuration.
+  // Every agent of this devbox starts the shim with this command line of the devbox's MCP configuration.
   const command = shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout);
   const closing = opening.move();
   return {

@@ -1,4 +1,7 @@
-/** Tests that files of the user stay symbolic links, as dotfile managers (stow, chezmoi) make them, and that their targets get the content. */
+/**
+ * Tests writes to a user's file that is a symbolic link, as dotfile managers (stow, chezmoi) make it: the link stays, and its target gets
+ * the content.
+ */
 import {
   chmodSync,
   existsSync,

@@ -12,7 +12,7 @@ import { ToolBook } from "../../../src/broker/child/tools.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 
-test("a tool counts as reading if its annotations or the list of old MemPalace read tools say so", () => {
+test("a tool counts as a read if its annotations say so or, without annotations, if it is a read tool of old MemPalace", () => {
   const book = new ToolBook();
   const isWrite = (name: unknown): boolean => book.isWrite("tools/call", { name });
   expect(isWrite("mempalace_search")).toBe(true);

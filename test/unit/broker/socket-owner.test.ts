@@ -11,7 +11,7 @@ const pair = (clientPort: number): Connection => ({
   server: { address: "127.0.0.1", port: 27_182 },
 });
 
-test("the owner of a socket is read from the client's row of an established connection", () => {
+test("the owner of a connection is the uid in the client's row of the kernel's table, if the connection is established", () => {
   const table =
     HEAD +
     row("0100007F:6A2E", "00000000:0000", "0A", 7) +

@@ -21,7 +21,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** Tools whose kind and keeper have a table of functions. A tool without such a table causes a type error below. */
+/** Tools that the broker can answer, because their kind and keeper have a table of functions. Any other tool causes a type error below. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;
@@ -105,7 +105,7 @@ test.each(ROWS)("without a broker %s is spooled if it is a write that can wait",
     const response = JSON.parse(
       answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
     ) as RpcResponse;
-    // A write that is refused only for its arguments counts as a write that may be spooled.
+    // An answer means that the write was spooled, or refused only because of its arguments.
     return codeOf(response) === "answered";
   };
   expect(kept({})).toBe(tool.spool === "always");

@@ -88,7 +88,7 @@ test("a file in the manifest counts as gone if it is no longer a document", () =
   ]);
 });
 
-test("a file does not count as gone if its folder cannot be read or its ignore rules cannot be decided", () => {
+test("a file does not count as gone if its folder cannot be read or its ignore rules are too complex to decide", () => {
   const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
   const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
     plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })

@@ -33,7 +33,7 @@ test("after a power cut in a restore, the next start finishes with the old or th
   mkdirSync(paths.palaceDir, { recursive: true });
   writeFileSync(paths.ledgerFile, "old ledger");
   writeFileSync(join(paths.palaceDir, EVENTS), "old events");
-  // Creates the real ledger first, because that syncs folders that unpacking does not sync.
+  // Creates the real ledger outside the simulation: opening a ledger syncs folders that the restore itself does not sync.
   const made = join(root, LEDGER);
   openForWriting(made).close();
   let isRestored = false;

@@ -39,7 +39,7 @@ function fileAndDelete(): string[] {
   return ids;
 }
 
-test("a deleted drawer is found by the beginning of its id or of its hash, without reading the changes", () => {
+test("a deleted drawer is found by the beginning of its id or of its hash, from an index alone", () => {
   const ids = fileAndDelete();
   const statements: string[] = [];
   const ledger = new Database(file, { readonly: true, verbose: (sql) => statements.push(String(sql)) });

@@ -101,7 +101,7 @@ test("a source does not count as mined if our filing record has a time or a hash
   expect(found("projects")).toEqual([["/p/taken", 100.5]]);
 });
 
-test("a filing record for a transcript's memories does not count for its exchanges", () => {
+test("a filing record of a transcript's extracted memories does not mark the transcript's exchanges as filed", () => {
   put("/p/a", [TALK, { ...TALK, extract_mode: "general" }]);
   mark("/p/a\u001fgeneral", 100.5, "aa");
   expect([found("exchange"), found("general")]).toEqual([[["/p/a", 100.5]], []]);

@@ -23,7 +23,7 @@ test("the right note comes first for nearly all questions, by words alone and wi
     }
 });
 
-test("a quoted phrase is found word for word, even inside a run of letters", async () => {
+test("a quoted phrase is found word for word, even in Chinese text without spaces", async () => {
   await using palace = await createSearchPalace();
   for (const { wing, notes } of LANGUAGE_WINGS) for (const content of notes) palace.file(content, { wing });
   for (const [question, text] of [

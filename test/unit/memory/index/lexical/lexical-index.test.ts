@@ -108,7 +108,7 @@ test.each(MIXED_FILTERS)("with the filter %j the hits are exactly the palace's m
   }
 });
 
-test("a few drawers of a wing in a large palace are ranked as if all drawers were ranked", async () => {
+test("a search of a wing with few drawers in a large palace ranks them like a search of all drawers", async () => {
   const texts = Array.from({ length: 6_000 }, () => randomText(12));
   const wingOf = (at: number): string => (at % 600 === 0 ? "tiny" : "big");
   const rows = insertDrawers(
@@ -185,7 +185,7 @@ test("the words of a drawer's date are searched like its text", async () => {
   expect(await rowsOf("what happened in June", {}, 1)).toEqual([dated]);
 });
 
-test("scores come in the given order, and are 0 for rows without a hit or without a drawer", async () => {
+test("scores are in the order of the given rows, and are 0 for rows without a hit or without a drawer", async () => {
   const [boat, other] = insertDrawers(ledger, [{ text: "boat" }, { text: "car" }, { text: "cart" }]) as [
     number,
     number,
@@ -202,7 +202,7 @@ test("a query without words has no candidates and no scores", async () => {
   expect(await scoresOf("boat", [])).toEqual([]);
 });
 
-test("the next search sees a new commit", async () => {
+test("a search finds a drawer that was just committed, and no longer finds a drawer that was just deleted", async () => {
   expect(await rowsOf("boat")).toEqual([]);
   const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];
   expect(await rowsOf("boat")).toEqual([row]);
@@ -210,7 +210,7 @@ test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("in a small palace a replaced text changes the weight of its words in the next search", async () => {
+test("in a small palace the next search uses new word weights after drawers were replaced", async () => {
   insertDrawers(
     ledger,
     Array.from({ length: 100 }, (_, at) => ({ text: at < 50 ? "gull and rope" : "mast and rope" })),
