@@ -92,7 +92,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "neither a port nor on or off",
 };
 
-/** Returns the `Kind` of a setting with fixed words; the file may have true for on, false for off. `more`: words only for the variable. */
+/** Returns the `Kind` of a setting with fixed words. `more`: words that only the environment variable accepts. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {

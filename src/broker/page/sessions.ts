@@ -1,4 +1,4 @@
-/** Keeps links, each of which opens the page once, and the sessions that links become. Keeps only hashes of their tokens, in memory. */
+/** Keeps the one-time links to the page, and the page's sessions. A link becomes a session. Tokens are kept in memory, as hashes. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Role } from "../../protocol/spec.ts";

@@ -25,8 +25,9 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`, oldest first: `start` changed by these alone. If the newest one moves `standing`
- * further in its direction, that result counts, so that a person who agrees never lowers a score.
+ * Returns the standing after a person's judgments `words`, oldest first. The usual result is `start` changed by `words` alone. But if
+ * `standing` changed by the newest judgment is further up (worked) or down (failed), the result is this, so that a person who agrees with a
+ * high score never lowers it.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

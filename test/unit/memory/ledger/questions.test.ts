@@ -106,7 +106,7 @@ test("shown memories and the turn's exchange are scored for the user's question,
   );
 });
 
-test("no question is stored for a signal, a person's score or a plain drawer; a score of a book's chunk stores only its question", () => {
+test("no question is stored for a signal, a person's score or a plain drawer; a scored book chunk gets a question but no standing", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
