@@ -7,7 +7,7 @@ import { isLoopback } from "../door/listen.ts";
 
 /** Time for which a link is valid, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Maximum number of links of one role, and of sessions of one role. A further one drops the role's oldest. */
+/** Maximum number of links of one role, and of sessions of one role. Beyond it, the oldest is dropped. */
 const KEPT_MAX = 100;
 const SESSION_PATHS = ["/ui/rpc", "/ui/events"];
 

@@ -25,9 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`, oldest first. The usual result is `start` changed by `words` alone. But if
- * `standing` changed by the newest judgment is further up (worked) or down (failed), the result is this, so that a person who agrees with a
- * high score never lowers it.
+ * Returns the standing after a person's judgments `words`, oldest first: `start` changed by `words`. If `standing` changed by only the
+ * newest judgment has a higher score (worked) or a lower score (failed), returns this instead, so that agreeing never lowers a high score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -177,7 +177,7 @@ async function undo(output: string): Promise<void> {
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
 }
 
-test("add spools a note on this machine without a broker", async () => {
+test("without a broker, add spools the note; the next broker files it", async () => {
   await done(["stop"]);
   const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);

@@ -95,7 +95,7 @@ test("get_drawers fetches a long list of ids in parts, and other requests run be
   expect(turns).toBeGreaterThan(1);
 });
 
-test("delete_by_source only previews by default, and deletes that source in every wing", () => {
+test("delete_by_source only previews by default; with `dry_run: false` it deletes the source's drawers in every wing", () => {
   file("one", { source_file: "/s.md" });
   file("two", { wing: "v", source_file: "/s.md" });
   file("other", { source_file: "/s.md.bak" });
