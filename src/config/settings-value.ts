@@ -106,7 +106,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** Returns the `Kind` of a numeric setting. `words`: valid range, for the error about a variable. `least`: lower limit for a variable. */
+/** Returns the `Kind` of a numeric setting. `words`: the range in words, for an error. `least`: lower limit of the variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;

@@ -33,8 +33,8 @@ type Part = {
 };
 
 /**
- * Files one part of a transcript, its drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers
- * beyond `total` and stores the digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files one part of a transcript: the drawers `from` to `from + texts.length` of `total`. The last part removes the drawers beyond `total`
+ * and stores the digest. Until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());

@@ -172,7 +172,10 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a test for ignored files: the last matching rule decides, from project to file. It returns undefined for too large rules. */
+/**
+ * Returns a function that tells whether a file is ignored; undefined if the rules are too large. The function reads the rules from the
+ * project's folder down to the file's folder, and the last matching rule decides.
+ */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

@@ -83,7 +83,7 @@ test("an endpoint's port is at most 65,535", () => {
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("the client removes a hint that an error's message repeats at its end", () => {
+test("the client removes the hint from the end of an error's message, because the error has the hint in its own field", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });
