@@ -49,7 +49,7 @@ test("the client accepts a broker with an overlapping version range", async () =
   }
 });
 
-test("the client accepts a broker with a missing or unreadable header", async () => {
+test("the client accepts a broker with a missing or unreadable version header", async () => {
   for (const header of ["palace-instance: x", "palace-protocol: what", "palace-protocol: -3"]) {
     const stream = await serve(header);
     expect(stream, header).toBeDefined();
@@ -59,7 +59,7 @@ test("the client accepts a broker with a missing or unreadable header", async ()
   }
 });
 
-test("without an overlap the client disconnects and says what to type", async () => {
+test("if the version ranges do not overlap, the client disconnects and says what to type", async () => {
   await expect(serve(`palace-protocol: ${PROTOCOL.max + 1}-${PROTOCOL.max + 9}`)).rejects.toMatchObject({
     code: "PROTOCOL_VERSION_MISMATCH",
     hint: expect.stringContaining("palace restart") as string,
