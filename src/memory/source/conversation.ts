@@ -102,7 +102,6 @@ function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-/** Returns the id of a drawer of this part. `offset`: index of the drawer's text in the part. */
 function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
   const parts = [sourceFile, mode, String(from + offset)];
   const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
@@ -188,7 +187,6 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true for a text that fits into a drawer of the largest possible size. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

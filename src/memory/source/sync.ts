@@ -172,10 +172,7 @@ function createPauses(): Pause {
   };
 }
 
-/**
- * Returns a function that tells whether a file is ignored; undefined if the rules are too large. The function reads the rules from the
- * project's folder down to the file's folder, and the last matching rule decides.
- */
+/** Returns a function that tells whether a file is ignored: the last match decides, from project to file. Too large rules: undefined. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();
