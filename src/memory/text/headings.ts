@@ -127,7 +127,7 @@ function fenceOf(line: string): Fence | undefined {
   return { mark: sign.repeat(length), isOpener: info !== "" };
 }
 
-/** Decides whether the text begins inside a code block: the first fence with a language must open a block, so fences before it count. */
+/** Decides if the text begins in a code block. A fence with a language opens a block; an odd number of fences before it means "inside". */
 function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
   const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
   const opener = fences.findIndex(({ isOpener }) => isOpener);

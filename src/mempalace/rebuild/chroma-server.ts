@@ -19,7 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** Starts `command`, or the first program that works. An error of `look`, called during the wait, ends it. Errors: STORE_UNAVAILABLE. */
+/** Starts `command`, or the first program that works. Stops the program if `look` throws during the wait. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,

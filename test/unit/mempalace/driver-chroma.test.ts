@@ -56,7 +56,7 @@ test("a request to a silent server ends at its time-out or when the driver close
   await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("after an unanswered write the driver waits before the next write, so that the late text arrives first", async () => {
+test("after an unanswered write the driver waits before the next write, so that the late write arrives first", async () => {
   const landed: string[] = [];
   await using slow = await serve((request, response) => {
     const answer = (body: unknown): void =>
