@@ -7,7 +7,7 @@ import { readHead } from "./regular-file.ts";
 const OF_CLAUDE = /^(.+?)[\\/]\.claude[\\/]worktrees[\\/]/;
 const GIT_FILE_MAX_BYTES = 16 * 1024;
 
-/** Returns `folder`, or for a folder in a worktree, the same folder in the main repository. */
+/** Returns `folder`. In a worktree: the same folder in the main repository. In Claude Code's worktree: the project's folder. */
 export function projectFolder(folder: string): string {
   const [, claude] = OF_CLAUDE.exec(folder) ?? [];
   if (claude !== undefined) return claude;

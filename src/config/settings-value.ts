@@ -92,7 +92,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "neither a port nor on or off",
 };
 
-/** Returns the `Kind` of a setting with fixed words; the file may have true for on, false for off. `more`: words only for the variable. */
+/** Returns the `Kind` of a setting with fixed words. `more`: words that only the environment variable accepts. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {
@@ -106,7 +106,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** Returns the `Kind` of a numeric setting. `words`: valid range, for the error about a variable. `least`: lower limit for a variable. */
+/** Returns the `Kind` of a numeric setting. `words`: the range in words, for an error. `least`: lower limit of the variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;

@@ -71,7 +71,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
   const chosen = await workspaceOf(opened, options, before);
-  // Copied volumes keep the uid of their files, so none is chosen.
+  // Copied volumes keep the owner of their files, so the stack's user is chosen only for new volumes.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);

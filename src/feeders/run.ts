@@ -62,7 +62,7 @@ export async function fileEach<File>(
       try {
         const drawers = await file(found);
         watch.progress(++done, files.length, nameOf(found), drawers);
-        // Lets the event loop run, which reading a file blocks, so that an abort signal can arrive.
+        // Reading a file blocks the event loop. This lets the loop run, so that an abort signal can arrive.
         await turn();
       } catch (error) {
         failed = true;

@@ -78,13 +78,13 @@ export type AuditPage = { entries: AuditEntry[]; next: number | null };
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;
-  /** The `seq` of the request. Absent from older brokers, which undo all selected writes. */
+  /** The `seq` of the request. Older brokers send no `seq` and undo all selected writes. */
   seq?: number;
   /** Number of writes that cannot be undone, because their before-images have expired. */
   too_old: number;
   /** Writes for which the client gave a time before their arrival, and the earliest of these times. Absent if there are none. */
   dated_by_client?: { writes: number; earliest_ms: number };
-  /** Arrival of the agent's last selected write, else of its last write. Absent if it has never written, and from older brokers. */
+  /** Arrival of the agent's last selected write, else of its last write. Absent if the agent never wrote. Older brokers never send it. */
   latest_ms?: number;
   /** Agents that wrote in the selected time, at most 20, the most frequent first. */
   agents: string[];

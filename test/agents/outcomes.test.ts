@@ -36,7 +36,7 @@ test.each(AGENTS)(
 test.each(AGENTS)(
   "failed tests in a turn of %s count with weight 0.5 against the memories shown in that turn",
   async (agent) => {
-    // Memories of other tests have the same words but another mark.
+    // The mark distinguishes this test's memory: memories of other tests have the same words.
     const mark = randomUUID();
     const id = await talk.keep(agent, mark);
     const tool = agent === "claude" ? "Bash" : "bash";

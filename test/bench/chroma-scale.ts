@@ -2,8 +2,8 @@
  * `node test/bench/chroma-scale.ts fill|copy|ask|faults --home FOLDER [--drawers N] [--model FOLDER] [--container NAME]` measures
  * MEMPALACE_VECTORS=chroma with a large palace and a real Chroma server. `fill` makes the palace, whose vectors each mix three of 2,000
  * real ones. `copy` lets the broker send every drawer to the server. `ask` compares both settings, and the server's answers with an exact
- * scan. `faults` disturbs the server while the broker works. `--container`: a container of the compose image `chroma` with its port 8000 at
- * --port; a proxy in this process listens at the next port. Runs the built package (dist).
+ * scan. `faults` disturbs the server while the broker works. `--container`: a container of the compose image `chroma`, whose port 8000 is
+ * published at `--port` (18000 by default). A proxy in this process listens at the next port. Runs the built package (dist).
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Compares the shim's start with bare Node's, and its round trip with a direct socket's. */
+/** Compares the start of the shim with the start of bare Node, and a call through the shim with a call through the broker's socket. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ export async function bench(): Promise<Row[]> {
     await once(spawn(process.execPath, ["-e", "0"], { env: palace.env, stdio: ["pipe", "pipe", "ignore"] }), "exit");
   };
   const { one, other } = await timeBoth(41, () => start(process.execPath, join(ROOT, "dist/bin/mp-shim.cjs")), bare);
-  // The README's command for a clone also starts sh and looks at the sources' folders.
+  // In a clone, agents start `scripts/palace shim`: a shell script that first checks whether the sources have changed.
   const launcher = await timeBoth(41, () => start(join(ROOT, "scripts/palace"), "shim"), bare);
 
   const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {

@@ -81,8 +81,7 @@ export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
     }),
   },
   kg_stats: { weight: 3, make: () => ({}) },
-  // Upstream answers these from a cache of up to a minute. Only the closing calls make them, so that upstream reads the graph for the first
-  // time.
+  // Upstream may answer these three tools from a cache of up to a minute. Only `graphCalls` uses them, with upstream's cache still empty.
   traverse: { weight: 0, make: () => ({}) },
   find_tunnels: { weight: 0, make: () => ({}) },
   graph_stats: { weight: 0, make: () => ({}) },

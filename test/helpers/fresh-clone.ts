@@ -22,7 +22,7 @@ export type Newcomer = AsyncDisposable & {
   /** Runs a command in the network with the newcomer's home as HOME. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
-  /** Empty file with npm's machine-wide settings for the Node on PATH. */
+  /** Path of npm's machine-wide settings file for the Node on PATH. The file is empty at first. */
   readonly machineSettings: string;
   /** Lists the files in the newcomer's home, except those below `but`. */
   filesOfHome: (...but: string[]) => string[];

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
-/** Returns the longest time, ms, that handling a call may block the loop. `readMs`: time in which this machine only reads the call. */
+/** Returns the limit, ms, for blocking the loop with one call. `readMs`: measured time for a call of the same size to an unknown tool. */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
 
 /** Returns the prober's longest wait, ms, during `call`. `broker`: the broker's pid. */

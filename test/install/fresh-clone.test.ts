@@ -16,7 +16,7 @@ if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 /** Commands of the README that the test skips, because its home has no sessions of opencode. */
 const NEEDS_OPENCODE = ["palace mine sessions"];
 
-/** Host that does not exist. The test only looks at how it is requested. */
+/** Host that does not exist. The test only checks that the request for it reaches the proxy. */
 const MODELS = "models.test";
 /** Folders that may get files: those that README and docs/reference/files.md name, and npm's cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];

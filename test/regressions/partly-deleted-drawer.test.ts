@@ -25,7 +25,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer with a missing slice is filed again, beside another write of the same transaction", () => {
+it("a drawer with a missing slice can be filed again, and another write of the same transaction succeeds", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;

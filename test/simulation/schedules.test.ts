@@ -34,12 +34,12 @@ const WRITES = 6;
 
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
-/** Keys of writes: a write's text, or the room of a move. `kept`: acknowledged writes. `maybe`: all sent writes. */
+/** `kept`: texts of acknowledged drawers. `maybe`: texts of all sent drawers. `order`: texts of each agent in the order of its writes. */
 type Told = {
   kept: Set<string>;
   maybe: Set<string>;
   order: string[][];
-  /** Keys of acknowledged moves, by the drawer's text. */
+  /** Acknowledged moves to another room: the drawer's text → the move's idempotency key, from which the room is made. */
   moved: Map<string, string>;
   events: number;
   faults: number;

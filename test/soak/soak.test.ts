@@ -15,11 +15,11 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 
 const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
-/** Share of the time for the storms. Afterwards one broker runs to the end, so its growth can be measured. */
+/** Share of the time in which brokers are killed. Afterwards one broker runs to the end, so its growth can be measured. */
 const STORMY_PART = 0.4;
 /** Share of the calm time until caches are full and the heap has settled. */
 const WARM_PART = 0.4;
-/** Pause between waves of visitors, so that other processes get most of the machine. */
+/** Pause between two rounds of clients, so that other processes get most of the machine. */
 const WAVE_REST_MS = 300;
 /** Limits V8's heap: with more memory, late garbage collection would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
@@ -98,7 +98,7 @@ async function keepDiary(
   await ended;
 }
 
-/** Runs rounds of visitors. The write of a killed visitor may exist once or not at all. */
+/** Runs rounds of short-lived clients. The write of a killed client may exist once or not at all. */
 class Churn {
   readonly #palace: TestPalace;
   readonly #random: () => number;
@@ -203,7 +203,7 @@ type Usage = {
   zombies: number;
 };
 
-/** Measures the broker and this process after all visitors have left. */
+/** Measures the broker and this process after all clients have ended. */
 async function usage(palace: TestPalace): Promise<Usage> {
   const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0;
   await expect.poll(() => processesWith(palace.home), { timeout: 20_000 }).toEqual([pid]);

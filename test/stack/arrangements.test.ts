@@ -199,7 +199,7 @@ describe.skipIf(reason)("the compose stack without Chroma's server", () => {
     expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
     expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
 
-    // A restore that was killed, or whose file is damaged, leaves the palace unchanged. The same command then works.
+    // A damaged file leaves the palace unchanged. So does a killed restore, after which the same command works.
     writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
     const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
     expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });

@@ -108,7 +108,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(authorized);
     const second = await agent();
     expect(await second.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 2 });
-    // The container never got a memory.
+    // The container has no memory of its own.
     const begun = await inBox("sh", "-c", "ls -A ~/.mempalace /palace/palace 2>/dev/null; ls /palace");
     expect(begun.stdout).not.toMatch(/ledger|broker|chroma/);
     await second.close();

@@ -80,7 +80,7 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
 /** Texts to add to a prompt: `scoring` asks for the outcome of the last exchange, `context` has the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, of which a summary remains. */
+/** Texts that the agent no longer sees. `shown`: the memories that we added. `said`: also the conversation, after a compaction. */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 

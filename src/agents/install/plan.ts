@@ -193,7 +193,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The agent has installed packages in that folder, so the seed file belongs to the agent.
+  // A changed seed file stays, because the agent has installed packages in the file's folder.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since, so it stays" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);

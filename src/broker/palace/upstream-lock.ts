@@ -32,7 +32,7 @@ export type UpstreamLockOptions = {
   palaceDir: string;
   locksDir: string;
   log: Log;
-  /** Called when the lock is taken or its state changes. Must not throw. */
+  /** Called after each change of the status. Must not throw. */
   onChange: () => void;
 };
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns a digest of each drawer's time and text; "" without a time, because two conversations may begin with the same greeting. */
+/** Returns a digest of each drawer's time and text; "" without a time, because equal texts alone do not show that one is a copy. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;
@@ -27,7 +27,7 @@ export function copiedFrom(
   return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
 }
 
-/** Returns the noted exchanges of each source that has not changed in the palace since. */
+/** Returns the exchanges in our notes for each source that the palace still has with the same digest. */
 export function filedExchanges(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

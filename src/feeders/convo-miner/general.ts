@@ -81,7 +81,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Returns the segment without code; a segment of code only stays as it is. */
+/** Removes the lines of code. Returns the segment unchanged if all its lines are code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

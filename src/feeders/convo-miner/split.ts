@@ -12,7 +12,7 @@ const PEOPLE_LINES = 100;
 const PEOPLE_MAX = 3;
 const SUBJECT_MAX = 60;
 const STEM_MAX = 40;
-/** Maximum bytes of a name without number and extension. */
+/** Maximum bytes of a file name without its ending (`.txt`, or `_2.txt` if the name exists already). */
 const NAME_BYTES_MAX = 240;
 
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;

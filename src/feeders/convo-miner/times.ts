@@ -1,9 +1,9 @@
 /** Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. */
 
-/** Time of a part of a text that begins at position `start`. `at` is "" if the time is unknown. */
+/** Position at which a part of a text begins, and the part's time: "" if unknown. */
 export type Time = [start: number, at: string];
 
-/** White space, which timesOf ignores: where a text is cut into drawers, some may be dropped. */
+/** White space. `timesOf` ignores it, because cutting a text into drawers may drop white space at a cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
 /** Returns a time as text: a string unchanged, and s or ms since the epoch as ISO 8601. Undefined if the value is not a time. */
@@ -22,7 +22,7 @@ export function newer(one: string | undefined, other: string | undefined): strin
   return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
-/** Returns the time of each drawer's beginning; undefined if no time is known. Together, the drawers have the text except white space. */
+/** Returns the time of each drawer's beginning; undefined if no time is known. The drawers joined are the text, except white space. */
 export function timesOf(
   text: string,
   times: readonly Time[],

@@ -128,7 +128,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
-/** Returns true if the palace had the document. */
+/** Removes a document and its staged copy. Returns true if the palace had the document. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const record = run.records.get(path);
   if (record !== undefined)
@@ -137,7 +137,7 @@ export async function removeDocument(run: Run, caller: Caller, path: string): Pr
   return record !== undefined;
 }
 
-/** Counts a document that is finished: filed, unchanged, or without text to file. */
+/** Counts a finished document as filed or unchanged, or lists it as skipped. */
 export function settle(
   { report, options }: Run,
   file: string,

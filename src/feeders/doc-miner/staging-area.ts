@@ -17,7 +17,7 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Note about one document. null instead of an entry: filing began and may not have ended. */
+/** Note about one document. The manifest has null instead if filing the document began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
   /** Upstream's code for the reason why an office document was not filed. */

@@ -9,11 +9,11 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads another session again, which may have abandoned a branch since it was staged. Undefined if the agent has no branches. */
+  /** Reads a session again: since it was staged, it may have abandoned a branch. Undefined if the agent has no branches. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Returns the other session with the same turn, by the turn's id. `own`: id of the given session. */
+/** Finds the turns that another session has, too. Returns turn id → id of that session. `own`: id of the given session. */
 export function copiesIn(
   { turns }: Session,
   own: string,

@@ -34,7 +34,7 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
-  /** Session from which a turn was copied, by the copy's id. */
+  /** For the id of each copied turn: id of the session from which the turn was copied. */
   copies?: ReadonlyMap<string, string>;
 };
 

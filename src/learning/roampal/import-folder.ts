@@ -32,7 +32,7 @@ export type Imported = Found & {
 
 type Importing = { isDry: boolean; profile: string | undefined; tell: Tell };
 
-/** Imports part by part; after an error, written parts stay. Errors: the folder's and the broker's. */
+/** Imports in several calls. After an error, the finished calls stay. Errors: errors of reading the folder, and the broker's errors. */
 export async function importRoampal(
   client: Client,
   dir: string,

@@ -43,7 +43,7 @@ export class RoampalDraft {
     for (const writer of this.#writers.values()) writer.create();
   }
 
-  /** Writes memories; a later one replaces an earlier one with its id. */
+  /** Writes memories. A later memory replaces an earlier memory with the same id. */
   write(memories: readonly CarriedMemory[]): void {
     for (const [name, writer] of this.#writers)
       writer.upsert(

@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`, oldest first: `start` changed by these alone. If the newest one moves `standing`
- * further in its direction, that result counts, so that a person who agrees never lowers a score.
+ * Returns the standing after a person's judgments `words`, oldest first: `start` changed by `words`. If `standing` changed by only the
+ * newest judgment has a higher score (worked) or a lower score (failed), returns this instead, so that agreeing never lowers a high score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

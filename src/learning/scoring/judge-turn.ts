@@ -1,4 +1,4 @@
-/** Records the judge model's outcomes of an exchange that the agent has not scored, and of its memories (outcome-memory.md 7.5). */
+/** Records how the judge model scored an exchange that the agent left unscored, and the memories shown for it (outcome-memory.md 7.5). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";

@@ -1,8 +1,8 @@
 /** Decides which memories are about the question, and which of them a turn shows. Pure. Roampal has no such limits. */
 
 /**
- * Limits relative to the best memory. A memory outside both would be shown only for lack of a better one. Measured with npm run
- * bench:learning: a cosine limit of 0.2 loses relevant memories.
+ * A memory counts as similar if its cosine is at most this much below the best cosine, or its words' score is at least this share of the
+ * best score. Measured with npm run bench:learning: a cosine limit of 0.2 loses relevant memories.
  */
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;

@@ -1,4 +1,4 @@
-/** Builds closets: lines with a source's topics, quotes and names that point at its first drawers, as upstream's do (palace.md 4.8). */
+/** Builds closets as upstream does (palace.md 4.8): each line has a topic or quote of a source, names, and ids of the source's drawers. */
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
 import { hash24 } from "../drawer/drawer-id.ts";

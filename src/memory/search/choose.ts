@@ -199,7 +199,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Returns the adjustment for a drawer that states ended facts; empty if its text names the successor of each of them. */
+/** Lowers a drawer that states a fact that has ended. Returns no adjustment if the drawer's text also has each fact's new value. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

@@ -172,7 +172,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a test for ignored files: the last matching rule decides, from project to file. It returns undefined for too large rules. */
+/** Returns a function that tells if a file is ignored; undefined for too large rules. The last match decides, from project to file. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

@@ -1,4 +1,4 @@
-/** Files summaries like upstream's `mempalace compress` (palace.md 9). Masks secrets first: no pattern finds half a secret in a summary. */
+/** Files summaries like upstream's `mempalace compress` (palace.md 9). Masks secrets first, because a summary may have half a secret. */
 import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../memory/port/ledger.ts";

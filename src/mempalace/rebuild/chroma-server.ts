@@ -19,7 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** Starts `command`, or the first server that works. Stops it if `look`, called during the wait, throws. Errors: STORE_UNAVAILABLE. */
+/** Starts `command`, or the first program that works. Stops the program if `look` throws during the wait. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,

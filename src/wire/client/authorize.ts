@@ -11,7 +11,7 @@ export type Authorization = {
   verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
-/** Prepares one request on a new connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a malformed one; as `ask`. */
+/** Prepares one request on a new connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a bad token, errors of `ask`. */
 export async function authorize(
   socket: Socket,
   endpoint: Endpoint,

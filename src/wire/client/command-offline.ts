@@ -14,9 +14,7 @@ import { Spool } from "./spool.ts";
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 type Outage = Readonly<{ away: PalaceError; rules: OfflineRules }>;
 
-/**
- * Spools a write and returns the tool's value. Errors: `away` for any other call; the broker's errors for bad arguments; as Spool.append.
- */
+/** Spools a write and returns the tool's value. Errors: `away` if the call cannot be spooled; bad arguments; see Spool.append. */
 export function spoolCall({ config, agent, name, args, key }: CommandCall, { away, rules }: Outage): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };

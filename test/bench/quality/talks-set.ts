@@ -13,7 +13,7 @@ import { header, rowLine } from "./table.ts";
 import { KINDS, makeTalks, type Talk, type TalkQuestion } from "./talks.ts";
 
 type Hit = { authored_at: string; text: string };
-/** `recall5`, `recall10`: share of the answering exchanges among the first hits. `isFirst`: the first hit is one of them. */
+/** `recall5`, `recall10`: share of the answering exchanges among the first 5 or 10 hits. `isFirst`: the first hit is right. */
 type Score = { question: TalkQuestion; recall5: number; recall10: number; isFirst: boolean; hits: Hit[] };
 
 const LIMIT = 10;

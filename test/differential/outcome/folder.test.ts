@@ -31,7 +31,7 @@ type Folder = {
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
 
-/** Steps that make one of each kind of thing that Roampal stores. */
+/** Steps that make records of each kind that Roampal stores. */
 const LIFE: Step[] = [
   ["store", "the flaky deploy wants a longer timeout", "working", { query: "why does the deploy fail", project: "a" }],
   ["store", "rebase before merging", "history", {}],

@@ -1,4 +1,4 @@
-/** Compares our scoring with the real Roampal's services on seeded cases. The run must need each difference below. */
+/** Compares our scoring with the real Roampal's services on seeded cases. Each entry of DIFFERENCES must occur. */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { chunks } from "../../../src/learning/memory/cut-book.ts";

@@ -142,7 +142,7 @@ test("add and edit refuse stdin that is not UTF-8, and change nothing", async ()
   expect(await done(["show", id])).toBe("a café");
 });
 
-test("forget accepts a short id with at least four characters of the hash", async () => {
+test("forget refuses the beginning of an id with fewer than four characters of the hash, and accepts a short id", async () => {
   const id = await done(["add", "to be forgotten", "--wing", "gone"]);
   for (const part of [id.slice(0, -21), "drawer_gone"]) {
     const { code, stderr } = await palace.run("palace", ["forget", part, "--yes"]);
@@ -177,7 +177,7 @@ async function undo(output: string): Promise<void> {
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
 }
 
-test("add spools a note on this machine without a broker", async () => {
+test("without a broker, add spools the note; the next broker files it", async () => {
   await done(["stop"]);
   const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);

@@ -65,7 +65,7 @@ test("the test search that `palace up` makes does not count as a search", async 
   expect((await json<StatsReport>(palace, "stats")).usage).toMatchObject({ searchesGood: 0, searchesNone: 0 });
 });
 
-test("stats, /metrics and status show the same numbers, and the counters survive the end of the broker", async () => {
+test("stats, /metrics and status show the same numbers, and the counts of stats survive the end of the broker", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await use(palace);

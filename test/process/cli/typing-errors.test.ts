@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a command suggests the most similar option for an unknown option, and names an unknown wing", async () => {
+test("a command suggests the most similar option for an unknown option, and similar wings for an unknown wing", async () => {
   await using palace = createTestPalace();
   const bogus = await palace.run("palace", ["search", "x", "--limt", "3"]);
   expect(bogus.code).toBe(2);

@@ -108,7 +108,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     sshd.renewHostKey();
     await sshd.start();
     expect(await shim.call("mempalace_add_drawer", note(2))).toMatchObject({ spooled: true });
-    // Polls, because the error is another one while sshd restarts.
+    // Polls, because the error has another text while sshd restarts.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
     await expect.poll(refusal, { timeout: 30_000 }).toContain("another host key than the pinned host key");

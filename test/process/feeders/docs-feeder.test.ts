@@ -147,7 +147,7 @@ test("a document stays with the folder from which it was filed first, also when 
   expect([(await drawersOf(palace, "docs")).size, (await drawersOf(palace, "shop")).size]).toEqual([1, 2]);
 });
 
-test("the same project from another home directory counts as the same project", async () => {
+test("a project that is also filed from another home directory, as in a container, is not filed twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "both", ["a.md", "b.md"]);
   await feed(palace, [root]);

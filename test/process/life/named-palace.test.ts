@@ -28,7 +28,7 @@ const READING: readonly string[][] = [
 
 const NOTE = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
 
-test("a verb that only reads does not create a palace for a mistyped --palace, and names the command to type", async () => {
+test("a verb that needs an existing palace creates none for a mistyped --palace, and names the command that begins a palace there", async () => {
   await using palace = createTestPalace();
   const typo = join(palace.home, "memoris");
   for (const args of READING) {

@@ -96,7 +96,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   );
 });
 
-/** Makes one file of two sessions, and returns the names of its parts. */
+/** Makes one file of two sessions, and returns the names that split gives the sessions. */
 function pair(palace: TestPalace): { chats: string; whole: string; names: string[] } {
   const chats = join(palace.home, "chats");
   mkdirSync(chats);
@@ -109,7 +109,7 @@ function pair(palace: TestPalace): { chats: string; whole: string; names: string
   };
 }
 
-test("a run of split finishes an earlier run that was killed at any point", async () => {
+test("a run of split finishes what killed runs left", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;

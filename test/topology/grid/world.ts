@@ -17,8 +17,8 @@ export type World = AsyncDisposable & {
   /** Starts a shim at `place`, with the command line that an agent's configuration has there. */
   agent(place: Place): Promise<StdioMcp>;
   /**
-   * Sends SIGKILL. Afterwards the next client starts a broker if clients may, and otherwise the broker's supervisor does. Before that,
-   * `script` runs in Node as the palace's user, at the palace, and may change the files that the dead broker left.
+   * Sends SIGKILL, then runs `script` in Node as the palace's user: it may change the files that the dead broker left. Then the next client
+   * starts a broker, or the broker's supervisor does.
    */
   killBroker(script?: string): Promise<void>;
   brokers(): Promise<number>;

@@ -47,7 +47,7 @@ test("the plugin puts its text before the message in a copy of the host's messag
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
-test("after a compaction the plugin adds a repeated text only to the newest message, and adds no empty text", () => {
+test("a memory text that is added again after a compaction moves to the newest message; adding an empty text does not count", () => {
   const turns = new Turns([]);
   const told = (): string[] =>
     turns

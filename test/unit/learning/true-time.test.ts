@@ -96,7 +96,7 @@ test("restarts with a clock that is 100 days ahead age a memory by at most six h
     machine.off(60_000);
   }
   machine.tick(1);
-  // The first start may count up to six hours of the time before it.
+  // All restarts together add at most six hours to the time that really passed.
   expect(machine.age(1, madeMs)).toBeLessThanOrEqual(6 * HOUR_MS + 2 * 20 * 60_000);
 });
 
@@ -110,7 +110,7 @@ test("memories also age on a laptop that is off at night", () => {
     machine.off(16 * HOUR_MS);
     machine.tick(1);
   }
-  // The machine was off for sixteen hours, and six of them count.
+  // Each of the two nights lasts sixteen hours, of which six count.
   expect(machine.age(1, madeMs)).toBe(28 * HOUR_MS);
   machine.off(60 * DAY_MS);
   machine.tick(1);

@@ -26,7 +26,7 @@ test("a short drawer without any vector is judged by its words", () => {
   ]);
 });
 
-test("a drawer that one sentence of a prompt found is weak if its static vector disagrees or the sentence says little", () => {
+test("a hit of one sentence of a long prompt is weak if its static vector is far from the sentence, or if the sentence has a low weight", () => {
   const found = (cosine: number, meaning: number, sentenceWeight = 1) => ({
     ...candidate(cosine, 0.3, meaning),
     sentenceWeight,

@@ -54,7 +54,7 @@ test("a long text has one id for all its slices: get joins the slices, update cu
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a short drawer that outgrows one row is split under its id; an id with the same prefix is not touched", () => {
+test("a short drawer that outgrows one row is split under its id, and its slices are not found under a part of the id", () => {
   const { drawer_id: id } = file("short");
   write("add_drawer", { wing: "w", room: "r", content: "neighbour" });
   expect(write("update_drawer", { drawer_id: id, content: LONG })).toMatchObject({ drawer_id: id, chunks: 3 });
@@ -95,7 +95,7 @@ test("get_drawers fetches a long list of ids in parts, and other requests run be
   expect(turns).toBeGreaterThan(1);
 });
 
-test("delete_by_source only previews by default, and deletes that source in every wing", () => {
+test("delete_by_source only previews by default; with `dry_run: false` it deletes the source's drawers in every wing", () => {
   file("one", { source_file: "/s.md" });
   file("two", { wing: "v", source_file: "/s.md" });
   file("other", { source_file: "/s.md.bak" });

@@ -101,7 +101,7 @@ test("a source filter finds a full path or an unambiguous file name; otherwise t
   const both = await palace.search("ferry", { source_file: "readme.md" });
   expect(both.results).toEqual([]);
   expect(both["hint"]).toMatch(/^source_file `readme.md` could be `\/(one|two)\/docs\/README.md`, `\/(one|two)\/docs/);
-  // A misspelled file name or a part of it finds no drawer.
+  // A misspelled file name finds no drawer. A part of a file name finds none, either.
   const typo = await palace.search("ferry", { source_file: "Boast.md" });
   expect(typo.results).toEqual([]);
   expect(typo["hint"]).toBe("no source_file `Boast.md`; source_files like it: `/two/My-Notes/Boats.md`");

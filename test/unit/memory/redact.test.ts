@@ -1,4 +1,4 @@
-/** Tests which texts are masked: secrets of every kind, and texts that only look like secrets. */
+/** Tests that secrets of every kind are masked, and that texts that only look like secrets are not. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Tests of sync on real files. Sync distinguishes deleted sources from unreadable sources, and removes only the deleted sources. */
+/** Tests of sync on real files. Sync distinguishes deleted sources from unreadable sources, and never removes the unreadable ones. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

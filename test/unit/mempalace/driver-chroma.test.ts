@@ -56,7 +56,7 @@ test("a request to a silent server ends at its time-out or when the driver close
   await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("an interrupted write arrives before the next write is sent", async () => {
+test("after an unanswered write the driver waits before the next write, so that the late write arrives first", async () => {
   const landed: string[] = [];
   await using slow = await serve((request, response) => {
     const answer = (body: unknown): void =>
@@ -77,7 +77,7 @@ test("an interrupted write arrives before the next write is sent", async () => {
   expect(landed).toEqual(["on its way", "cut off", "newest"]);
 });
 
-test("after a refused token the palace is unavailable, and the hint names the variable", async () => {
+test("if the server refuses the token, the palace is unavailable and the hint names MEMPALACE_CHROMA_TOKEN", async () => {
   await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
   await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",

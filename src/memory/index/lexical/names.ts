@@ -58,7 +58,7 @@ function pathKey(path: string): string {
 
 export class NameIndex {
   readonly #statements;
-  /** Positions in `#names` of the names with a stem, by the stem. */
+  /** For each stem and each key of a file's name: positions in `#names` of the names that contain it. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();
@@ -88,7 +88,7 @@ export class NameIndex {
     };
   }
 
-  /** Returns the weight of each term for `nameCounter`. It is lower if many names contain the term, and 0 if none does. */
+  /** Returns the weight of each term for `nameCounter`: lower for a term in many names, and 0 for a term in no name. */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
     return stems.map((forms, at) => {
@@ -97,7 +97,7 @@ export class NameIndex {
     });
   }
 
-  /** Returns the files whose path ends with an identifier, ignoring case. The value is 1 if only one file matches, and less if many do. */
+  /** Returns the files whose path ends with an identifier, ignoring case. The map's value is 1 for the only match, less for one of many. */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();

@@ -60,7 +60,7 @@ export function askedParts([own = "", plain = own]: readonly string[]): string[]
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
 }
 
-/** Returns a function that computes the largest share of each term's parts in one word of a text, 0…1. `asked[i]`: parts of term i. */
+/** Returns a function that finds, for each term, the largest share of the term's parts in one word. `asked[i]`: parts of term i. */
 export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
   const termsOf = new Map<string, number[]>();
   asked.forEach((parts, term) => {

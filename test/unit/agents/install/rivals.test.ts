@@ -241,7 +241,7 @@ test("the command that removes a rival quotes a name with special characters", (
   ]);
 });
 
-test("the search for rivals ignores an unreadable project path", () => {
+test("the search for rivals ignores a project path that is too long or has a NUL character", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
   expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });

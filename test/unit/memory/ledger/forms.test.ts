@@ -145,7 +145,7 @@ test("after a kill inside a step the whole step is done again", async () => {
   expect(read("PRAGMA integrity_check")).toEqual(["ok"]);
 });
 
-test("a changed or deleted drawer leaves no other spellings of its words in the index", async () => {
+test("after a drawer is changed or deleted, the index has no other spellings of its old words", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file("数据库迁移定在周五");
   expect(await palace.texts("迁移", { mode: "lexical" })).toHaveLength(1);

@@ -191,7 +191,7 @@ test("a removal is not kept if no earlier palace can have the drawer", () => {
   expect(kept()).toEqual([first]);
 });
 
-test("a palace that was never in use before keeps a row that was deleted here", () => {
+test("no removal is sent to a palace that was not in use before", () => {
   sendTo("file:/p#1");
   retarget("http://h/t/d/c#2");
   write("delete_drawer", { drawer_id: onlyDrawer() });

@@ -81,7 +81,7 @@ function turn(conversation: string, shown: readonly string[], asked = ASKED): st
 const score = (scores: Record<string, string>, more: { agent?: string; findings?: unknown } = {}): unknown =>
   write("score_memories", { outcome: "worked", memory_scores: scores }, more);
 
-test("shown memories and the turn's exchange are scored for the user's question, and found memories for the agent's own search", () => {
+test("a shown memory and the exchange are scored for the user's question; a memory that only a search found, for the search's question", () => {
   const [shown, searched, neither] = [keep("one"), keep("two"), keep("three")];
   const exchange = turn("talk", [shown]);
   const own = questionOf("zeppelin fares") ?? expect.fail("no question");
@@ -106,7 +106,7 @@ test("shown memories and the turn's exchange are scored for the user's question,
   );
 });
 
-test("no question is stored for a signal, a person's score or a plain drawer; a score of a book's chunk stores only its question", () => {
+test("no question is stored for a signal, a person's score or a plain drawer; a score of a book's chunk stores a question and keeps the standing", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
@@ -174,7 +174,7 @@ test("forgetting an exchange deletes a question that exists only in a before-ima
   expect(rows(images)).toEqual([]);
 });
 
-test("the ledger reads the newest 40 outcomes of a concept, and counts more than 40 outcomes of a kind of conversation", () => {
+test("of 60 outcomes, the ledger reads the newest 40 for a concept, and counts all 60 for a kind of conversation", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));

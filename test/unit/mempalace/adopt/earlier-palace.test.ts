@@ -87,7 +87,7 @@ test("a note that was deleted while a Chroma server was in use does not come bac
   write("delete_drawer", { drawer_id: deleted });
   sendTo(SERVER);
 
-  // The broker may compare the files before it sends the removal to them again. The missing removal must not look like a foreign row.
+  // The old files still have the deleted note. It must not look like a foreign row, even before the removal is sent to these files.
   expect(isForeign()).toBe(false);
   sendTo(files);
   expect(isForeign()).toBe(false);

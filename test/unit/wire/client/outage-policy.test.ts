@@ -18,7 +18,7 @@ const PRESENCES: readonly Presence[] = ["unknown", "present", "refusing", "lost"
 test.each<[Sighting, readonly Presence[]]>([
   ["connected", ["present", "present", "present", "present", "present"]],
   ["took the spool", ["unknown", "present", "present", "lost", "absent"]],
-  // A delivery may end after its connection was lost. Its result then says nothing about the next broker.
+  // If the connection was lost during the delivery of the spool, the result says nothing about the next broker.
   ["refused the spool", ["unknown", "refusing", "refusing", "lost", "absent"]],
   ["ended", ["lost", "lost", "lost", "lost", "lost"]],
   ["outage", ["absent", "absent", "absent", "absent", "absent"]],
@@ -49,7 +49,7 @@ test("a call that the broker did not accept waits for the next broker or is sent
   expect([60_000, 60_001].map(fateOfRepeated)).toEqual(["wait", "give up"]);
 });
 
-test("a call waits for a working bridge, and for a starting broker unless the broker's state is absent", () => {
+test("a call waits while a bridge works or a broker starts; in state absent it does not wait for a starting broker", () => {
   expect(PRESENCES.map((presence) => fateOfSilent(presence, true, false))).toEqual([
     ...["wait", "wait", "wait", "wait"],
     "answer offline",

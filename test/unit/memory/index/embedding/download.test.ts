@@ -133,7 +133,7 @@ test("the download refuses a file that is longer than expected", async () => {
   await expect(download()).rejects.toThrow(/more than/);
 });
 
-test("a missing file is an error with its address, and the hint names the setting", async () => {
+test("a file that the server lacks is an error with the file's name, and the hint names the setting `model-dir`", async () => {
   rmSync(join(source, "tokenizer.json"));
   await expect(download()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",

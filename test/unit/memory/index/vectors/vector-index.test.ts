@@ -162,7 +162,7 @@ test("a refreshed vector index has the changes of a commit: added, updated, move
     ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(second);
   await refresh({ written: [], removed: [second] });
   expect((await rowsOf(newer)).sort()).toEqual([first, third]);
-  // The second drawer's slot now has the code of the third drawer. The index must find and replace it there.
+  // The index has moved the third drawer's code into the slot of the removed second drawer. A new vector must replace the code there.
   expect(await rowsOf(three, {}, 1)).toEqual([third]);
   putVector(ledger, third, two);
   await refresh({ written: [third], removed: [] });
