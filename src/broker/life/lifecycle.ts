@@ -145,7 +145,7 @@ class Broker {
     await this.#doors.close();
   }
 
-  /** Ends the broker on SIGTERM and SIGINT. A broker that gets such a signal while it opens first finishes opening. */
+  /** Ends the broker on SIGTERM and SIGINT. If the signal comes during the opening, the broker first finishes the opening. */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }

@@ -5,7 +5,8 @@ import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
 /**
- * Continues a killed recreate. Returns undefined without one, or if `up` undid one that had changed nothing. Errors: BROKER_START_FAILED.
+ * Continues a killed recreate. Returns undefined if there is none, or if `up` gave it up because the stack was still unchanged. Errors:
+ * BROKER_START_FAILED.
  */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);

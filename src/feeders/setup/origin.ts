@@ -74,7 +74,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
-/** Counts each term. A letter at a term's beginning or end must be at a word boundary. */
+/** Counts each term. If a term begins (or ends) with a letter, a word must begin (or end) there. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

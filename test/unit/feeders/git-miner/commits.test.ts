@@ -101,7 +101,7 @@ describe("a commit", () => {
     expect(whyLeftOut(commitOf(more))).toBe(why);
   });
 
-  test("a commit with another hash has the same source, and a commit with another wing or message has another source", () => {
+  test("a commit's source depends on wing, message, author and date, but not on hash, parents and files", () => {
     const source = sourceOf(commitOf({}), "w");
     expect(sourceOf(commitOf({ hash: "b".repeat(40), parents: ["c"], files: ["x"] }), "w")).toBe(source);
     expect(sourceOf(commitOf({}), "v")).not.toBe(source);
