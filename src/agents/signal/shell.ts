@@ -10,7 +10,7 @@ export type Command = Readonly<{
   /** Arguments, each preceded by a space. */
   args: string;
 }>;
-/** `after`: the operator after the command; `;` for the last command. `mayNotStart`: true if a redirection needs a file that may be missing. */
+/** `after`: operator after the command; `;` for the last command. `mayNotStart`: true if a redirection needs a file that may be missing. */
 export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
 /** Maximum length of a line that we read, characters; a longer line is a program, not a command. */

@@ -29,7 +29,7 @@ export type LifecycleOptions = {
   config: Config;
   log: Log;
   onListening: () => void;
-  /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
+  /** Returns why this broker must end; undefined if it may run. Called after the lock is taken, and then every second. */
   mustStayAway: () => string | undefined;
   miner: MinerCommand;
   /** True for a broker that a client started on demand: such a broker ends when a permanent broker asks for the palace. */

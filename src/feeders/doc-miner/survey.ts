@@ -49,7 +49,7 @@ const START_SIZE_BYTES = 64 * 1024;
 export type SurveyRules = {
   front: Front;
   ignoreFiles: boolean;
-  /** Paths for which ignore rules and names of folders do not count. A file that is named here is always filed. */
+  /** Paths to which neither ignore rules nor the list of skipped folders apply. A file in this list is always filed. */
   include: readonly string[];
   /** The project file's patterns of excluded paths, as in a .gitignore file. */
   exclude: readonly string[];

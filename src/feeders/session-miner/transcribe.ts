@@ -5,7 +5,7 @@ import type { Block, HarnessName, Session, Turn } from "./session.ts";
 const REASONING = "[reasoning] ";
 const NAME_MAX = 100;
 
-/** Upstream's names of built-in tools. It shortens only calls of tools with these names. */
+/** Upstream's names of built-in tools. Upstream shortens only calls of tools with these names. */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: "Bash",
   read: "Read",

@@ -1,4 +1,4 @@
-/** Boosts memories that share entities with a question, by the quality of the facts that name these entities (outcome-memory.md 2.9, 8.6). */
+/** Boosts memories that share entities with a question, by the quality of facts that name these entities (outcome-memory.md 2.9, 8.6). */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
