@@ -23,7 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/** Adds the SQL function `is_refusal`, which is true for the answer of a refused write. The journal keeps it to answer repeated calls. */
+/** Adds the SQL function `is_refusal`. Undo skips refused writes, which the journal keeps only to answer repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
