@@ -4,10 +4,7 @@ import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/**
- * Continues a killed recreate. Returns undefined if there is none, or if `up` gave it up because the stack was still unchanged. Errors:
- * BROKER_START_FAILED.
- */
+/** Continues a killed recreate; `up` gives it up before the step `switch`. Undefined if none is left. Errors: BROKER_START_FAILED. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;

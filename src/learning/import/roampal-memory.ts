@@ -19,10 +19,7 @@ const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "p
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
-/**
- * Data of the import that an export needs. `as`: digest of the imported memory. `texts`: fields that contained the text. `id`: the memory's
- * id, if the drawer has another id.
- */
+/** Import data for the export. `as`: the memory's digest. `texts`: fields with its text. `id`: its id, if the drawer has another id. */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];

@@ -36,12 +36,10 @@ export class FtsTable {
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
-  /** Returns the number of documents with a stem. */
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** Returns the number of documents that match an FTS5 query. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }
