@@ -46,7 +46,7 @@ describe("git's log", () => {
     for (const size of [1, 2, 7]) expect(await parsed(log, size)).toEqual(whole);
   });
 
-  test("the reader of git's log keeps a limited part of a commit with many files or an endless message", async () => {
+  test("the reader of git's log keeps only the first files of a commit, and the beginning of a too long message", async () => {
     const names = Array.from({ length: 3 * NAMES_MAX }, (_, at) => `${at === 0 ? "\n" : ""}file-${at}`);
     const [many, long] = await parsed(
       bytes(...ENTRY, ...names, ...HEAD, "x".repeat(MESSAGE_MAX_BYTES + 1), ""),
@@ -155,7 +155,7 @@ describe("a folder that the git miner opens", () => {
     });
   });
 
-  test("a git process that fails half-way causes an error", async () => {
+  test("a git process that fails causes an error", async () => {
     const { git: opened } = await openRepository(join(root, "clone"), env());
     const log = parseLog(readLog({ ...opened, folder: join(root, "none") }, 0));
     await expect(log.next()).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });
