@@ -4,7 +4,7 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost for a shared entity with facts of quality 1. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's rank. */
+/** Boost for a shared entity with facts of quality 1. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's value. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;
