@@ -51,7 +51,7 @@ export class McpChild {
       rest = lines.pop() ?? "";
       for (const line of lines) this.#settle(line);
     });
-    // A write to an exited process fails. `end` reports the exit.
+    // Ignores failed writes to an exited process, because `end` (below) reports the exit.
     this.process.stdin.on("error", () => {});
     const { promise, resolve } = Promise.withResolvers<number | null>();
     this.exited = promise;

@@ -5,8 +5,8 @@ const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
 const END = /\s|"[\]},:]/;
 
 /**
- * Replaces the user and password of each URL: `http://…@host`. A user without a password may be a token, so it is replaced, too. In an SSH
- * URL only the password is: `ssh://ada:…@host`. The password ends at the URL's last `@`, because it may contain an `@` itself.
+ * Replaces user and password of each URL: `http://…@host`. Also replaces a user without a password, which may be a token. In an SSH URL,
+ * replaces only the password: `ssh://ada:…@host`. The password ends at the URL's last `@`, because a password may contain an `@`.
  */
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;

@@ -9,7 +9,7 @@ import { readRecord } from "../base/parse-json.ts";
 import { writeFailure } from "../base/state-files.ts";
 
 export type Note = Readonly<{
-  /** Folders whose stack this is: one, or several that the user lets share it. */
+  /** Folders that use this stack. Several folders share a stack only if the user allowed it. */
   folders: readonly string[];
   workspace: string;
   /** Id of the Docker daemon; each daemon has its own stacks. */

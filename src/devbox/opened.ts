@@ -2,7 +2,7 @@
 import type { Place, Stack } from "./compose.ts";
 import type { Engine } from "./engine.ts";
 
-/** Stack that this folder may use. `before`: the project from which its memory has just been copied. */
+/** Stack that this folder may use. `before`: the project from which the stack's memory has just been copied. */
 export type Opened = Readonly<{
   stack: Stack;
   engine: Engine;

@@ -35,7 +35,7 @@ export type MemoryTold = {
   outcomes: { at: string; outcome: string; reason: string | null; by: string | null; weight: number | null }[];
   /**
    * Questions for which the memory was shown. `asked`: number of different questions. `solved`: number of questions that the memory
-   * solved. `answers`: numbers of outcomes for each topic (`context`) and collection that the memory had then.
+   * solved. `answers`: numbers of outcomes by the question's topic (`context`) and by the memory's collection at that time.
    */
   questions: {
     asked: number;
@@ -53,7 +53,7 @@ export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 /**
  * Outcomes of the memories that one agent's conversations showed. A conversation counts in the week of its last activity. `week`: the
- * week's Monday, UTC. `shown`: number of shown memories, each once in a conversation. `worked`, `partial`, `failed`: by last outcome.
+ * week's Monday, UTC. `shown`: memories, counted once per conversation. `worked`, `partial`, `failed`: number with this last outcome.
  */
 export type HelpedWeek = {
   week: string;
@@ -64,7 +64,7 @@ export type HelpedWeek = {
   failed: number;
 };
 
-/** Statistics of memories. `helped`: weeks of the newest 500 conversations, oldest week first. Older brokers do not send it. */
+/** Statistics of memories. `helped`: weeks of the newest 500 conversations, oldest first; missing in the answer of older brokers. */
 export type MemoryStats = {
   collections: Record<string, number>;
   archived: number;
@@ -129,8 +129,8 @@ export type ScoreRequest = {
 
 /**
  * Result of a ScoreRequest. `memories`: number of memories scored. `summary`: characters of the stored summary. `facts`: number of facts
- * stored. `settled`: ids that keep the different outcome of an earlier call in this turn. `gone`: drawers that the score deleted. `atMs`:
- * time of arrival, by which `palace history undo` selects writes.
+ * stored. `settled`: ids that keep another outcome, from an earlier call in this turn. `gone`: drawers that the score deleted. `atMs`: time
+ * of arrival, by which `palace history undo` selects writes.
  */
 export type ScoreResult = {
   outcome: string;

@@ -41,8 +41,8 @@ export function hasLink(): boolean {
 }
 
 /**
- * Signs in with the link's token, or else with this tab's stored session. It is not a cookie, because a browser would send a cookie to
- * every port of 127.0.0.1. Returns undefined without a valid link or session.
+ * Signs in with the link's token, or else with this tab's stored session. The session is not a cookie, because a browser would send a
+ * cookie to every port of 127.0.0.1. Returns undefined without a valid link or session.
  */
 export async function signIn(): Promise<Session | undefined> {
   const token = LINK.exec(location.hash)?.[1];

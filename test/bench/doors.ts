@@ -127,7 +127,7 @@ async function twenty(): Promise<Row[]> {
   ];
 }
 
-/** Measures ten reads while no broker can be reached. The bar is for the slowest one. */
+/** Measures ten reads while no broker can be reached. The limit applies to the slowest read. */
 async function outage(): Promise<Row[]> {
   await using palace: TestPalace = createTestPalace({ built: true });
   const env = { MEMPALACE_BROKER: `unix:${palace.home}/nobody.sock` };

@@ -1,4 +1,4 @@
-/** Compares an agent's waits with us and with the Python package. Both palaces have the same rows and vectors. */
+/** Compares how long an agent waits for our broker and for Python's MemPalace. Both palaces have the same rows and vectors. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

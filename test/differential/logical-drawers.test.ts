@@ -1,4 +1,4 @@
-/** Compares answers about drawers in slices. Each must be one drawer to every tool, whichever version cut it. */
+/** Compares answers about drawers in slices. Every tool must treat the slices of a drawer as one drawer, whichever version cut them. */
 import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";

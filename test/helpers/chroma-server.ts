@@ -1,4 +1,4 @@
-/** Starts a real Chroma server in a container, from the image stage of the compose service: its npm package does not load on every host. */
+/** Starts a real Chroma server in a container, from the compose service's image. Chroma's npm package does not load on every host. */
 import { engineMissing } from "../../scripts/engine.ts";
 import { buildImage, containerOf, NamedContainer, pause } from "./docker-box.ts";
 import { freePort } from "./free-port.ts";

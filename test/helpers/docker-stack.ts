@@ -39,7 +39,7 @@ const COMMAND_TIMEOUT_MS = 15 * 60_000;
 const CALL_TIMEOUT_MS = 3 * 60_000;
 const LOG_TAIL_LINES = 60;
 
-/** Returns COMPOSE_FILE as .env has it for an arrangement (docs/topologies/arrangements.md). */
+/** Returns the value that COMPOSE_FILE has in .env for an arrangement (docs/topologies/arrangements.md). */
 export function composeFiles(...arrangement: string[]): string {
   const more = arrangement.map((name) => join("scripts/compose", `${name}.yml`));
   return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");

@@ -21,7 +21,7 @@ export function createLedger(file: string): Database.Database {
   return ledger;
 }
 
-/** Inserts drawers and returns their row numbers. Files each source as one document, which the real writer does later. */
+/** Inserts drawers and returns their row numbers. Also fills `source` and `source_fts`, as the real writer does later. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-/** Runs the real Roampal from the package index, without its models. It is installed beside MemPalace's Python, which has Chroma. */
+/** Runs the real Roampal from the package index, without its models, in MemPalace's Python, which has Chroma. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";

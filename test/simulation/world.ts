@@ -66,7 +66,7 @@ export class Scheduler implements Clock {
   }
 }
 
-/** Waits for the promises that follow from an event, and in turn from these. */
+/** Waits until all promises that follow from an event have been handled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -19,7 +19,7 @@ const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 
 const SHIMS_A_CONTAINER = 4;
-/** Drawers that each of the eight shims writes when all write at the same time. */
+/** Number of drawers that each of the eight shims writes, all at the same time. */
 const DRAWERS_A_SHIM = 250;
 const DRAWERS_BESIDE_A_KILL = 500;
 const IN_FLIGHT = 32;

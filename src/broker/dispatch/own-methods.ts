@@ -1,4 +1,4 @@
-/** Our own methods besides MCP's, named `noun.verb`. The journal records the call of a `write` row. */
+/** Our own methods besides MCP's, named `noun.verb`. */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../memory/drawer/shown.ts";
@@ -97,7 +97,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     const answer = await searchTool(seen, params, searchMode(params["mode"]));
-    // Does not count the page's searches: it also searches by itself, for drawers that are similar to the shown one.
+    // Does not count the page's searches, because the page also searches by itself, for drawers that are similar to a shown drawer.
     if (peer.door !== "ui") metrics.usage.countSearch(answer);
     return redactAnswer(withAdoption(reads, answer), redact);
   }),

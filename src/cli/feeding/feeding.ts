@@ -23,8 +23,8 @@ type InterruptOptions = {
 };
 
 /**
- * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), the end of
- * our stdin also ends us, because that program has died or closed it.
+ * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), our process
+ * also ends at the end of its stdin, because that program has then died or closed the pipe.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,

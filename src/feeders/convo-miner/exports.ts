@@ -24,7 +24,7 @@ export function conversationsOf(document: unknown, names: SlackNames): Conversat
 const one = (transcript: Transcript, countMin = MESSAGES_MIN): Conversation[] | undefined =>
   transcript.count >= countMin ? [transcript.conversation()] : undefined;
 
-/** Reads Gemini's export. Only its role `model` distinguishes it from Claude's. */
+/** Reads Gemini's export. Only the role `model` distinguishes this format from Claude's. */
 const gemini: Format = (document) => {
   const items = isRecord(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;

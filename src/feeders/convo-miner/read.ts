@@ -13,7 +13,7 @@ export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
 /** Minimum size for a checkpoint; reading a smaller file again is faster. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
-/** Position from which a later run reads on. It is after a whole line, and only in files in which a conversation was found. */
+/** Position after a whole line, from which a later run continues. Only files in which a conversation was found have a checkpoint. */
 export type Checkpoint = {
   schema: 2;
   offset: number;

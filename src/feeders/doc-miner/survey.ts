@@ -26,14 +26,14 @@ import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore
 export type Found = { path: string; mtime: number; size: number };
 export type Survey = {
   documents: Found[];
-  /** Left-out documents with the reasons, without source code and data. */
+  /** Documents that are not filed, with the reasons. Source code and data are not listed. */
   skipped: Skip[];
   /** Folders and files that could not be read. */
   unreadable: string[];
   /** Paths that are not filed in this run but keep their drawers: too large documents, and paths with too complex ignore rules. */
   undecided: string[];
 };
-/** Document as read. `text`: with line feeds only. `lost`: number of undecodable characters, now U+FFFD. `bytes`: for the staged copy. */
+/** Content of a document. `text`: its lines end with line feeds. `lost`: number of undecodable characters. `bytes`: for the staged copy. */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
 /** Document that cannot be read. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
@@ -49,11 +49,11 @@ const START_SIZE_BYTES = 64 * 1024;
 export type SurveyRules = {
   front: Front;
   ignoreFiles: boolean;
-  /** Paths for which ignore rules and names of folders do not count. A file that is named here is always filed. */
+  /** Paths to which neither ignore rules nor the list of skipped folders apply. A file in this list is always filed. */
   include: readonly string[];
   /** The project file's patterns of excluded paths, as in a .gitignore file. */
   exclude: readonly string[];
-  /** Only path to decide about; only the folders above it are entered. */
+  /** If set, the survey decides only about this path and enters only the folders above it. */
   only?: string | undefined;
   sizeMaxBytes?: number;
   /** Called for each path with the reason why it is filed or left out. */

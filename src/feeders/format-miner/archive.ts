@@ -1,4 +1,4 @@
-/** Reads a zip archive in memory, within size limits: a zip bomb only ends its conversion. */
+/** Reads a zip archive in memory. Size limits end the conversion of a zip bomb. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";

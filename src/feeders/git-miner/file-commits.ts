@@ -47,7 +47,7 @@ export const COMMITS_MAX = 100_000;
 const DRAWER_LENGTH_MAX = 4_000;
 const ROOM = "git";
 const IN_FLIGHT_MAX = 4;
-/** Maximum commits, and characters of their messages, in a batch: they are read first and then filed together. */
+/** Limits of a batch: number of commits, and characters of their messages. A batch is read first and then filed. */
 const BATCH_MAX = 64;
 const BATCH_LENGTH_MAX = 4 * 1024 * 1024;
 
@@ -77,7 +77,7 @@ export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   return report;
 }
 
-/** Returns the commit sources that the wing has, from any clone. Empty with `force`, so that all commits are filed again. */
+/** Returns the wing's commit sources, also from other clones. Empty with `force`, so that all commits are filed again. */
 async function filedCommits({ caller, wing, watch, options }: Run): Promise<Set<string>> {
   if (caller === undefined) {
     watch.notice(
@@ -108,7 +108,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   for await (const commit of log) {
     if (signal.aborted) break;
     report.commits += 1;
-    // git would name all files of the project for the oldest commit of a shallow clone, so this commit gets none.
+    // Git would list all files of the project for the oldest commit of a shallow clone, so this commit is filed without files.
     const isBorder = isShallow && commit.parents.length === 0;
     const found = { ...commit, ...(isBorder && { files: [], fileCount: 0 }), sourceFile: sourceOf(commit, run.wing) };
     if (!isNew(found, filed, report)) {

@@ -28,7 +28,7 @@ const LOG = [
 ];
 const COMPLAINT_LENGTH_MAX = 4_000;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, with a command that helps as its hint. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, with a hint that says what to type. */
 export async function openRepository(dir: string, env: Env): Promise<{ git: Git; repository: Repository }> {
   const git = { folder: folderOf(dir), env };
   const answer = await ask(git, "rev-parse", "--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-cdup");

@@ -34,7 +34,7 @@ export function stagedPath(home: string, wing: string, file: string): string {
   return join(home, wing, file);
 }
 
-/** Returns this machine's path of a staged transcript. The host and a container file the same session once. */
+/** Returns a staged transcript's path on this machine, so that a host and its containers file a session only once. */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");
   const [folder, wing = "", file = ""] = parts.slice(-3);
@@ -52,7 +52,7 @@ export function stageTranscript(path: string, content: string, updatedMs: number
   if (Math.abs(mtimeMs / 1000 - seconds) > 0.001) utimesSync(path, seconds, seconds);
 }
 
-/** Without its notes, a run reads every session again. */
+/** Returns the path of the notes about a harness's sessions. If this file is missing, a run reads every session again. */
 export function notesPath(home: string, harness: string, place: string): string {
   return join(home, ".manifest", `${harness}-${shortHash(place)}.json`);
 }

@@ -5,7 +5,7 @@ import type { Block, HarnessName, Session, Turn } from "./session.ts";
 const REASONING = "[reasoning] ";
 const NAME_MAX = 100;
 
-/** Upstream's names of built-in tools. It shortens only calls of tools with these names. */
+/** Upstream's names of built-in tools. Upstream shortens only calls of tools with these names. */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: "Bash",
   read: "Read",
@@ -42,7 +42,7 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns a file name that stays the same, so it does not contain the title. */
+/** Returns the transcript's file name, without the session's title, which may change. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";
   const safe = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_MAX);

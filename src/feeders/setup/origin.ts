@@ -74,7 +74,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
-/** Counts each term. A letter at a term's beginning or end must be at a word boundary. */
+/** Counts each term, only as whole words. Where a term begins or ends with a punctuation mark, no word boundary is needed. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

@@ -9,10 +9,10 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** Matches a memory's id in JSON, as a whole string or beside `::` in a name. */
+/** Matches a memory's id in JSON: a whole string, or a part of a string that `::` separates. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/** Checks the entries. `journalled`: what the journal stores, a digest in place of the entries. Errors: PROTOCOL_BAD_PARAMS. */
+/** Checks the entries. `journalled`: parameters for the journal, with a digest of the entries. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -38,7 +38,7 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/** Returns a page of entries after the id `after`. In the entries, moved memories get the ids with which they are exported. */
+/** Returns the entries after the id `after`. In them, a moved memory's id becomes the id with which the memory is exported. */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
@@ -53,7 +53,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // If another entry has the new name already, this one keeps its old name and both are exported.
+    // If another entry already has the new name, this entry keeps its old name, and both entries are exported.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });

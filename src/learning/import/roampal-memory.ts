@@ -14,12 +14,12 @@ import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } fr
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
 /** Fields that may repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields that our drawers use for their own data. An imported memory's values are in `Came.aside`, from where they are exported. */
+/** Fields that our drawers use for their own data. An import stores the memory's values in `Came.aside`; an export restores them. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
-/** Import data for the export. `as`: digest. `texts`: fields that contained the text. `id`: the memory's id, if it is not the drawer's. */
+/** Import data for the export. `as`: the memory's digest. `texts`: fields with its text. `id`: its id, if the drawer has another id. */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];

@@ -8,7 +8,7 @@ export const NEAR_ENOUGH = { update: 0.75, archive: 0.6 } as const;
 export const NEAREST_ASKED = 5;
 const PART_OF_FACT = 3;
 
-/** Tags in the description of the user, in the order of its lines. */
+/** Tags of the facts that describe the user, in the order of the description's lines. */
 export const TAGS = ["identity", "preference", "goal", "project", "system_mastery", "agent_growth"] as const;
 
 const WORDS: Readonly<Record<string, number>> = { high: 0.9, medium: 0.7, low: 0.5 };

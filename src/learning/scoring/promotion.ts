@@ -16,7 +16,7 @@ export function destination(collection: Collection, { score, uses, successes }: 
   return undefined;
 }
 
-/** `ageMs`: time since the memory's creation. A memory of at most seven days is deleted only at a lower score. */
+/** `ageMs`: time since the memory's creation. In its first seven days a memory is deleted only below `newDeletion`. */
 export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
   const to = destination(collection, standing);
   if (to !== undefined) return { kind: "moves", to };

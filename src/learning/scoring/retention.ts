@@ -11,7 +11,7 @@ import { type TrueTime, trueAgeMs } from "./true-time.ts";
 /** Maximum memories in one write; the others follow in further writes. */
 export const AGED_MAX = 200;
 
-/** Parameters of the write. It decides about each memory again, because it may have been scored in between. */
+/** Parameters of the write. The write checks each memory again, because an outcome may have changed the memory in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
 /** `seen`: ids that earlier calls of dueMemories returned. */
@@ -36,7 +36,7 @@ export async function dueMemories(context: DueContext, time: Time, isStart: bool
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { stays: 0, moves: 0, goes: 0 };
-  // Skips memories that a person restored with `undo` after this method had moved or deleted them.
+  // Skips memories that a person restored with `undo` after `memory.age` had moved or deleted them.
   const before = tx.changedBy(peer.agent, ids);
   const broughtBack = before.size === 0 ? before : tx.lastChangedByMethod(UNDO, [...before], [AGE, UNDO]);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {

@@ -1,10 +1,10 @@
-/** Boosts memories that share entities with a question, by the quality of the facts that name these (outcome-memory.md 2.9, 8.6). */
+/** Boosts memories that share entities with a question, by the quality of facts that name these entities (outcome-memory.md 2.9, 8.6). */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost for a shared entity with facts of quality 1. Roampal's 0.5 would triple a memory's worth by the eighth power in ranking.ts. */
+/** Boost for a shared entity with facts of quality 1. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's value. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;

@@ -11,7 +11,7 @@ export type Asks = {
   end: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. A statement that a newer one replaces then keeps its rank. */
   isPast: boolean;
-  /** Use of the user's wishes ("always …"). `all`: the question is about wishes. `advice`: it asks for advice that they may influence. */
+  /** Set if the user's wishes ("always …") matter. `all`: the question is about wishes. `advice`: it asks for advice. */
   wishes: "all" | "advice" | undefined;
   /** True if the question asks for nothing ("ok thanks, go on"), so no drawer is an answer. */
   isSmallTalk: boolean;

@@ -27,7 +27,7 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Cosines that the palace does not have. They were estimated from the other scores.
+    // Names the cosines that were estimated from the other scores, because the palace does not have them yet.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),

@@ -35,7 +35,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Returns true for near-duplicates. Texts with different numbers are none, because they may be about different ports or dates. */
+/** Returns true for near-duplicates. Returns false if the texts have different numbers, which may be ports or dates. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;

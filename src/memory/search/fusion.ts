@@ -22,7 +22,7 @@ export type Ranked = Candidate & {
   speakerFactor?: number;
   /** Amount added to the score of a drawer with a wish of the user (wishes.ts), to move it up. */
   wishScore?: number;
-  /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
+  /** Static cosine of the user's words in the drawer's exchange. Only for a question about everything (asks.ts). */
   saidCosine?: number | undefined;
   /** The cross-encoder's output, and the drawer's rank and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
@@ -36,8 +36,8 @@ export const WEIGHTS = {
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
 /**
- * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
- * added for a drawer with all identifiers of the question, or with all its words in the path, wing and room.
+ * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`: amount added for a
+ * drawer with all identifiers of the question. `names`: amount added if path, wing and room have all words of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
 /** Amount by which the best drawer of a named file surpasses all other scores, if no other file has that name. */

@@ -75,7 +75,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. */
+  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last accepted look. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {

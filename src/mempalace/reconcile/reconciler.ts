@@ -1,7 +1,7 @@
 /**
  * Finds foreign writers, which do not use our lock. If the palace's sequence number grew by more than our driver sent, a thread compares
- * palace and ledger. The ledger then adopts foreign changes, and also deletions from before this broker started. Our drawers that the
- * palace lacks return to the outbox, even if another program deleted them while this broker ran.
+ * palace and ledger, and the ledger adopts foreign rows. It adopts foreign deletions only from before this broker's start; other drawers
+ * that the palace lacks are sent to the palace again.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -92,7 +92,7 @@ class Watcher {
   #agreedHead: number | undefined;
   /** True if a foreign writer wrote while this broker ran and all its rows were adopted. */
   #hasForeignWriter = false;
-  /** True while rows still have to be adopted. The sequence number alone would not show this difference. */
+  /** True while foreign rows are not adopted yet. A comparison is then due even if the sequence number stays the same. */
   #isBehind = false;
   #mark: Mark | undefined;
   /** The palace's sequence number when this broker first looked with the palace open. */
@@ -104,7 +104,7 @@ class Watcher {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #unopened = false;
-  /** Number of vectors that the index still lacked after all rows were sent again. Only if it grows, all rows are sent again. */
+  /** Number of vectors that the index lacks although all rows were sent again. If more are missing, all rows are sent once more. */
   #hopeless = 0;
   #hopelessClosets = 0;
   /** Number of comparisons still to make after lost rows were sent again, even if both sides agree. */
@@ -211,7 +211,7 @@ class Watcher {
     // Restores the report of the adoption, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Compares again if more vectors are missing than after all rows were last sent: to send them to a restarted Chroma may help.
+    // Compares again if more vectors are missing than after all rows were last sent, because a restarted Chroma may accept them.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -219,7 +219,6 @@ class Watcher {
     return true;
   }
 
-  /** Returns the limits of an adoption, as foreign-rows.ts explains them. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -270,7 +269,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // Chroma may not have made all records readable yet. The old position stays stored, so that the next broker finds them.
+      // While Chroma may not have made all records readable, the old position stays stored, so that the next broker compares again.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -347,7 +346,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Adopted rows from before this broker's start are not reported; a foreign writer that wrote while this broker ran is.
+    // Does not report adopted rows from before this broker's start. Reports a foreign writer that wrote while this broker ran.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },

@@ -90,7 +90,7 @@ export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
   return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
 }
 
-/** Returns true if the error may end without the user, so writes are spooled. The user must fix any other error. */
+/** Returns true if the cause of the error may end by itself; writes are then spooled. The user must fix any other error. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");

@@ -37,7 +37,7 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
-  // A broker that saw the file `stopped` before our request ends by itself.
+  // If the broker saw the file `stopped` before our request, it ends by itself.
   if (!stopped && before !== undefined) {
     await untilClosed(config, before.health.instanceId);
     stopped = true;

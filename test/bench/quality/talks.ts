@@ -46,7 +46,7 @@ const ASIDES = [
   "A friend told me that the {A} matters more than the {B}.",
   "I am not sure about the {A} yet.",
 ];
-/** {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because real answers repeat such words too. */
+/** {A} and {B} are terms of the topic. {Q} is a later question of the user: real answers also contain words of later questions. */
 const ADVICE = [
   "Start with the {A}: write down what you expect from it, then compare that with the {B}. Most people underestimate how strongly the two depend on each other.",
   "A common mistake is to decide on the {A} before the {B} is settled. Take a week, collect numbers, and only then commit to anything that is hard to undo.",

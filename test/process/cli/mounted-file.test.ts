@@ -24,7 +24,7 @@ function mounted(path: string, content: string): Disposable & { source: string }
 const others = (path: string): string[] => readdirSync(dirname(path)).filter((name) => /tmp|former/.test(name));
 
 describe.skipIf(why !== undefined)("a settings file that is mounted alone", () => {
-  it.each(AGENTS)("%s is wired and unwired in place, in its mounted settings file", async (agent) => {
+  it.each(AGENTS)("install and uninstall overwrite the mounted settings file of %s", async (agent) => {
     await using palace = createTestPalace();
     const parts = partsIn(palace.home);
     const path = configFile(agent, parts.places);
@@ -37,7 +37,7 @@ describe.skipIf(why !== undefined)("a settings file that is mounted alone", () =
     expect(others(path)).toEqual([]);
   });
 
-  it("palace config writes in place, and a kill leaves the former content beside the file", async () => {
+  it("palace config overwrites a mounted settings file, and a kill leaves the former content beside the file", async () => {
     await using palace = createTestPalace();
     const path = join(palace.config.paths.home, "settings.json");
     const before = '{ "wake-up": false }\n';

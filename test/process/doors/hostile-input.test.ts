@@ -144,7 +144,7 @@ describe("hostile input on a stream", () => {
     expect(broker.exitCode).toBeNull();
   });
 
-  it("the broker survives a broken HTTP head and a head that never ends", async () => {
+  it("the broker survives broken and too long HTTP heads", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     for (const head of [

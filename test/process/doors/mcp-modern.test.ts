@@ -39,7 +39,7 @@ describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
     });
   });
 
-  test("the answer to each list method has a type and a lifetime, and the same order each time", async () => {
+  test("the answer to each list method has `resultType`, `ttlMs` and `cacheScope`, and the same order each time", async () => {
     for (const method of LISTS) {
       const { result } = await ask(door, method);
       expect(result, method).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });

@@ -7,8 +7,8 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /**
- * Script in place of systemctl: records its arguments and starts the unit's command. `exec` leaves no shell that keeps our pipe open. The
- * shell reads a unit's quotes as systemd does, as long as no value has special characters.
+ * Script in place of systemctl: records its arguments and starts the unit's command. `exec` replaces the shell, which would keep our pipe
+ * open. The shell reads a unit's quotes as systemd does, as long as no value has special characters.
  */
 const SYSTEMCTL = `#!/bin/sh
 [ "$1" = --version ] && exit 0

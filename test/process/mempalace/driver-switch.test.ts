@@ -9,7 +9,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: a switch of the driver (${missing})`);
 
-/** Runs a broker with the given settings until its palace is up to date, and ends it. */
+/** Starts a broker with `env`, calls `work` once the public palace is up to date, and then stops the broker. */
 async function during(palace: TestPalace, env: Record<string, string>, work: () => Promise<void>): Promise<void> {
   await palace.startBroker(env);
   await inStep(palace);

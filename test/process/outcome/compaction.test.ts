@@ -5,7 +5,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 type Told = Methods["turn.begin"]["result"];
 
-test("a memory shown before a compaction is shown again in a later turn that it fits, and still counts for the earlier turn", async () => {
+test("after a compaction a memory is shown again if the prompt is about it, and the turn before the compaction is still asked about", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);

@@ -129,7 +129,7 @@ test("an event wait survives a restart of the broker, and does not delay the bro
   other.close();
 });
 
-/** Steps at which the broker is killed, of the first use of the log (1) and of a later write (2). */
+/** Steps at which the broker is killed: `STEP:1` in the first write to the log, `STEP:2` in the second write. */
 const STEPS = [
   ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
     (step) => `${step}:1`,

@@ -1,6 +1,6 @@
 /**
- * Scenarios of the grid, by the id of their requirement. After each scenario the world works as before. The accounts of all writes are kept
- * across scenarios.
+ * Scenarios of the grid, each under the id of its requirement. After each scenario the world works as before. `accounts` has the writes of
+ * all scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -40,8 +40,7 @@ fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 /**
- * The crew continues from one of these scenarios to the next. Before any other scenario the crew's sessions are closed, because they could
- * start a broker.
+ * Scenarios that the crew's sessions outlive. Before any other scenario these sessions are closed, because they could start a broker.
  */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;

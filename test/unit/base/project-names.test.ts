@@ -32,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("a repository has its folder's name as a slug", () => {
+test("the project of a repository is named after the repository's folder, as a slug", () => {
   expect(namesOf(makeRepository("My Shop"))).toEqual(["my_shop"]);
   expect(namesOf(makeRepository("my-shop"))).toEqual(["my_shop"]);
   expect(namesOf(join(home, "my-shop/docs"))).toEqual(["my_shop", "docs"]);

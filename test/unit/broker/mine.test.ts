@@ -66,7 +66,7 @@ test("no argument of the mine tool becomes an option of the miner", () => {
   expect(line).toContain("--include-ignored=--json");
 });
 
-test("an agent on another machine can mine only opened folders", async () => {
+test("an agent on another machine can mine only folders of the setting `mine-roots`", async () => {
   const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
   const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
     const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
@@ -159,7 +159,7 @@ test("the mine tool refuses a too long path in linear time", () => {
   }
 });
 
-test("a peer on another machine sees only files in opened folders", () => {
+test("a peer on another machine sees only files in folders of the setting `mine-roots`", () => {
   const files = openSourceFiles(join(root, "staging"));
   writeFileSync(join(root, "closed/secret.txt"), "x");
   const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
@@ -170,7 +170,7 @@ test("a peer on another machine sees only files in opened folders", () => {
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
 
-test("a peer on another machine learns no project name or ignore rule of a closed folder", () => {
+test("a peer on another machine learns no project name or ignore rule of a folder outside of `mine-roots`", () => {
   for (const folder of ["open", "closed"]) {
     mkdirSync(join(root, folder, "project"), { recursive: true });
     writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");

@@ -88,7 +88,7 @@ test.each([
   },
 );
 
-test("a score with invalid facts leaves the question for the corrected score, and a question counts once", async () => {
+test("a score with invalid facts does not use up the question, and two later scores count the question once", async () => {
   const id = await foundMemory();
   expect(await valueOf(call("tools/call", asTool(id, { facts: "none" })))).toMatchObject({ isError: true });
   await call("tools/call", asTool(id));

@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the question's words in a text, in order. A letter that two letter pairs share belongs to the first pair. */
+/** Returns the question's words in a text, in order. A letter in two pairs (cut.ts cuts Chinese into pairs) belongs to the first pair. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {

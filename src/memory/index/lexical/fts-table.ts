@@ -7,7 +7,7 @@ const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** Share by which the table may grow or shrink before a cached count is read again. */
 const DRIFT_MAX = 0.01;
-/** From this number of documents on, a cached count outlives commits within `DRIFT_MAX`. In a smaller table every commit clears the cache. */
+/** In a table with fewer documents, every commit clears the cache. In a larger table, cached counts stay valid within `DRIFT_MAX`. */
 const DRIFT_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };
@@ -36,12 +36,10 @@ export class FtsTable {
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
-  /** Returns the number of documents with a stem. */
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** Returns the number of documents that match an FTS5 query. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }

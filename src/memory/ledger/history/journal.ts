@@ -9,7 +9,7 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/before-images.ts";
 
-/** Maximum length of a string in the journal. Of a longer string it stores length and hash, because the drawer has the text. */
+/** Maximum length of a string in the journal. Of a longer string the journal stores length and hash; the drawer has the text. */
 const TEXT_MAX = 256;
 /** Fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
@@ -23,7 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/** Adds the SQL function `is_refusal`, which is true for a refused write. The journal keeps these to answer repeated calls. */
+/** Adds the SQL function `is_refusal`. Undo skips refused writes, which the journal keeps only to answer repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
@@ -45,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the `seq` of the first row to keep: one more than that of the last old row before the first row within the retention. It
-      // searches by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was
-      // ahead; it is kept until an old row follows it.
+      // Finds the `seq` of the first row to keep. The row before it is the last old row before the first row within the retention. Searches
+      // by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. Such
+      // a row is kept until an old row follows.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(

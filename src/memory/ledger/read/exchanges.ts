@@ -1,16 +1,16 @@
 /**
- * Finds the exchange of a transcript's slice, and who speaks in the slice. An exchange begins with a drawer that begins with `> ` and the
- * user's words; its further slices are the assistant's. Its rows follow each other, because slices are filed in order.
+ * Finds the exchange that a transcript's slice belongs to, and who speaks in the slice. The first slice of an exchange begins with `> ` and
+ * the user's words; in all further slices the assistant speaks. The rows of an exchange are consecutive, because slices are filed in order.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRow, selectRows } from "../select.ts";
 
-/** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
+/** Maximum distance, in rows, of a slice from the start of its exchange. A later slice counts as a single drawer. */
 const SLICES_MAX = 24;
 
-/** Number of a source's first drawers in which an exchange must begin. Otherwise the source is notes that were mined as a transcript. */
+/** An exchange must begin in this number of a source's first drawers. Otherwise the source is notes that were mined as a transcript. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
@@ -44,7 +44,7 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
 /** Number of characters read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** Returns the slices of transcripts among `rows`, each with its exchange's first line, the user's words, without `>`. */
+/** Returns the transcripts' slices among `rows`. `said`: first line of the slice's exchange (the user's words), without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

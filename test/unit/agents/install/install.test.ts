@@ -289,7 +289,7 @@ test("the installer finds an agent by its program or its folder, and reads its v
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without install's record, uninstall keeps MemPalace's own server and hooks with longer commands", () => {
+test("without install's record, uninstall keeps MemPalace's own server, and hooks whose command only contains ours", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];
