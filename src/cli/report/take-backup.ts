@@ -59,7 +59,10 @@ function carry(
   });
 }
 
-/** Opens the file, then removes its name, so that it is deleted however we end. Without the permission, the broker removes it later. */
+/**
+ * Opens the file, then removes its name: the system deletes the file however this process ends. If we may not write to the folder, the
+ * broker removes the file later.
+ */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

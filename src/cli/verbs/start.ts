@@ -49,7 +49,8 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // The notice would be wrong for a broker that was already running, because the login service may have started that broker.
+    // The notice says that the broker was started without the login service's file. That may be false for a broker that was already
+    // running.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);

@@ -4,7 +4,10 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of the parts of an exchange's score: its first drawer, the static cosine of the user's words, the best drawer of the answer. */
+/**
+ * Weights in an exchange's score: `opening` of its first drawer's score, `said` of the static cosine of the user's words, `answer` of the
+ * best score among its other drawers.
+ */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
 /** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
@@ -60,7 +63,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns the exchanges among the candidates, by their first row. */
+/** Returns the exchanges among the candidates, by the row of the exchange's first drawer. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {

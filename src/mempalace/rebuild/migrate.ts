@@ -1,5 +1,6 @@
 /**
- * Tests whether the public palace is usable: its tables fit, and a row can be written, read and deleted. The transaction is rolled back.
+ * Tests whether the public palace is usable: it has all tables of a recent Chroma, and a row can be written, read and deleted. The
+ * transaction is rolled back.
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";

@@ -62,7 +62,7 @@ test("the hint for a read-only file says how to make the file writable", () => {
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ hint }));
 });
 
-test("install refuses a pipe in place of a settings file, and the search for rivals ignores the pipe", () => {
+test("install and uninstall refuse a pipe in place of a settings file, and the search for competing entries ignores such a pipe", () => {
   for (const agent of AGENTS) {
     const file = configFile(agent, parts.places);
     execFileSync("mkfifo", [file]);
