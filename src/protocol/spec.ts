@@ -300,7 +300,7 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact. `old_content`, and `content` of `fact.archive`: text or id of the fact. `id`: null if no fact matches. */
+  /** Replaces a fact. `old_content` here and `content` in `fact.archive` are the fact's text or id. `id`: null if no fact matches. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
   /** Stores an agent's takeaway as a memory. `text`: the takeaway as stored. */

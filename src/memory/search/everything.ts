@@ -20,7 +20,7 @@ const ANSWER_STEP = 1e-3;
 const STRETCH = 20;
 /** Maximum share of its score that a hit loses because a better hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates per wanted hit that are spread over the conversations. Several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that `spread` reorders: more than one, because several candidates may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
 /** If the search did not find an exchange's first drawer, its score is estimated as the answer's score times this factor. */
 const UNKNOWN_OPENING = 0.7;

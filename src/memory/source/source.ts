@@ -116,8 +116,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes a chunk's id. Upstream joins name and number, so chunk 11 of `notes` and chunk 1 of `notes1` get the same id. If the id is taken,
- * the other recipe makes one. Errors: PROTOCOL_BAD_PARAMS if that is taken, too.
+ * Makes a chunk's id. MemPalace 3.3.6 joins name and number, so chunk 11 of `notes` and chunk 1 of `notes1` get the same id. If this id is
+ * taken, makes the id of 3.11 instead. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;

@@ -81,7 +81,10 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns false if another database has replaced this one: the next `open` then opens that database. */
+  /**
+   * Returns true if the write-ahead log of the open file was deleted. Returns false if another file replaced the open file: the next `open`
+   * opens that file.
+   */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();

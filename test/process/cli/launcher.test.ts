@@ -56,7 +56,7 @@ test("the help of scripts/test needs no Node, and equals the help of scripts/tes
   expect(stdout).toBe(execaSync(process.execPath, [join(ROOT, "scripts/test.ts"), "--help"]).stdout);
 });
 
-test("a launcher answers an unknown option with an error and the next command", () => {
+test("a launcher answers an unknown option with an error and the command for its help", () => {
   const { exitCode, stderr } = launch("up", ["--sideways"], withNode);
   expect(exitCode).toBe(2);
   expect(stderr).toContain("hint: ./scripts/up --help");

@@ -1,4 +1,4 @@
-/** Creates an empty palace like Chroma 1.5.9, whole or not at all, and collections in it like MemPalace 3.11. */
+/** Creates a complete empty palace, or none, as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

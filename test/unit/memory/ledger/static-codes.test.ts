@@ -77,7 +77,7 @@ const codes = (): number => {
   return count;
 };
 
-test("drawers of an older ledger can be found all the time, and get their vectors when the broker is idle", async () => {
+test("a search finds drawers of an older ledger before they have static vectors, and the idle writer adds these vectors", async () => {
   const old = new LedgerWriter(file, applyWrite);
   const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
   add(old, [...many, KEY]);
