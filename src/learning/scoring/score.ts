@@ -15,7 +15,7 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories that one call may score; more are refused. A turn shows only four. */
+/** Maximum number of memories that one call may score. A turn shows only four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;

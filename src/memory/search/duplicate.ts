@@ -46,7 +46,10 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns for each item of a checkpoint, by its index, the similar drawers and earlier items. Undefined if it cannot compare them. */
+/**
+ * Returns, for each item of a checkpoint by its index, the similar drawers and the similar earlier items. Returns undefined if the items
+ * cannot be compared.
+ */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,
