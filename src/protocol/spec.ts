@@ -235,10 +235,7 @@ export type Methods = {
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /**
-   * Returns layer 1 of upstream's wake-up text. `project`: possible wings of the project; the notes of these wings come first, and mined
-   * drawers are left out.
-   */
+  /** Returns layer 1 of upstream's wake-up text. `project`: wings whose notes come first; mined drawers are then left out. */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn, after the user's message. Returns texts for the agent's context.
@@ -334,10 +331,7 @@ export type Methods = {
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Merges a part of another memory. Only admins may call this and the preview. The journal stores only a digest of the part. */
   "memory.import": { params: ImportPart; result: MergeReport };
-  /**
-   * Serves the web page on the broker machine's loopback address and returns a link. `role`: role of the page's user, at most the caller's
-   * role, which is the default.
-   */
+  /** Serves the web page on the broker machine's loopback address. `role`: the link's role, at most and by default the caller's. */
   "ui.link": { params: { role?: Role }; result: UiLink };
   /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
   "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };

@@ -59,10 +59,7 @@ function carry(
   });
 }
 
-/**
- * Opens the file, then removes its name: the system deletes the file however this process ends. If we may not write to the folder, the
- * broker removes the file later.
- */
+/** Opens the file, then removes its name: the file is deleted however we end. If we may not remove it, the broker does later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

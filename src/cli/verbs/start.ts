@@ -49,8 +49,7 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // The notice says that the broker was started without the login service's file. That may be false for a broker that was already
-    // running.
+    // The notice says that the broker was started without the service's file. This may be false for a broker that already ran.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);

@@ -4,10 +4,7 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/**
- * Weights in an exchange's score: `opening` of its first drawer's score, `said` of the static cosine of the user's words, `answer` of the
- * best score among its other drawers.
- */
+/** Weights of an exchange's first drawer, of the static cosine of the user's words, and of the exchange's best other drawer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
 /** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;

@@ -81,10 +81,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /**
-   * Returns true if the write-ahead log of the open file was deleted. Returns false if another file replaced the open file: the next `open`
-   * opens that file.
-   */
+  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced it, which the next `open` opens. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();

@@ -105,10 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/**
- * Returns the slices that lists leave out: all slices of a split drawer except the oldest or, if they are in several rooms, except the
- * first.
- */
+/** Returns all slices of each split drawer except the listed slice: the oldest or, if they are in several rooms, the first. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();

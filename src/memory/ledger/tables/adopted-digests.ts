@@ -1,7 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers without a vector in the palace. The ledger has never sent these drawers, so they look like new
- * drawers of its own, which win over the palace's rows. While a drawer matches its digest, it is unchanged since its adoption, and a later
- * change in the palace is adopted, too.
+ * Digests (in `meta`) of adopted drawers without a vector in the palace. The ledger never sent them, so they look newer than the palace's
+ * rows. While a drawer matches its digest, it is unchanged since its adoption, so a later change in the palace is adopted, too.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

@@ -136,10 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/**
- * Replaces another `sync_threshold` by ours: 50,000 makes small writes slow (engine.md 2), and 2 rewrites the index at each write. Returns
- * undefined if nothing changed.
- */
+/** Sets our `sync_threshold` (50,000 makes small writes slow, 2 rewrites the index at each write). Returns undefined if nothing changed. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {
