@@ -104,7 +104,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory by any id that it had in a collection, here or in Roampal, and another drawer by its id. */
+/** Finds a memory by any id that the memory has had, here or in Roampal. Finds any other drawer by its id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

@@ -17,7 +17,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces the drawers of a source by those of a feeder's document. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused now, so its parts are not needed. If another feeder sent parts, these are older.
+  // The document is filed or refused now, so its parts, and older parts from another feeder, are not needed.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }

@@ -1,4 +1,4 @@
-/** Replaces the palace in use with one rename, so that its path always has a complete palace. Moves the old palace to its own folder. */
+/** Replaces the palace in use with one rename, so that its path always has a complete palace. Moves the old palace to another folder. */
 import {
   chmodSync,
   copyFileSync,

@@ -175,26 +175,22 @@ test(
   },
 );
 
-test(
-  "`mempalace mine` and the tool `mine` file the same drawers as `palace mine formats`",
-  { timeout: 300_000 },
-  async () => {
-    await using palace = createTestPalace();
-    await using other = createTestPalace();
-    const root = join(palace.home, "papers");
-    writeFiles(root, FILES);
-    await palace.startBroker();
-    const ran = await palace.run("mempalace", ["mine", root, "--mode", "extract", "--no-gitignore", "--limit", "3"]);
-    expect(ran.code, ran.stderr).toBe(0);
-    await using agent = await palace.shim();
-    expect(await agent.call("mempalace_mine", { source: root, mode: "extract" })).toMatchObject({
-      ...{ success: true, mode: "extract", status: "done", wing: "papers", filed: 3, unchanged: 3 },
-    });
-    const direct = await other.run("palace", ["mine", "formats", root, "--json"]);
-    expect(direct.code, direct.stderr).toBe(0);
-    expect([...ourRows(palace).keys()].sort()).toEqual([...ourRows(other).keys()].sort());
-  },
-);
+test("`mempalace mine`, tool `mine` and `palace mine formats` file equal drawers", { timeout: 300_000 }, async () => {
+  await using palace = createTestPalace();
+  await using other = createTestPalace();
+  const root = join(palace.home, "papers");
+  writeFiles(root, FILES);
+  await palace.startBroker();
+  const ran = await palace.run("mempalace", ["mine", root, "--mode", "extract", "--no-gitignore", "--limit", "3"]);
+  expect(ran.code, ran.stderr).toBe(0);
+  await using agent = await palace.shim();
+  expect(await agent.call("mempalace_mine", { source: root, mode: "extract" })).toMatchObject({
+    ...{ success: true, mode: "extract", status: "done", wing: "papers", filed: 3, unchanged: 3 },
+  });
+  const direct = await other.run("palace", ["mine", "formats", root, "--json"]);
+  expect(direct.code, direct.stderr).toBe(0);
+  expect([...ourRows(palace).keys()].sort()).toEqual([...ourRows(other).keys()].sort());
+});
 
 test(
   "a document that takes too long or too much memory is given up, and the next document is read",
