@@ -82,7 +82,7 @@ test("a mistyped subverb gets the nearest one as a suggestion, and nothing runs"
     expect((await palace.run("palace", line.split(" "))).stderr, line).not.toContain("did you mean");
 });
 
-test("bash completes verbs, subverbs and options with --palace in any position", async () => {
+test("bash completes verbs, subverbs and options, at whatever position --palace is given", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
   const file = join(palace.home, "palace.bash");
