@@ -63,7 +63,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   args?: readonly [number, number];
   /** Condition for --palace; by default a palace must exist there. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** True for a verb of the memory's owner. It reaches a broker in a container through Docker (docker/owner.ts). */
+  /** True for a verb of the memory's owner. Such a verb reaches a broker in a container through Docker (docker/owner.ts). */
   forOwner?: true;
   /** True if the command itself reports faults of the settings file. */
   showsSettingsFaults?: boolean;

@@ -17,7 +17,7 @@ export type Wanted = Readonly<{
   cwd: string;
   /** Folder that compose mounts by default. */
   resolved: string;
-  /** Folder that the devbox mounted last, from its container or our note. */
+  /** Folder that the devbox mounted last, from its container or our record. */
   last: string | undefined;
 }>;
 

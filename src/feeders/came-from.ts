@@ -11,7 +11,7 @@ export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
 
-/** Returns the cache folder and the palace's name in the feeders' notes: the broker's address, or the palace's folder. */
+/** Returns the cache folder, and the palace's name in this cache: the broker's address, or the folder of the palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }

@@ -26,7 +26,7 @@ export function makeToken(): { id: string; token: string } {
   return { id, token: `pdx_${id}_${randomBytes(32).toString("base64url")}` };
 }
 
-/** Returns the token's public part, by which the server finds its keys. Returns undefined if `token` is malformed. */
+/** Returns the token's public part, by which the server finds the token's keys. Returns undefined if `token` is malformed. */
 export function tokenId(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }

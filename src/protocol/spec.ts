@@ -235,7 +235,7 @@ export type Methods = {
   "memory.undoPreview": { params: UndoRequest; result: UndoReport };
   "memory.undo": { params: UndoRequest; result: UndoReport };
   "memory.audit": { params: AuditRequest; result: AuditPage };
-  /** Returns the wake-up text (layer 1 of upstream's). With `project` (possible wings): these wings' notes first, no mined drawers. */
+  /** Returns layer 1 of upstream's wake-up text. `project`: wings whose notes come first; mined drawers are then left out. */
   "palace.wakeUp": { params: { wing?: string; project?: readonly string[] }; result: { story: string } };
   /**
    * Begins a turn, after the user's message. Returns texts for the agent's context.
@@ -297,7 +297,7 @@ export type Methods = {
   "book.remove": { params: { title: string }; result: { title: string; removed: number } };
   "book.list": { params: Record<string, never>; result: { books: Book[] } };
   "fact.add": { params: FactRequest; result: { id: string } };
-  /** Replaces a fact. `old_content`, and `content` of `fact.archive`: text or id of the fact. `id`: null if no fact matches. */
+  /** Replaces a fact. `old_content` here and `content` in `fact.archive` are the fact's text or id. `id`: null if no fact matches. */
   "fact.update": { params: { old_content: string; new_content: string }; result: { id: string | null } };
   "fact.archive": { params: { content: string }; result: { id: string | null } };
   /** Stores an agent's takeaway as a memory. `text`: the takeaway as stored. */
@@ -331,7 +331,7 @@ export type Methods = {
   "memory.importPreview": { params: ImportPart; result: MergeReport & { importer: string } };
   /** Merges a part of another memory. Only admins may call this and the preview. The journal stores only a digest of the part. */
   "memory.import": { params: ImportPart; result: MergeReport };
-  /** Serves the web page on the broker machine's loopback address and returns a link. `role`: at most the caller's role, the default. */
+  /** Serves the web page on the broker machine's loopback address. `role`: the link's role, at most and by default the caller's. */
   "ui.link": { params: { role?: Role }; result: UiLink };
   /** Lists the TCP door's tokens, without their secrets. Only the owner may call this and the next three methods. */
   "token.list": { params: Record<string, never>; result: { tokens: TokenReport[] } };

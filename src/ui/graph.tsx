@@ -105,7 +105,7 @@ function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   return [...names.values()];
 }
 
-/** Places the entity in the middle, its neighbours around it, and their neighbours outside, each near its own neighbour. */
+/** Places the entity in the middle, its neighbours around it, and the neighbours of each neighbour outside, near that neighbour. */
 function draw(entity: string, facts: readonly Fact[]): Drawing {
   const near = neighboursOf(entity, facts);
   const places = new Map<string, Place>([[keyOf(entity), { name: entity, x: WIDTH / 2, y: HEIGHT / 2 }]]);

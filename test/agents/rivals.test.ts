@@ -56,7 +56,10 @@ function edit(name: string, change: (settings: Record<string, unknown>) => objec
 }
 
 type Shown = { tools: string[]; text: string; fences: number };
-/** Returns the tools and texts that a new session shows its model. Tries again until `isMeant`, because a late hook adds no text. */
+/**
+ * Returns the tools and texts that a new session shows its model. Begins further sessions until `isMeant` is true, because a late hook adds
+ * no text.
+ */
 async function shown(agent: Agent, isMeant: (shown: Shown) => boolean = () => true): Promise<Shown> {
   for (let left = TRIES; ; left -= 1) {
     await home.start(agent, runOf(agent, "Say hello", url));

@@ -54,7 +54,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // The recall of sessions uses LoCoMo's original evidence, as the benchmark does with which we compare our figures.
+  // The recall of sessions uses LoCoMo's original evidence, like the published figures that we compare ours with.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );

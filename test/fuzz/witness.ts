@@ -14,7 +14,7 @@ export type Witnessed = AsyncDisposable & {
   port: number;
   token: string;
   drawers(): Promise<number>;
-  /** Takes the number of each input, and calls the broker after every 500th. */
+  /** Call it with the number of each input. Asserts after every 500th input that the broker still answers. */
   stillAnswers(number: number): Promise<void>;
   /** Checks after the last input that the broker runs, and that its memory and open files stay within bounds. */
   assertUnharmed(): Promise<void>;

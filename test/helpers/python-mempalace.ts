@@ -184,7 +184,7 @@ async function runWrapped(
   return { code, output };
 }
 
-/** Runs the code in a version's Python and returns its stdout. Throws its stderr if it fails or is killed. */
+/** Runs the code in a version's Python and returns its stdout. If Python fails or is killed, throws Python's stderr. */
 export async function python(
   version: MempalaceVersion,
   home: string,

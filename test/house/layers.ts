@@ -42,7 +42,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
   // Changes settings of other programs on this machine, and does not touch a palace.
   "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
-  // Code that runs inside or beside the agents. Files that are copied into an agent's folder read their few variables themselves.
+  // Code that runs inside or beside the agents. Files that are copied into an agent's folder read the environment themselves.
   agents: room([...FOUNDATION, "wire/client"], {
     mayImportFiles: ["config/env.ts", "config/harness.ts"],
     closedNode: ["node:net", "node:http"],
@@ -52,7 +52,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
-  // Reads and writes MemPalace's own files. No drawer is only there: the ledger has them all.
+  // Reads and writes MemPalace's own files. The ledger also has every drawer of these files.
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
@@ -88,7 +88,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     },
   ),
 
-  // The commands. Single files let them inspect a palace before adoption, mark found words, and match a spooled exchange with memories.
+  // The commands. They use the single files to inspect a palace before adoption, to mark found words, and to match a spooled exchange with
+  // memories.
   cli: room(
     [
       ...FOUNDATION,

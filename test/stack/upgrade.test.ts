@@ -45,7 +45,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     const script = `new (require("${PACKAGE}/node_modules/better-sqlite3"))("/palace/ledger.sqlite3").pragma("user_version", { simple: true })`;
     return Number((await stack.exec("broker", 1, "node", "--print", script)).stdout);
   };
-  /** Starts the older version on empty volumes, with one memory. */
+  /** Starts the older version on empty volumes, and files a drawer, a fact and a diary entry. */
   const begin = async (): Promise<void> => {
     await stack.compose("down", "--volumes");
     await makeOlder();

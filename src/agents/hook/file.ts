@@ -31,7 +31,7 @@ type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", st
 /** Thrown by `mineSession` if a signal interrupted it before the session was filed. */
 export class Interrupted extends Error {}
 
-/** Files a session, and then the sessions of killed processes. Never throws: it logs errors, and the next call tries again. */
+/** Files a session, then the sessions that earlier processes left. Never throws: it logs errors, and the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
@@ -86,9 +86,7 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
   return [from, session, agent].every((field) => typeof field === "string");
 }
 
-/**
- * Runs `work` while the session has a mark. Interrupted and temporary errors end it and keep the mark. Returns if another process works.
- */
+/** Runs `work` until the session has no mark. Throws `work`'s errors; temporary errors keep the mark. Returns if another process works. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);

@@ -73,7 +73,7 @@ export class Guard {
       form ??
       (header === "" ? this.#admitOwner(request, path) : undefined) ??
       (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
-    // Accepts a valid proof before it counts failures, so that failures of others, even with the same id, do not lock out a valid token.
+    // Accepts a valid token before it counts failures: other clients' failures, even with the same token id, must not lock the token out.
     if (admission?.ok === true) return admission;
     // Failures count by address and token, because containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;

@@ -17,7 +17,7 @@ export type JobWork = {
 
 type JobMethods = { progress(): Progress; cancel(): void };
 
-/** Sets the job's step to show until the job's thread reports a step. Errors: BROKER_CANCELLED. */
+/** Sets the step that the job's report shows until the job's thread reports a step of its own. Errors: BROKER_CANCELLED. */
 export type Say = (step: string) => void;
 
 /** Time that a cancelled thread gets to end, ms. */

@@ -59,7 +59,7 @@ function carry(
   });
 }
 
-/** Opens the file, then removes its name, so that it is deleted however we end. Without the permission, the broker removes it later. */
+/** Opens the file, then removes its name: the file is deleted however we end. If we may not remove it, the broker does later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

@@ -117,7 +117,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Opens or shows the door at Roampal's port. Opening it restarts the broker, so this function gets no connected client. */
+/** Shows or changes the door at Roampal's port. A change restarts the broker, so this function gets no connected client. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;

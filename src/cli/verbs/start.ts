@@ -49,7 +49,7 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // The notice would be wrong for a broker that was already running, because the login service may have started that broker.
+    // The notice says that the broker was started without the service's file. This may be false for a broker that already ran.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);

@@ -6,7 +6,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Outcomes that may pass: they are not noted, so the next run tries the file again. */
+/** Outcomes whose cause may go away. The miner does not record them, so the next run tries the file again. */
 export const PASSING: ReadonlySet<Outcome> = new Set([
   "missing_format_deps",
   "network_timeout",

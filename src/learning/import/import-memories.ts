@@ -16,7 +16,7 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Method that undoes writes. A memory that it deleted may be imported again. */
+/** Method that undoes writes. A memory that an undo deleted may be imported again. */
 const UNDO = "memory.undo";
 
 export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {

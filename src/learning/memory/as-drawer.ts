@@ -70,7 +70,7 @@ export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata"
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Stores a memory and returns its id, which is made from the write's key: a repeated write makes the same id. */
+/** Stores a memory and returns its id, which is made from the write's key. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -87,7 +87,7 @@ export function storeMemory(
   return id;
 }
 
-/** Returns the first candidate for an id; storeMemory uses it unless it is taken. */
+/** Returns the id that storeMemory gives a memory, unless another memory has that id. */
 export function firstId(collection: Collection, seed: string): string {
   return nthId(collection, seed, 0);
 }
@@ -104,7 +104,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory by any id that it had in a collection, here or in Roampal, and another drawer by its id. */
+/** Finds a memory by any id that the memory has had, here or in Roampal. Finds any other drawer by its id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

@@ -1,4 +1,4 @@
-/** Reduces a question to its topic and a hash of each concept: only drawers may store words (outcome-memory.md 8.2, 8.4, 8.8). */
+/** Reduces a question to its topic and a hash of each concept, because only drawers may store words (outcome-memory.md 8.2, 8.4, 8.8). */
 import type { Question } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 import { concepts } from "./concepts.ts";
@@ -21,7 +21,7 @@ export function askedIn(text: string): string {
   return text.slice(0, CHARACTERS_MAX);
 }
 
-/** Returns the concepts to store. Single words come first, because a question in other words repeats them more often than sequences. */
+/** Returns the concepts to store, single words first: a reworded question repeats single words more often than sequences of words. */
 export function keptConcepts(text: string): string[] {
   const wordsIn = (concept: string): number => concept.split("_").length;
   return concepts(text)

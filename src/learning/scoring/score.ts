@@ -1,4 +1,4 @@
-/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Other drawers than memories get scores, too, but never move. */
+/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Any drawer can get a score, but a score moves only memories. */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -15,13 +15,13 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories that one call may score; more are refused. A turn shows only four. */
+/** Maximum number of memories that one call may score. A turn shows only four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of an MCP client's own name, which the client sends if it does not know the conversation. */
+/** Prefix of the name that an MCP client sends as `conversation` if it does not know the conversation's id. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
@@ -119,7 +119,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome. The caller then keeps the earlier one. */
+/** Returns true if an earlier call of this turn gave the memory another outcome. The caller then keeps the earlier outcome. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -156,8 +156,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Guesses the conversation that a call without a conversation id scores: the one that was shown most of the scored memories. If none was
- * shown any, it is the agent's only conversation without a score. Returns undefined if several fit.
+ * Guesses the conversation of a call without a conversation id: the conversation that showed most of the scored memories, else the agent's
+ * only conversation that still needs a score. Returns undefined if no conversation or several fit.
  */
 function owing(
   tx: MemoryTx,

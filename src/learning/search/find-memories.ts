@@ -150,7 +150,7 @@ function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<s
   return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
-/** Marks memories that state a fact which the graph records as ended. It checks only the first memories, because only they may be shown. */
+/** Marks memories that state a fact which the graph records as ended. Checks only the first memories, because only they may be shown. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
   const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
@@ -180,8 +180,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one; a
- * second search follows for a collection with too few results.
+ * Finds about `pool` candidates of each collection. The memory bank has its own search. One search covers all other collections, because it
+ * costs as much as a search of one; a second search follows for a collection with too few results.
  */
 async function gathered(
   context: FindContext,

@@ -26,7 +26,6 @@ export type Counts = {
   artifacts: number;
 };
 
-/** `why`: the cause as one sentence. */
 export type UnreadFile = { name: string; why: string };
 
 export type Manifest = {
@@ -35,7 +34,6 @@ export type Manifest = {
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
-  /** Number of the last journal row. */
   journalSeq: number;
   counts: Counts;
   /** Collections of the public palace that the ledger cannot rebuild. A backup does not contain them. */

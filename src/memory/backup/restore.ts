@@ -73,7 +73,7 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
-/** Returns the files to restore. An archive must not decide tokens (unless `withTokens`) or settings that name a palace. */
+/** Returns the files to restore: without tokens (unless `withTokens`), and without settings that name a palace. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** Finds drawers that state an ended fact, because they name its subject and its object. */
+/** Finds drawers that state an ended fact. A drawer states a fact if it contains the names of the fact's subject and object. */
 import type { GraphReader, NamedFact } from "../port/graph.ts";
 import { entityId } from "../text/text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";

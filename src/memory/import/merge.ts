@@ -201,8 +201,8 @@ function mergeEntities(merging: Merging, items: readonly ImportItems["entity"][]
 }
 
 /**
- * Merges facts. A fact's id contains the time at which the fact was made, so two memories have the same fact under two ids. Two facts are
- * the same if their terms and their start are equal. A fact that either memory has ended is ended.
+ * Merges facts. A fact's id contains the time at which the fact was made, so one fact has two ids in two memories, and `sameFact` compares
+ * terms, start and end instead. A fact that either memory has ended is ended.
  */
 function mergeFacts(merging: Merging, items: readonly ImportItems["triple"][]): void {
   const { tx, report } = merging;

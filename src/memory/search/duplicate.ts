@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns for each item of a checkpoint, by its index, the similar drawers and earlier items. Undefined if it cannot compare them. */
+/** Returns each checkpoint item's similar drawers and earlier items, by the item's index; undefined if they cannot be compared. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -4,7 +4,7 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of the parts of an exchange's score: its first drawer, the static cosine of the user's words, the best drawer of the answer. */
+/** Weights of an exchange's first drawer, of the static cosine of the user's words, and of the exchange's best other drawer. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
 /** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
@@ -17,7 +17,7 @@ const ANSWER_STEP = 1e-3;
 const STRETCH = 20;
 /** Maximum share of its score that a hit loses because a better hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates per wanted hit that are spread over the conversations. Several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that `spread` reorders: more than one, because several candidates may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
 /** If the search did not find an exchange's first drawer, its score is estimated as the answer's score times this factor. */
 const UNKNOWN_OPENING = 0.7;
@@ -60,7 +60,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns the exchanges among the candidates, by their first row. */
+/** Returns the exchanges among the candidates, by the row of the exchange's first drawer. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {

@@ -142,7 +142,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // Without any record, the files driver creates no palace. A server creates the collection when it is opened.
+    // Without any record, the files driver creates no palace. With a server, opening the driver has created the collection.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];

@@ -1,6 +1,4 @@
-/**
- * Tests whether the public palace is usable: its tables fit, and a row can be written, read and deleted. The transaction is rolled back.
- */
+/** Tests whether the public palace is usable: it has all tables, and a row can be written, read and deleted. Rolls everything back. */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { filesError } from "../driver/files/files-error.ts";

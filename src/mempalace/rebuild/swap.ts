@@ -1,4 +1,4 @@
-/** Replaces the palace in use with one rename, so that its path always has a complete palace. Moves the old palace to its own folder. */
+/** Replaces the palace in use with one rename, so that its path always has a complete palace. Moves the old palace to another folder. */
 import {
   chmodSync,
   copyFileSync,
@@ -43,7 +43,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
 }
 
-/** Replaces the palace in use. Returns the old palace's folder; undefined if it was not worth keeping. Errors: STORE_UNAVAILABLE. */
+/** Replaces the palace in use. Returns the old palace's folder; undefined if the old palace was empty. Errors: STORE_UNAVAILABLE. */
 export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
@@ -116,8 +116,8 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves the old write-ahead log into its database file, because SQLite would apply it to the new file. If that fails, returns the suffixes
- * of the files to move with the old file. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the old write-ahead log into the old database file, because SQLite would apply that log to the new database. If that fails, returns
+ * the suffixes of the files to move with the old database. Errors: STORE_UNAVAILABLE while another process uses the database.
  */
 function quiesce(file: string): string[] {
   try {

@@ -38,7 +38,10 @@ const LOG = Array.from(
     `    at Object.<anonymous> (/srv/app/build/step${line}.js:${10 + line}:14)\n{"level":30,"time":17643168${10 + line}000,"pid":71,"msg":"request completed","responseTime":${line}.1}`,
 ).join("\n");
 
-/** Makes a prompt of each question of a kind in WRAPPED: last, first, in the middle, or before a log of 1,500 characters. */
+/**
+ * Makes a prompt of each question of a kind in WRAPPED. The question is near the beginning, in the middle, at the end, or before a log of
+ * 1,500 characters.
+ */
 export function wrapped(questions: readonly DocsQuestion[]): DocsQuestion[] {
   return questions
     .filter(({ kind }) => WRAPPED[kind] !== undefined)

@@ -273,7 +273,7 @@ test("a dry run of `mine convos` names the files that a real run would file, sta
   expect(readdirSync(palace.home)).toEqual(["talks"]);
 });
 
-test("the miner skips `.meta.json` files, tool results and subagents, and files the folders of coding agents into the wing `wing_api`", async () => {
+test("the miner skips `.meta.json` files, tool results and subagents, and files a coding agent's own transcripts into the wing `wing_api`", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-work");
   const talk = `${claudeCodeLines(chooserOf(1), 3).join("\n")}\n`;

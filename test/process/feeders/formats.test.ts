@@ -175,7 +175,7 @@ test(
   },
 );
 
-test("the mempalace command and the tool mine file the same drawers", { timeout: 300_000 }, async () => {
+test("`mempalace mine`, tool `mine` and `palace mine formats` file equal drawers", { timeout: 300_000 }, async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "papers");

@@ -120,7 +120,7 @@ describe("hooks at the beginning of a session", () => {
     expect((await palace.run("mempalace", ["wake-up"])).stdout).toContain("The manual of the engine");
   });
 
-  test("drawers beside a prompt and notes at a session's beginning come first from the agent's project, however its wing is spelled", async () => {
+  test("the drawers added to a prompt and the notes at a session's beginning come first from the agent's project, however the project's wing is spelled", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_RECALL: "on" } });
     await palace.startBroker();
     const client = await palace.client();

@@ -119,7 +119,7 @@ const CASES: readonly Source[] = [
   source(heading(12), { drawers: [{ id: "d".repeat(700), metadata: LINES }] }),
   source(heading(5), { drawers: [{ id: "d".repeat(1_600), metadata: LINES }] }),
   source(`${heading(4)} "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"`, { drawers: [{ id: "ü".repeat(1_300), metadata: {} }] }),
-  // Metadata that say from which lines of the file a drawer comes: whole, in part, with zeros.
+  // Metadata with the numbers of the drawer's lines in the file: both numbers, zeros, or only the first number.
   source("plain", {}, { line_start: 1, line_end: 2, filed_at: FILED_AT }),
   source("plain", {}, { line_start: 1, line_end: 2 }),
   source("plain", {}, { line_start: 0, line_end: 0, content_date: "", filed_at: "2026-02-03" }),

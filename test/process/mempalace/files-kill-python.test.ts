@@ -73,7 +73,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
   );
 
   // torn-index.test.ts damages the other files of an index, without a kill.
-  it("a write of the palace's files moves a damaged index away and restores its vectors, although it is killed in between", async () => {
+  it("a write of the palace's files moves a damaged index away and restores its vectors, although the write is killed in between", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });

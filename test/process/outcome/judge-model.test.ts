@@ -153,7 +153,7 @@ test.each([
   },
 );
 
-test("a score without a conversation, or after its turn, counts and drops the judge model's judgment", async () => {
+test("an agent's score without a conversation or after the turn's end counts, and the judge model's later judgment does not", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -161,7 +161,7 @@ test("a score without a conversation, or after its turn, counts and drops the ju
   });
   await using scene = await talk(judging(endpoint));
   const { palace, client, say, answer, exchange, shown } = scene;
-  // Another session of the same agent was shown the same memory, so a score of it does not say which conversation is meant.
+  // Another session of the same agent was shown the same memory, so a score of this memory does not say which conversation is meant.
   await client.call("turn.begin", { conversation: "pi/2", prompt: "why is the deployment flaky?" });
   await client.call("turn.end", { conversation: "pi/2", user: "why is the deployment flaky?", assistant: "Wait." });
   await client.call("turn.begin", { conversation: "pi/2", prompt: "thanks" });

@@ -137,7 +137,7 @@ test("the palace's own tools find the memories of the outcome tools, and any dra
   expect(await other.call("mempalace_get_drawer", { drawer_id: id })).toMatchObject({ content: "An ordinary drawer" });
 });
 
-test("each score counts once through repeats and kills, and undo reverts it like any write", async () => {
+test("a score repeated with its key counts once, although the broker is killed in between, and undo reverts the score", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "scorer" });
@@ -157,7 +157,7 @@ test("each score counts once through repeats and kills, and undo reverts it like
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
 });
 
-test("`palace call` runs the outcome tools too, and ends with the exit code of the error if a tool refuses", async () => {
+test("`palace call` runs the outcome tools too, and exits with 1 if a tool refuses", async () => {
   await using palace = createTestPalace();
   const call = (...args: string[]) => palace.run("palace", ["call", ...args]);
   expect(await call("record_response", '{"key_takeaway":"Said from a shell"}')).toMatchObject({

@@ -161,7 +161,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   expect(await search("work", { id: theirs.fact })).toHaveLength(1);
   expect((await palace.run("mempalace", ["wake-up"])).stdout).not.toMatch(/of (?:work|default)/);
 
-  // An idempotency key used in one profile is free in another.
+  // An idempotency key used in one profile is refused in another.
   const keyed = (name: string): Ask => ({
     ...as(name),
     headers: { ...as(name).headers, "idempotency-key": "key-of-work" },

@@ -5,7 +5,7 @@ import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-test("a memory found useful for a question three times is a known solution, a partly useful memory is not", async () => {
+test("a memory found useful for a question three times is a known solution; a partly useful memory is not", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {
@@ -65,7 +65,7 @@ test("a turn shows how effective a collection was for similar questions; an outc
   client.close();
 });
 
-test("a question of a megabyte is answered, and a score of its answer counts", async () => {
+test("a search for a question of a megabyte is answered, and a later score of a memory counts", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });

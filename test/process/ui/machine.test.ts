@@ -19,7 +19,9 @@ async function care(page: SeenPage): Promise<void> {
   await page.getByRole("heading", { name: "Care", level: 1 }).waitFor();
 }
 
-/** Writes two refused writes and a waiting write into the spool, as an older client does. */
+/**
+ * Writes two refused writes into the spool, as an older client does. If sent again, the first is accepted, and the second is refused again.
+ */
 function keepWrites(palace: TestPalace): [good: string, bad: string] {
   const spool = new Spool(palace.config.paths.spoolDir);
   const keep = (key: string, name: string, given: object): string => {

@@ -26,7 +26,7 @@ test("a write keeps its client's date only within the spool's time limit", async
   }
   const { drawers } = (await agent.call("mempalace_list_drawers", { wing: "w" })) as Drawers;
   expect(drawers).toHaveLength(Object.keys(claims).length);
-  // Dates of drawers have no time zone, so those of new drawers may differ from `beganAtMs` by hours.
+  // Dates of drawers have no time zone, so the dates of new drawers may differ from `beganAtMs` by hours.
   const old = drawers.filter(({ metadata }) => Math.abs(Date.parse(metadata.filed_at) - beganAtMs) > 2 * DAY_MS);
   expect(old.map(({ content_preview }) => content_preview)).toEqual(["believed"]);
 

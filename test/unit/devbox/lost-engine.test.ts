@@ -30,7 +30,7 @@ const json =
   (_, response) =>
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** Answers like a Docker daemon, by the last word of the path. The words in `odd` get another answer. */
+/** Answers like a Docker daemon. The last word of the path selects the answer; an answer in `odd` replaces the usual answer. */
 async function serve(odd: Record<string, Answer>): Promise<void> {
   const usual: Record<string, Answer> = {
     create: json({ Id: "abc" }, 201),

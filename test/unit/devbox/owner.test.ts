@@ -21,7 +21,7 @@ test("a stack without a recorded owner belongs to this folder if it has no conta
   expect(otherOwner({ ...claims, containers: [here] })).toBeUndefined();
 });
 
-test("a stack belongs to the folder of its containers or to the recorded folder", () => {
+test("a stack belongs to the folder in which `docker compose` made its containers, or to the folder in our record", () => {
   expect(otherOwner({ ...claims, containers: [there] })).toBe(there);
   expect(otherOwner({ ...claims, note: note(there) })).toBe(there);
   expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/belong to .*there; nothing was changed/);

@@ -43,7 +43,7 @@ test("explain shows the parts of a hit's score, and their sum is the score", asy
   expect((await palace.search("harbour")).results[0]).not.toHaveProperty("explain");
 });
 
-test("a match that shares few words with the question is marked weak, a good match is not", async () => {
+test("a match that shares few words with the question is marked weak; a good match is not", async () => {
   await using palace = await createSearchPalace();
   NOTES.forEach((note) => palace.file(note));
   const weak = await palace.search("crew salaries negotiated yesterday by telephone");

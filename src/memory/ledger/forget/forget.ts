@@ -269,7 +269,7 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Only feeders' methods have a dot in their name. They send whole documents, which contain the drawers' texts.
+    // Feeders' methods have a dot in their name. They send whole documents, which contain the drawers' texts.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,

@@ -29,8 +29,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a test for entries to be forgotten. It is true for an entry that contains one of the drawers' ids or the exact text. It is also
- * true if the entry's name has one of the text's concepts, or a word that no other drawer has.
+ * Returns a test for entries to be forgotten: an entry that contains an id of one of `drawers` or the text `match`, or whose name contains
+ * one of `words` or a word that only `drawers` contain.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;

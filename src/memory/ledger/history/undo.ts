@@ -148,7 +148,7 @@ export class SqliteUndo implements UndoTx {
     }
   }
 
-  /** Decides whether to remove, restore, revert or refuse a row; undefined if it already has the state from before the agent's writes. */
+  /** Decides whether to remove, restore, revert or refuse a row. Returns undefined if the row needs no change. */
   #judge(history: History, leaving: ReadonlySet<string>, window: UndoWindow): UndoItem | undefined {
     const { kind, id, before, after, changed } = history;
     if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;

@@ -93,7 +93,7 @@ function below(rows: Float64Array, row: number): number {
   return from;
 }
 
-/** Counts the whole drawers of each room: its rows without the later slices of split drawers. */
+/** Counts the drawers of each room. A split drawer counts once. */
 export function wholePlaces(database: LedgerDatabase): Place[] {
   const later = new Map<string, number>();
   for (const { wing, room } of laterSlices(database).later) {
@@ -105,7 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** Returns the slices of each split drawer except the one that is listed: the oldest or, if they are in several rooms, the first. */
+/** Returns all slices of each split drawer except the listed slice: the oldest or, if they are in several rooms, the first. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();

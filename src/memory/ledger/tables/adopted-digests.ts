@@ -1,6 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers without a vector in the palace. Such a drawer was never sent, so it would count as newer than the
- * palace's copy. While it matches its digest, the ledger has not changed it, so a later change in the palace is adopted.
+ * Digests (in `meta`) of adopted drawers without a vector in the palace. The ledger never sent them, so they look newer than the palace's
+ * rows. While a drawer matches its digest, it is unchanged since its adoption, so a later change in the palace is adopted, too.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

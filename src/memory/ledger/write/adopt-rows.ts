@@ -1,6 +1,6 @@
 /**
- * Adopts rows that other programs wrote into the palace. A batch is one transaction. After a kill the broker reads the palace again,
- * because adopting a row twice has no effect. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
+ * Adopts rows that other programs wrote into the palace. A batch is one transaction. After a kill the broker reads the palace again:
+ * adopting a row twice has no effect. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
@@ -90,7 +90,7 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // This row was never sent. If its text is the palace's, it was adopted from there. Otherwise the ledger's row is newer.
+      // This row was never sent. If it equals the palace's row and is not in the outbox, it was adopted; else the ledger's row is newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

@@ -1,4 +1,4 @@
-/** Creates an empty palace like Chroma 1.5.9, whole or not at all, and collections in it like MemPalace 3.11. */
+/** Creates a complete empty palace, or none, as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -136,7 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/** Corrects a harmful `sync_threshold`: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if fine. */
+/** Sets our `sync_threshold` (50,000 makes small writes slow, 2 rewrites the index at each write). Returns undefined if nothing changed. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {

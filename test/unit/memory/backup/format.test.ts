@@ -118,7 +118,7 @@ test("a flipped bit of an encrypted backup is found, and a wrong passphrase is r
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("a backup is refused if its rows or its time do not match its manifest", async () => {
+test("a backup is refused if its numbers of rows, its last journal row or its schema differ from its manifest", async () => {
   const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
     verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
       () => "it was taken",
