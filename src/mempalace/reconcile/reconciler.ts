@@ -119,7 +119,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Calls `look` if the last one was at least `LOOK_MS` ago. A busy driver pauses only for moments, which the timer would miss. */
+  /** Called when the driver pauses. Looks if `LOOK_MS` have passed since the last look: the timer would miss a busy driver's short pauses. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
