@@ -30,7 +30,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);
-  // The exchange is stored in the background.
+  // Waits, because the exchange is stored in the background.
   await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
   const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });

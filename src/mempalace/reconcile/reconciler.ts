@@ -119,7 +119,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Called when the driver pauses. Looks if `LOOK_MS` have passed since the last look: the timer would miss a busy driver's short pauses. */
+  /** Looks when the driver pauses, at most once per `LOOK_MS`. The timer would miss the short pauses of a busy driver. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
