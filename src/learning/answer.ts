@@ -54,7 +54,7 @@ export const SAID = {
     ].join(". "),
 };
 
-/** Returns the answer if the agent has scored these memories differently in the same turn. */
+/** Returns the answer if an earlier call in the same turn scored these memories differently, so that the earlier scores stay. */
 export function keptSaid(ids: readonly string[]): string {
   return `Unchanged, since an earlier call of this turn scored them differently: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

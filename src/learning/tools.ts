@@ -1,4 +1,4 @@
-/** The tools and methods of src/learning: the function for each name. */
+/** Maps the name of each tool and method of src/learning to its function. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";

@@ -9,7 +9,7 @@ import type { RequestId } from "../protocol/spec.ts";
 const CLOSE_MAX_MS = 1_000;
 
 export class ShimTrace {
-  // Ignores failures of the collector: the shim has no log, and the broker logs them.
+  // Ignores failures of the collector, because the shim has no log. The broker logs such failures.
   readonly #tracer: Tracer = openTelemetry({ service: "palace-shim", onChange: () => {} });
   readonly #open = new Map<RequestId, Span>();
 

@@ -30,7 +30,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);
-  // The exchange is stored in the background.
+  // Waits, because the exchange is stored in the background.
   await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
   const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
@@ -40,7 +40,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // The context has the memory only once, so it was not shown again. opencode does not store shown memories, so it may have none.
+  // At most one line of the context has the memory, so the memory was not shown again. opencode does not store shown memories.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);

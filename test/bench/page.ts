@@ -26,7 +26,7 @@ const TURNS_PER_CONVERSATION = 20;
 const BETWEEN_CONVERSATIONS_MS = 4 * 3_600_000;
 const PLACE = "#/place?wing=wing0";
 
-/** Number of measurements per side, each of which takes ROUND_MS. */
+/** Number of measurements with the page open, and also without it. Each takes ROUND_MS. */
 const ROUNDS = Number(process.env["PAGE_ROUNDS"] ?? 4);
 const ROUND_MS = 15_000;
 /** Time until a page has loaded everything, and until a broker has finished the work for a closed page. */

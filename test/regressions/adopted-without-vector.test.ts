@@ -37,7 +37,7 @@ afterEach(() => {
 const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
-/** Returns the rows that the reconciler would adopt if both sides were equal at `sinceSeq`. */
+/** Returns the rows that the reconciler would adopt if ledger and palace were last equal at the palace's sequence number `sinceSeq`. */
 function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);

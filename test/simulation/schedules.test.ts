@@ -39,7 +39,7 @@ type Told = {
   kept: Set<string>;
   maybe: Set<string>;
   order: string[][];
-  /** Acknowledged moves to another room: the drawer's text → the move's idempotency key, from which the room is made. */
+  /** Acknowledged moves to another room: the drawer's text → the move's idempotency key, from which the room's name is made. */
   moved: Map<string, string>;
   events: number;
   faults: number;

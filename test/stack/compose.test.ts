@@ -150,7 +150,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
-    // Compose also recreates the devboxes, because they depend on the broker. Here it does so before the next test begins.
+    // Lets compose recreate the devboxes, too, before the next test begins, because the devboxes depend on the broker.
     await up();
     await expectEveryDrawer();
   });

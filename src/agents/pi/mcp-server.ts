@@ -98,7 +98,7 @@ export class McpServer {
   }
 }
 
-/** Returns the handler of a late call. The handler kills the child, whose other calls would wait in vain, too. */
+/** Returns the handler for a call without an answer in time. The handler kills the child, which would not answer other calls either. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

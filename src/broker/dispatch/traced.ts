@@ -8,7 +8,7 @@ import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { isOwnMethod } from "./permissions.ts";
 
-/** Methods about the broker itself. The page calls some of them all the time, so they have a span only inside a caller's trace. */
+/** Methods about the broker itself. They have a span only inside a caller's trace, because `palace ui` calls some of them all the time. */
 const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
 
 export function withSpans(dispatch: Dispatch): Dispatch {

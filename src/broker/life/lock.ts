@@ -25,7 +25,7 @@ export function isHeldOnDemand(file: string): boolean {
   return orElse(() => makesWay(readFileSync(file, "utf8").trim()), false);
 }
 
-/** Takes the lock. Returns the holder's text for a message if another broker has it. Errors: STORE_READ_ONLY. */
+/** Takes the lock. If another broker has the lock, returns the text in the lock file, which names that broker. Errors: STORE_READ_ONLY. */
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {

@@ -95,7 +95,7 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // No event is stored if the file could not be opened. If the thread ended, clients repeat the calls with their keys.
+      // Refuses all calls: if the file could not be opened, no event is stored; if the thread ended, clients repeat the calls by key.
       const known =
         error instanceof PalaceError
           ? error

@@ -28,7 +28,7 @@ type Waiting = {
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
   span: Span | undefined;
-  /** Span of the call's wait in the queue. */
+  /** Trace span of the call's wait in the queue. */
   waited: Span | undefined;
 };
 

@@ -3,7 +3,7 @@
 export type Synonym = Readonly<{
   /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */
   means: string;
-  /** Words to run instead of the synonym. Absent if the command is only suggested. */
+  /** Verb (and subverb) to run instead of the synonym. Absent if the command is only suggested. */
   runs?: readonly string[];
 }>;
 

@@ -1,4 +1,4 @@
-/** Example project that `palace demo` files, with its questions. */
+/** Example project that `palace up demo` files, with its questions. */
 
 export const DEMO_PROJECT: Readonly<Record<string, string>> = {
   "README.md": `# Harbour

@@ -255,7 +255,7 @@ function checkLedger(status: StatusReport): Check {
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
 }
 
-/** Checks an external engine. It keeps its own data, so a ledger of the builtin engine in the same palace is not in use. */
+/** Checks an external engine, which keeps its own data: a ledger of the builtin engine in the same palace is then not in use. */
 function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
   const { state, lastError } = engine;
   const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;

@@ -39,7 +39,7 @@ export function describeReranker({ reranker }: StatusReport["search"]): string |
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
-/** An older broker does not report the closets. */
+/** `closets`: undefined in the report of an older broker. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -47,7 +47,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** An older broker does not report the graph. */
+/** `graph`: undefined in the report of an older broker. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -64,7 +64,7 @@ function describeNewer(file: string): string {
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
-  // An older broker adopts no foreign rows.
+  // An older broker does not send `taken`, because it adopts no foreign rows.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours were missing there and were sent again`];
   if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
@@ -93,7 +93,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;
-  // An older broker sends neither field.
+  // An older broker does not send `detail` and `hint`.
   const { detail = "", hint = "" } = report as Partial<AdoptionReport>;
   const more = detail === "" ? "" : `; ${detail}`;
   switch (state) {

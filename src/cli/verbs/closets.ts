@@ -7,7 +7,7 @@ import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Maximum number of known names for a request about several files. With more names, an answer about several files takes too long. */
+/** Maximum number of known names for a request about several files. With more names, such a request would take too long. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({

@@ -18,7 +18,7 @@ import type { Run, TranscriptFile } from "./run.ts";
 import { type Time, timesOf } from "./times.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Maximum conversation hashes in a drawer's metadata. A file with more conversations gets none, because the metadata would be too long. */
+/** Maximum conversation hashes in a drawer's metadata. A file with more conversations gets no hashes, to keep the metadata short. */
 const HASHES_MAX = 60;
 const GAP = "\n\n";
 
@@ -89,7 +89,7 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Reads a transcript and compares it with the filed ones. Returns undefined, after counting it, if it is unreadable or filed elsewhere. */
+/** Reads a transcript and compares it with its filed state. Reports it and returns undefined if it is unreadable or filed from elsewhere. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {

@@ -77,7 +77,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, an earlier run may have ended before it made its links.
+  // If the notes are missing, the links may be missing too: a run that filed these documents may have been killed before it made links.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -147,7 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/** Asks for filing records and for sources that MemPalace has mined. It never mines staged copies, so `docs` needs only the records. */
+/** Asks for filing records and for sources that MemPalace has mined (not for `docs`, whose staged copies MemPalace never mines). */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });

@@ -1,4 +1,4 @@
-/** Finds the sources as which a file may be filed, the original of a staged copy, and a short path of a source for users. */
+/** Finds the source names under which a file may be filed, the original of a staged copy, and a source's short path for users. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";

@@ -27,7 +27,7 @@ export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Digest of the rules for rooms and refused texts that were valid for these entries. */
+  /** Digest of the rules (for rooms and for refused texts) with which these entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
   /** Inode of `root`, which changes if another project's folder is mounted there. Older notes lack it. */

@@ -7,7 +7,7 @@ import { ofErrno, type Outcome, Unconverted } from "./outcome.ts";
 
 /** Document to convert. `sizeMax`: bytes. `textMax`: characters. */
 export type Job = { path: string; sizeMax: number; textMax: number };
-/** Result. `sha256`: hash of the file's bytes, because another version of this program may extract another text. */
+/** Result. `sha256`: hash of the file's bytes, not of the text, because another version of this program may extract another text. */
 export type Reply =
   | { outcome: "ok"; text: string; sha256: string; mtime: number; size: number }
   | { outcome: Outcome; message: string };

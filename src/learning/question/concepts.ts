@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Names of tools and collections. Concepts that contain one are dropped, because it says nothing about the topic. */
+/** Names of tools and collections, which say nothing about the topic. Concepts that contain such a name are dropped. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",

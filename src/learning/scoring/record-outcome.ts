@@ -10,7 +10,7 @@ import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 /** Outcome to record. `question`: the question to which the memory was shown, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
-/** Returns the score if the outcome deleted the memory. Keeps the standing of a book's chunk, which is shown only on request. */
+/** Returns the memory's score if the outcome deleted the memory. Outcomes do not change the standing of a book's chunk. */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);

@@ -181,7 +181,7 @@ type Candidate = Memory & { row: number; words: number };
 
 /**
  * Finds about `pool` candidates of each collection. The memory bank has its own search. One search covers all other collections, because it
- * costs as much as a search of one; a second search follows for a collection with too few results.
+ * costs as much as a search of one collection; a second search follows for a collection with too few results.
  */
 async function gathered(
   context: FindContext,

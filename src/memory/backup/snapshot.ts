@@ -26,7 +26,7 @@ export type SnapshotSource = {
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** More pages than any file has, because a copy in several steps starts again after each write. */
+/** More pages than any file has, so that one step copies the whole file. A copy in several steps starts again after each write. */
 const ALL_PAGES = 2 ** 30;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Compares the public palace with the ledger, row by row. It needs no history, so its result is right after any crash. Both change
- * meanwhile, so it reads the ledger again after the palace: a drawer must be in the palace from the moment its entry leaves the outbox
- * until the outbox lists its removal.
+ * Compares the public palace with the ledger, row by row. Uses no earlier results, so the result is right after any crash. Palace and
+ * ledger change meanwhile, so the ledger is read again after the palace: a drawer must be in the palace from the moment its entry leaves
+ * the outbox until the outbox lists its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";

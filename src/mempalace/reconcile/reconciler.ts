@@ -107,7 +107,7 @@ class Watcher {
   /** Number of vectors that the index lacks although all rows were sent again. If more are missing, all rows are sent once more. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Number of comparisons still to make after lost rows were sent again, even if both sides agree. */
+  /** Number of comparisons still to make after lost rows were sent again, even if palace and ledger agree. */
   #again = 0;
   /** Number of comparisons still to make for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;
@@ -119,7 +119,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Calls `look` if the last one was at least `LOOK_MS` ago. A busy driver pauses only for moments, which the timer would miss. */
+  /** Looks when the driver pauses, at most once per `LOOK_MS`. The timer would miss the short pauses of a busy driver. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -156,7 +156,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Returns undefined if the palace's position cannot be read at present. The report then has the reason, unless it is temporary. */
+  /** Reads the palace's sequence number. Returns undefined if that fails; the reports then have the reason, unless it is only temporary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -269,7 +269,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // While Chroma may not have made all records readable, the old position stays stored, so that the next broker compares again.
+      // While Chroma may have unreadable records, the findings are not stored, so that the next broker compares again.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -364,7 +364,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true without a driver, or if the driver has the palace open. The position is stored only then. */
+  /** Returns true without a driver, or if the driver has the palace open. Only then are the findings stored for the next broker. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

@@ -10,7 +10,7 @@ import type { BridgeSettings } from "./settings.ts";
 /** Socket whose connections reach the broker's own socket, until `close`. */
 export type OwnerWay = { socketPath: string; close: () => void };
 
-/** Makes the socket after the container's gate has answered. Errors: as DockerExec.channel. */
+/** Makes the socket after the container's gate has answered. Errors: the same as of `DockerExec.channel`. */
 export async function openOwnerWay(settings: BridgeSettings): Promise<OwnerWay> {
   const connection = new DockerExec(settings, "owner");
   let first: Duplex | undefined = await connection.channel().catch((error: unknown) => {

@@ -53,7 +53,7 @@ let count = 0;
 /** Spool of one palace on one machine. Several processes may use it at the same time. */
 export class Spool {
   readonly folder: string;
-  /** Number of temporary refusals of each write that this process has received. */
+  /** How often brokers have refused each write for now, by the name of its file. Counts only this process's attempts. */
   readonly refusals = new Map<string, number>();
   /** Names of writes that a broker refused for now while it accepted others. */
   readonly unsendable = new Set<string>();
@@ -137,7 +137,7 @@ export class Spool {
     try {
       keepFolder(aside);
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
-      // Recorded for `readRefused`, which then gives the write a new key.
+      // Notes in the file that the tool refused the write, so that `readRefused` gives the write a new key.
       if (isUndone) noteUndone(join(this.folder, name));
       renameSync(join(this.folder, name), join(aside, name));
       syncPath(aside);

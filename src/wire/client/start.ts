@@ -190,7 +190,7 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
-  // The file `starting` of a broker that exits early would delay all other starts.
+  // Removes the file `starting` if the broker exits early, because the file would delay all other starts.
   child.on("exit", () => {
     if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
   });
@@ -211,7 +211,7 @@ function spawnResident(config: Config): void {
 
 /** Starts one of our executables detached, so that it outlives this process. */
 function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
-  // The executables have .js also beside the shim's bundle, whose own extension is .cjs.
+  // The shim's bundle has the extension .cjs, but the executables beside it have .js.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();

@@ -17,7 +17,7 @@ export const CHAT_KINDS = {
 } as const;
 type ChatKind = keyof typeof CHAT_KINDS;
 type Said = { key: string; topic: string; says: string };
-/** `terms`: word pairs of the point, which follow-ups and answers repeat. */
+/** Message of the user. `terms`: word pairs of the point that began the subject; follow-ups and answers repeat them. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
@@ -90,7 +90,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
   };
 }
 
-/** Gives each note a place in the chat, from 0 to 1. Notes that belong together stay in order. */
+/** Gives each note a place in the chat, from 0 (start) to 1 (end). Notes whose keys have the same first letter stay in order. */
 function spread(notes: readonly Said[], chooser: Chooser): (Said & { place: number })[] {
   const places = notes.map(() => chooser.below(1_000) / 1_000);
   for (let at = 1; at < notes.length; at++) {
@@ -112,7 +112,7 @@ function withFollowUps(points: readonly Said[], notes: (Said & { place: number }
   });
 }
 
-/** Returns pairs of consecutive words. */
+/** Returns pairs of consecutive long words. */
 function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }

@@ -1,4 +1,4 @@
-/** Real MemPalace on a copy of our side's palace, so that both have the same drawers, closets, vectors and model. */
+/** Runs the real MemPalace on a copy of our palace, so that both searches have the same drawers, closets, vectors and model. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { realModelDir } from "../../helpers/palace.ts";

@@ -27,7 +27,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 1);
 const LIVES = 600;
 const RANKS = 600;
 const CUTS = 200;
-/** Largest accepted difference of two numbers. 0.6.0 uses the quantile 1.96, which is as good (outcome-memory.md 2.9). */
+/** Largest accepted difference of two numbers. 0.6.0 rounds a quantile to 1.96, which outcome-memory.md 2.9 accepts. */
 const TOLERANCES: Readonly<Record<RoampalVersion, number>> = { "0.3.6.1": 1e-6, "0.6.0": 1e-5 };
 const DAY_MS = 86_400_000;
 const THRESHOLDS = [0.1, 0.2, 0.4, 0.7, 0.9];

@@ -365,7 +365,7 @@ test("for pi, the conversation is the path from the root of the session's tree t
   expect(text).not.toMatch(/given up|injected/);
 });
 
-test("palace mine sessions is mempalace-session, and files into the wing of the project's documents", async () => {
+test("palace mine sessions files a session into the wing that the project's mempalace.yaml names", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "src/app");
   mkdirSync(project, { recursive: true });

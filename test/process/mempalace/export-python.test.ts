@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     expect(left(join(palace.home, "there"))).toEqual(["exported"]);
   });
 
-  it("an export keeps every file time as exactly as Chroma's server reads it", () => {
+  it("an export keeps file times with an error of less than a microsecond", () => {
     const mined = [...exported].filter(areMined);
     const times = mined.map(([, { metadata }]) => Number(metadata["source_mtime"])).sort();
     expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);

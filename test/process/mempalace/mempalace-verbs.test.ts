@@ -10,7 +10,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: parity with ${VERSION} (${missing})`);
 
-/** Mines two projects with names in them. */
+/** Mines two projects whose files mention Alice and Zanzibar. */
 async function mineTwo(palace: TestPalace): Promise<string[]> {
   const roots = ["one", "two"].map((name) => join(palace.home, name));
   for (const root of roots) {

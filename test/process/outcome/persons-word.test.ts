@@ -31,7 +31,7 @@ async function typed(palace: TestPalace, stdout: string): Promise<Run> {
   return palace.run("palace", words.slice(1));
 }
 
-test("a person's score replaces the agents' scores, never lowers a score by agreeing with it, and adds to the person's earlier scores", async () => {
+test("a person's scores add up and replace the agents' earlier scores, but a person who agrees with the agents lowers no score", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const wronged = await keep("The boiler wants two bar");

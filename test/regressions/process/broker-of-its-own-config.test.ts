@@ -1,4 +1,4 @@
-/** A client with another configuration than its environment started the environment's broker, and thus blocked the right one. */
+/** A client started the broker of its environment, not of its configuration. The file `starting` then delayed the right broker. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

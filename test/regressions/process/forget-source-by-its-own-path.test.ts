@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("forget --source finds a document by its path, and lists the names in the memory if two feeders filed the document", async () => {
+test("forget --source finds a document by its path, and lists the document's source names if two feeders filed it", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "notes");
   const file = join(folder, "tides.md");

@@ -1,4 +1,4 @@
-/** A signal just after broker.json was written killed the broker, because it began to listen for signals later. */
+/** A signal just after broker.json was written killed the broker, because the broker began to listen for signals only later. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -84,7 +84,7 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   }
 }
 
-/** Compares the copy of a palace with the agents' accounts. */
+/** Asserts that the copy of a palace agrees with the agents' accounts. */
 export function assertAccounts(copy: string, accounts: readonly Account[]): void {
   const database = new Database(join(copy, "ledger.sqlite3"), { readonly: true });
   try {

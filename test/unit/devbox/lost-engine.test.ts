@@ -158,7 +158,7 @@ test("with a slow disk less than 16 MiB of a program's output wait in memory", a
   expect(most).toBeLessThan(16 * 1024 ** 2);
 });
 
-test("if the disk is full, the program is ended before the error is reported, because it may hold the memory's lock", async () => {
+test("on a full disk the container of the program is removed before the error is reported", async () => {
   let isRemoved = false;
   await servePrinter(Number.POSITIVE_INFINITY, () => (isRemoved = true));
   const engine = await connectEngine(`unix://${socket()}`);

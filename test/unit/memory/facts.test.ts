@@ -160,7 +160,7 @@ describe("kg_invalidate and kg_supersede", () => {
 });
 
 describe("kg_query", () => {
-  it("kg_query separates past, present and future facts, unless it asks about a moment", () => {
+  it("kg_query separates past, present and future facts, and with `as_of` lists every fact of that moment as active", () => {
     graph.write("kg_add", { ...JOB, object: "Past", valid_to: "2025-01-01" });
     graph.write("kg_add", { ...JOB, object: "Present" });
     graph.write("kg_add", { ...JOB, object: "Future", valid_from: "2027-01-01" });

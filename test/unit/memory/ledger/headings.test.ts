@@ -51,7 +51,7 @@ function headings(): string[] {
 
 const ALL = ["Handbook\nZanzibar ferry", "Handbook\nTrains"];
 
-test("in the background a new document gets its headings, a changed document its new headings, and a deleted document loses them", () => {
+test("after background work the ledger has the headings of new and changed documents, and none of a deleted document", () => {
   mined(HANDBOOK);
   mined(HANDBOOK, "/p/handbook.py");
   expect(headings()).toEqual(ALL);
@@ -92,7 +92,7 @@ test("a drawer that gets another source leaves no heading in its old source", ()
   expect(headings()).toEqual(["Trains"]);
 });
 
-test("notes with one source do not get headings of each other", () => {
+test("two notes with the same source get no headings", () => {
   const note = (content: string) => write("add_drawer", { wing: "w", room: "r", content, source_file: "README.md" });
   note("# Zanzibar\n\nThe ferry leaves at nine.");
   note("The office opens at eight.");

@@ -66,7 +66,7 @@ test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Len
   },
 );
 
-test("reading a header leaves the connection open, and a missing header closes it", async () => {
+test("the client returns an answer's header and leaves the connection open, or closes it if the header is missing", async () => {
   const answer = "HTTP/1.1 204 No Content\r\nPalace-Nonce: abc\r\n\r\n";
   const socket = await dialled([answer]);
   expect(await ask(socket, "/nonce", "palace-nonce", {})).toBe("abc");
