@@ -108,7 +108,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("the seeded calls need every difference that is listed as accepted", () => {
+  test.skipIf(CALLS < 1500)("every accepted difference that does not depend on chance occurs in the seeded calls", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);

@@ -105,7 +105,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** Returns true if the node's members are on one line. An empty node counts as one line if the whole text is. */
+/** Returns true if the node's members are on one line. An empty node counts as one line if the whole text is on one line. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

@@ -81,7 +81,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced it, which the next `open` opens. */
+  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced the open file. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
