@@ -108,12 +108,15 @@ function defineTests(version: MempalaceVersion): void {
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("every accepted difference that does not depend on chance occurs in the seeded calls", () => {
-    const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
-      .filter(({ byChance }) => byChance !== true)
-      .map(({ name }) => name);
-    expect(listed.filter((name) => !used.has(name))).toEqual([]);
-  });
+  test.skipIf(CALLS < 1500)(
+    "every accepted difference that does not depend on chance occurs in the seeded calls",
+    () => {
+      const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
+        .filter(({ byChance }) => byChance !== true)
+        .map(({ name }) => name);
+      expect(listed.filter((name) => !used.has(name))).toEqual([]);
+    },
+  );
 }
 
 type ToolShape = { properties: Record<string, string>; required: readonly string[]; readOnly: boolean };
@@ -156,7 +159,7 @@ function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["requ
   return error === undefined ? { value: result } : { error };
 }
 
-/** Makes a project with some of the files in PROJECT_SOURCES and ignore rules, and the project that is mined. */
+/** Makes a project with some of the files in PROJECT_SOURCES and with ignore rules, and beside it the project MINED. */
 function makeProject(folder: string): string {
   mkdirSync(`${folder}-mined`, { recursive: true });
   for (const [name, text] of Object.entries(MINED)) writeFileSync(join(`${folder}-mined`, name), text);

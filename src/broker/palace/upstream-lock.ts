@@ -101,7 +101,7 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
-    // Looks again here, because callers ask before each write, and the first write creates the folder.
+    // Callers ask before each write. The palace's folder may be new, because the first write creates it.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }

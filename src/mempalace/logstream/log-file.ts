@@ -94,7 +94,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Saves a deleted write-ahead log first, because SQLite does so only if no other process has the file open. */
+  /** Saves a deleted write-ahead log before closing, because SQLite saves it only if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();
