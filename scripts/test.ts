@@ -92,7 +92,7 @@ export async function run(options: RunOptions): Promise<number> {
     print(USAGE);
     return 0;
   }
-  // A name filter skips all other tests on purpose.
+  // With a name filter a skipped test is not a failure, because vitest skips all other tests.
   const filters = argv.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument));
   const strict = (argv.includes("--all") || env["CI"] === "true") && !filters;
   const results: Tally[] = [];

@@ -29,7 +29,7 @@ const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/** Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. `beforeRename` may throw to stop this. */
+/** Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. `beforeRename` may throw to cancel. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -105,7 +105,7 @@ export function writeUserFile(
   }
 }
 
-/** Returns the mode and owner for a new version of `file`: its own, as far as this user may set them. A new file is private to its user. */
+/** Returns the mode and owner for a new version of `file`: those of `file`, as far as this user may set them. A new file gets mode 0600. */
 export function ownership(file: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: 0o600, owner: undefined };
@@ -147,7 +147,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/** Replaces a file atomically without syncing. A power cut may empty it, so use this only for content that is useless after a power cut. */
+/** Replaces a file atomically without syncing. A power cut may empty the file, so use this only for content that is useless after one. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

@@ -29,7 +29,7 @@ for key in name email; do
 done
 mkdir -p "\${mark%/*}" && : > "$mark"`;
 
-/** Returns name and email from the host's git for this workspace; `includeIf` can set others for other folders. */
+/** Returns the name and email that the host's git uses in this workspace (with `includeIf` they depend on the folder). */
 export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
   const ask = (key: string): Promise<string> => {
     const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];

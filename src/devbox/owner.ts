@@ -9,7 +9,7 @@ import { orElse } from "../base/or-else.ts";
 export type Claims = Readonly<{
   root: string;
   project: string;
-  /** Folders from which compose made the containers, by their labels. */
+  /** Folders from which compose made the containers, read from the containers' labels. */
   containers: readonly string[];
   note: Note | undefined;
   hasVolumes: boolean;
@@ -21,7 +21,7 @@ export function otherOwner({ root, containers, note, hasVolumes }: Claims): stri
   const shared = (note?.folders ?? []).map(real);
   const made = containers.map(real).filter(isClone);
   if (shared.includes(here)) return undefined;
-  // The note does not know this folder if the user ran `docker compose` here directly. The folder then owns the stack.
+  // The note does not name this folder if the user ran `docker compose` here directly. This folder then owns the stack.
   if (made.includes(here)) return undefined;
   if (made[0] !== undefined) return made[0];
   return hasVolumes ? shared.find(isClone) : undefined;

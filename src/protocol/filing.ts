@@ -17,7 +17,7 @@ export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] a
 /** File that MemPalace mined. `mtime`: modification time when it was mined, s since 1970; null if MemPalace 3.3.6 mined it. */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** Sizes for cutting a document, characters: the maximum `size` of a drawer, its maximum `overlap` with the next one, the minimum size. */
+/** Sizes for cutting a document, characters: a drawer's maximum and minimum size, and the maximum `overlap` of two neighbouring drawers. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
 /** Halls with their keywords, in order: if several halls match equally well, the first one wins. */

@@ -53,7 +53,7 @@ export type MemoryWhy = { found: false } | ({ found: true } & MemoryTold);
 
 /**
  * Outcomes of the memories that one agent's conversations showed. A conversation counts in the week of its last activity. `week`: the
- * week's Monday, UTC. `shown`: memories, counted once per conversation. `worked`, `partial`, `failed`: number with this last outcome.
+ * week's Monday, UTC. `shown`: memories, counted once per conversation. `worked`, `partial`, `failed`: memories with this last outcome.
  */
 export type HelpedWeek = {
   week: string;

@@ -15,7 +15,7 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Converts any thrown value. Unknown errors become `Internal tool error`, as upstream's do. */
+/** Converts any thrown value. Unknown errors become `Internal tool error`, as in upstream. */
 export function rpcErrorOf(error: unknown): RpcError {
   if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
   const { name, message } = error instanceof Error ? error : new Error(String(error));

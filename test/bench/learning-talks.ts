@@ -6,7 +6,7 @@ import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
-/** LoCoMo's number of the category of questions that the conversation does not answer. */
+/** Number of LoCoMo's category `adversarial`: questions that the conversation does not answer. */
 const ADVERSARIAL = 5;
 const RECORDED = "Key takeaway: ";
 

@@ -85,7 +85,7 @@ async function firstReply(commands: { theirs: Command; ours: Command }): Promise
   return ratio("first reply after start", 10, one, other);
 }
 
-/** Compares with our search without a model. Our goal is 16: 3 ms where MemPalace takes 48 ms. */
+/** Compares with our search without a model. Our goal is a factor of 16: 3 ms where MemPalace takes 48 ms. */
 async function withoutModel(palace: TestPalace, theirs: Server, command: Command): Promise<PythonRow> {
   const env = { MEMPALACE_MODEL_DIR: "", MEMPALACE_OFFLINE: "on" };
   await palace.run("palace", ["stop"]);

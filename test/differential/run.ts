@@ -108,7 +108,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("the seeded calls need every difference that is listed as accepted", () => {
+  test.skipIf(CALLS < 1500)("every accepted difference that is not due to chance occurs in the seeded calls", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);
@@ -156,7 +156,7 @@ function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["requ
   return error === undefined ? { value: result } : { error };
 }
 
-/** Makes a project with some of the files in PROJECT_SOURCES and ignore rules, and the project that is mined. */
+/** Makes a project with some of the files in PROJECT_SOURCES and with ignore rules, and beside it the project MINED. */
 function makeProject(folder: string): string {
   mkdirSync(`${folder}-mined`, { recursive: true });
   for (const [name, text] of Object.entries(MINED)) writeFileSync(join(`${folder}-mined`, name), text);

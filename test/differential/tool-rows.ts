@@ -108,7 +108,7 @@ function addDrawer(world: World): Record<string, unknown> {
 
 function updateDrawer(world: World): Record<string, unknown> {
   const { choose } = world;
-  // 3.3.6 gets short texts here, because it stores any drawer as one row. The closing calls (fixed-calls.ts) have a long text.
+  // 3.3.6 gets only short texts here, because it does not cut a long text into slices. The closing calls (fixed-calls.ts) have a long text.
   const content = (): unknown =>
     world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
   return {

@@ -95,7 +95,7 @@ fuzz<File>("transcript-files", {
     const part = readTranscript(path, { resumeSizeMin: 0 });
     const earlier = typeof part === "string" ? undefined : part.checkpoint;
     writeFileSync(path, bytes);
-    // A checkpoint is stored as JSON.
+    // Converts the checkpoint to JSON and back, because the miner stores checkpoints as JSON.
     const kept = earlier && (JSON.parse(JSON.stringify(earlier)) as typeof earlier);
     const resumed = readTranscript(path, { earlier: kept, resumeSizeMin: 0 });
     if (typeof whole === "string" || typeof resumed === "string") expect(resumed).toBe(whole);

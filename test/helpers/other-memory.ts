@@ -80,7 +80,7 @@ export function minedFile(sourceFile: string, content: string, mtime: number): C
   return { method: "source.replace", params: { wing: "docs", room: "general", sourceFile, content, mtime, sha256 } };
 }
 
-/** Columns to compare, by table: those whose meaning does not depend on the ledger. */
+/** Columns to compare, by table: those that are equal in all ledgers with the same content. */
 const TABLES = {
   drawer: "id, wing, room, source_file, text, date_words, metadata FROM drawer",
   closet: "id, wing, room, source_file, text, metadata FROM closet",

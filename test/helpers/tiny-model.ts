@@ -22,7 +22,7 @@ export function writeTinyModel(folder: string, seed = 1): string {
   return folder;
 }
 
-/** Models by seed. Making one takes longer than writing it, and most tests of a file write the same one. */
+/** Cache of models by seed. Making a model takes longer than writing it, and most tests of a file write the same model. */
 const models = new Map<number, Buffer>();
 
 function modelOf(seed: number, rows: number): Buffer {
@@ -96,7 +96,7 @@ function randomTable(rows: number, seed: number): Float32Array {
   });
 }
 
-// The functions below encode messages of onnx.proto. Numbers are its field numbers.
+// The functions below encode messages of onnx.proto. The numbers are field numbers of onnx.proto.
 
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];

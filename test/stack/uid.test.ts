@@ -163,7 +163,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("on new volumes another uid needs no run of the compose service `owner`", async () => {
+  test("on new volumes another uid works without a run of the compose service `owner`", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);

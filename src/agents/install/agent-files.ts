@@ -177,7 +177,7 @@ function skillRows(shipped: string, to: string): Row[] {
 
 /**
  * Lists files with which opencode skips the install of its plugin package at start, which takes over a minute without a network. A folder
- * with its own packages gets none, because opencode would then not install these packages.
+ * with its own packages does not get these files, because opencode would then not install the folder's packages.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

@@ -1,4 +1,4 @@
-/** Carries out a plan. If a write fails, restores all files. After a kill, the next run finishes with the help of the record. */
+/** Carries out a plan. If a write fails, restores all files. After a kill, the next run restores or finishes. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";

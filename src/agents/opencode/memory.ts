@@ -37,7 +37,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began in this process or that it has looked up. */
+  /** Sessions that began in this process or that `isChild` has looked up. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */
@@ -115,7 +115,7 @@ export class Memory {
     return text;
   }
 
-  /** Waits for the texts for the last prompt, at most as long as a turn may wait. */
+  /** Waits for the texts for the last prompt, at most `turnMaxMs`. */
   async asked(id: string): Promise<void> {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }

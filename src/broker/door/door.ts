@@ -87,7 +87,7 @@ export type DoorOptions = {
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Time that an idle connection stays open. Clients close theirs earlier, so none of them writes into a connection that is just closed. */
+/** Time that an idle connection stays open. Clients close idle connections earlier, so no client writes into a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };

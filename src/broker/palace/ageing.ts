@@ -22,7 +22,7 @@ export type AgeingOptions = {
 const AGENT = "palace ageing";
 /** Peer id of the ageing's writes in the queue; no connection has this id. */
 const PEER = 0;
-/** Pause after the start, so that the first requests come first. */
+/** Pause after the broker's start, ms, so that the first requests do not wait. */
 const BEGIN_MS = 2_000;
 /** Time between checks for a jump of the clock. */
 const TICK_MS = 60_000;

@@ -54,7 +54,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // After the deadline this may return true once more, so that the caller does not miss a commit; the next call returns false.
+        // The first call after the deadline may return true, so that the caller does not miss a commit. The next call returns false.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },

@@ -93,7 +93,7 @@ class Keeper {
     }
   }
 
-  /** Returns why the lock was not taken. If its folder cannot be made, MemPalace cannot write either: it never writes without the lock. */
+  /** Returns why the lock was not taken. MemPalace never writes without the lock, so without the lock's folder it cannot write either. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -101,7 +101,7 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
-    // Looks again here, because callers ask before each write, and the first write creates the folder.
+    // Callers ask before each write. The palace's folder may be new, because the first write creates it.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }
@@ -143,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns the lock file; undefined if MemPalace never used this HOME, because the broker then makes no folder there. Exception: if the
-   * palace has a Chroma file, MemPalace's first write would make the folder, so the broker makes it.
+   * Returns the lock file. Returns undefined if MemPalace never used this HOME and the palace has no Chroma file: the broker then does
+   * not make MemPalace's folder. With a Chroma file the broker makes the folder, as MemPalace's first write would.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

@@ -109,7 +109,7 @@ export function isEnoughToErase(given: string, id: string): boolean {
   return part.length >= TO_ERASE_MIN && id.startsWith(part, hashAt);
 }
 
-/** Returns the command that undoes `agent`'s writes since `sinceMs`; with `untilMs`, the command does not ask. */
+/** Returns the command that undoes `agent`'s writes since `sinceMs`; with `untilMs`, the command does not ask for confirmation. */
 export function undoCommand(agent: string, sinceMs: number, untilMs?: number): string {
   const until = untilMs === undefined ? "" : ` --until ${new Date(untilMs).toISOString()} --yes`;
   return `palace history undo --client ${/^[\w.-]+$/.test(agent) ? agent : JSON.stringify(agent)} --since ${new Date(sinceMs).toISOString()}${until}`;

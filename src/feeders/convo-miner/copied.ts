@@ -27,7 +27,7 @@ export function copiedFrom(
   return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
 }
 
-/** Returns the exchanges in our notes for each source that the palace still has with the same digest. */
+/** Returns the exchanges of each source in `files` that the palace still has with the same content. */
 export function filedExchanges(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

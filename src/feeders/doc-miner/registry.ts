@@ -37,7 +37,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds the known names in a document, so that the broker need not search its drawers for all names. */
+/** Returns a function that finds the known names in a document. The broker then looks only for these names in the drawers. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

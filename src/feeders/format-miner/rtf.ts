@@ -6,7 +6,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** State within braces. `skip`: number of characters after a \u that older programs show instead of it. */
+/** State within braces. `skip`: number of characters to skip after a \u: a substitute for older programs. */
 type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
@@ -112,7 +112,7 @@ class RtfReader {
   }
 }
 
-/** Decodes the file. RTF writes non-ASCII bytes as \'hh; a file with raw ones is in UTF-8 or Windows-1252. */
+/** Decodes the file. RTF writes non-ASCII bytes as \'hh; a file with unescaped non-ASCII bytes is in UTF-8 or Windows-1252. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -9,7 +9,7 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads a session again: since it was staged, it may have abandoned a branch. Undefined if the agent has no branches. */
+  /** Reads a session again, because a branch may have been abandoned since the staging. Undefined if the agent has no branches. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 

@@ -62,7 +62,7 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** `worth` multiplies by a factor of 0.9…1.1 that depends on `prospect`. This is the width of that range. */
+/** Width of the range 0.9…1.1 of the factor by which `prospect` changes `worth`. */
 const PROSPECT_SHARE = 0.2;
 
 /** Returns the value that a search sorts by. It depends mostly on likeness, then on trust (trust.ts) or, for a fact, on its weight. */

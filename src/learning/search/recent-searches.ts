@@ -8,7 +8,7 @@ const KEPT_MS = 3_600_000;
 
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** Returns the question whose search found the drawer, and forgets it: the next score of the drawer belongs to another search. */
+  /** Returns the question whose search found the drawer, and forgets the question: the drawer's next score belongs to another search. */
   take: (drawer: string) => Question | undefined;
   /** Remembers the taken questions again, for a score that could not be stored. Newer questions stay. */
   giveBack: () => void;

@@ -36,7 +36,7 @@ export type Asked = {
   project?: string | undefined;
   /** True if the agent's context no longer contains the memories that were shown before. */
   isFresh: boolean;
-  /** True if the agent's context no longer contains the conversation either. */
+  /** True if the agent's context no longer contains the conversation. */
   isCompacted: boolean;
 };
 
@@ -192,7 +192,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // A memory without outcomes gets no rate: the agent would take the collection's rate for the memory's.
+    // Omits the collection's rate for a memory without outcomes, because the agent would take it for the memory's own rate.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

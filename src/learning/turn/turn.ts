@@ -83,7 +83,7 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Counts signals only for a running turn of the same agent: of other turns it is unknown which memories were shown.
+  // Counts signals only for a running turn of the same agent: for any other turn we do not know which memories were shown.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   // If this call stores no exchange and the agent had already answered, the previous exchange stays current.
@@ -94,7 +94,7 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Returns true if the user's message differs from that of the last exchange. */
+/** Returns true if `user` is not the user's message of the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);

@@ -4,7 +4,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
 
 export const MANIFEST = "manifest.json";
-/** The archive's last entry: the SHA-256 of every byte before it. */
+/** The archive's last entry: the SHA-256 of all bytes before this entry. */
 export const SEAL = "seal.sha256";
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;

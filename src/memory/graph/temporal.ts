@@ -61,7 +61,7 @@ export function isOver(fact: { validTo: string | null }, { moment, today }: Now)
 
 export type Now = { moment: string; today: string };
 
-/** Returns the current moment. `today` is the later of the local and the UTC day, so a fact that gets the local day as its end is over. */
+/** Returns the current moment. `today` is the later of the local and the UTC day, so a fact that ended on the local day is over. */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
   const [utc, local] = [moment.slice(0, 10), localDate(atMs * 1000)];

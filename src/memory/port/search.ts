@@ -62,7 +62,7 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /** Returns the nearest `limit` rows and others, in no order. Faster than `nearest` if you call `similarity` for these rows anyway. */
+  /** Returns the nearest `limit` rows and other rows, in no order. Faster than `nearest` if you call `similarity` for these rows anyway. */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
   /** Returns the `limit` rows with the highest cosines to `vector` (L2-normalised), best first. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;

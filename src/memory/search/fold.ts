@@ -68,7 +68,7 @@ export class Folder<T> {
   }
 }
 
-/** Returns keys of which two near-duplicates share at least one. */
+/** Returns keys for lookups. Two near-duplicates have at least one key in common. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }

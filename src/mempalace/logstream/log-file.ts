@@ -81,7 +81,7 @@ export class LogFile {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced it, which the next `open` opens. */
+  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced the open file. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
@@ -94,7 +94,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Saves a deleted write-ahead log first, because SQLite does so only if no other process has the file open. */
+  /** Saves a deleted write-ahead log before closing, because SQLite saves it only if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

@@ -1,4 +1,4 @@
-/** Types of the memory's rules that apply without a broker. A client may not import the memory, so the executable passes the rules. */
+/** Types of the rules that apply without a broker. A client may not import the wing `memory`, so the executable passes the rules. */
 
 /** Agent's write in an outage. `params`: checked arguments of the tool. `atMs`: time of the call. */
 export type OfflineWrite = Readonly<{

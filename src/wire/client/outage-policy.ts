@@ -60,7 +60,7 @@ export function fateOfNew(
 }
 
 /**
- * Decides about a call with an answer. `data`: the answer's error data. A broker that is busy or shutting down has not executed the call.
+ * Decides about a call that a broker answered. `data`: the answer's error data. A busy or ending broker has not executed the call.
  */
 export function fateOfAnswered(
   data: Partial<WireErrorData> | undefined,

@@ -104,7 +104,7 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
       /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }
-  // No tool answers like this, so this is not an acknowledgement.
+  // The result of every tool is an object. Any other result is not an acknowledgement.
   if (!isRecord(response.result)) return "passing";
   const { content } = response.result as { content?: { text?: string }[] };
   const text = content?.[0]?.text ?? "";
@@ -117,7 +117,7 @@ function isUndone(response: RpcResponse): boolean {
   return "result" in response && isRefusedResult(response.result);
 }
 
-/** Returns a tool's failure, also for a checkpoint that has filed only a part. */
+/** Returns why a tool failed, also for a checkpoint that filed only some of its notes. */
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
   if (success === false || typeof error === "string") return { why: String(error ?? REFUSED) };

@@ -153,7 +153,7 @@ test("a dry run of `palace mine` counts the files that the real run files", asyn
   }
 });
 
-test("a repair of an empty palace keeps no empty copy and reports no difference", async () => {
+test("a repair of an empty palace puts no copy aside and reports no difference", async () => {
   await using palace = createTestPalace();
   for (let round = 0; round < 2; round++) {
     const { code, stdout } = await palace.run("palace", ["repair"]);

@@ -113,7 +113,7 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("the MCP client 
 });
 
 describe("an idempotency key", () => {
-  it("calls with the same idempotency key over HTTP (header) and over the stream file one entry, and a repeated call's answer says so", async () => {
+  it("calls with one idempotency key over HTTP (header) and over the stream file one diary entry, and the answer to a repeated call is marked as replayed", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);

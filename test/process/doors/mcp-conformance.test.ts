@@ -1,6 +1,6 @@
 /**
  * Runs the official MCP conformance suite over TCP: all scenarios against our door in front of the suite's own tools, and the scenarios
- * that need no such tools against a real broker.
+ * that need none of these tools against a real broker.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     const folder = join(palace.home, "killed");
     mkdirSync(folder);
     const dir = join(folder, "exported");
-    // Each export starts with the files that the killed export before it left, and is killed at a later step.
+    // Each export finds the files of the previous killed export, and is killed at a later step.
     for (const fault of STEPS) {
       await palace.run("palace", ["stop"]);
       const killed = once(await palace.startBroker({ MEMPALACE_FAULT: fault }), "exit");
@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
       if (fault !== AFTER_RENAME) expect(readdirSync(folder), fault).not.toContain("exported");
     }
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
-    // The last export has removed the files that the killed export before it left.
+    // The last export has removed the files of the previous killed export.
     expect(readdirSync(folder)).toEqual(["exported"]);
   });
 });

@@ -39,7 +39,7 @@ test("an import brings back memories that an undo removed, and skips memories th
   const sinceMs = Date.now();
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
 
-  // The journal names another author for an undo in the page of `palace ui` than for an undo by the command.
+  // In the journal, an undo in the page of `palace ui` has another author than an undo by the command.
   const person = await palace.client();
   await person.call("memory.undo", { agent: "palace outcome import", sinceMs, untilMs: Date.now() });
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });

@@ -51,7 +51,7 @@ test("the page's search shows the same hits in the same order as `palace search`
   expect(page.complaints).toEqual([]);
 });
 
-test("a hit in the page shows its file, and links to the newer note if one replaces it", async () => {
+test("a hit in the page shows its file, and a hit whose note was replaced links to the newer note", async () => {
   await using palace = await filled("We deploy the shop on Tuesdays now.");
   const client = await palace.client();
   const filed = {

@@ -20,10 +20,10 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/** Restores the file of the labels as it was after the previous flush. Chroma writes this file last, so this simulates a kill before it. */
+/** Removes the newest labels. Chroma writes the file of the labels last in a flush, so this simulates a kill before that write. */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
-// This list leaves out the file of the labels, because files-kill-python.test.ts damages it.
+// files-kill-python.test.ts tests a file of the labels that is cut off.
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],

@@ -11,7 +11,7 @@ import { expectSame, inStep, ledgerRows } from "../../helpers/python-rows.ts";
 const VERSION = "3.11.0";
 const TIMEOUT_MS = 180_000;
 
-/** Deletes drawers, and then files so many that Chroma purges its queue. */
+/** Deletes drawers, and then adds so many other drawers that Chroma purges its queue. */
 const WORK = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction

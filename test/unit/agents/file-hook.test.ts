@@ -41,7 +41,7 @@ async function runs(handedOver: number, failing: readonly number[]): Promise<{ c
   return { count, said };
 }
 
-test("a session that the agent hands over again while it is filed is filed once more, even if the first run fails", async () => {
+test("if the agent hands over a session while it is filed, the session is filed once more, even if the first run fails", async () => {
   expect(await runs(0, [])).toEqual({ count: 1, said: [] });
   expect(await runs(1, [])).toEqual({ count: 2, said: [] });
   expect(await runs(1, [1])).toEqual({ count: 2, said: [] });

@@ -240,7 +240,7 @@ test("a list is sorted by time or score, with unknown times last", () => {
   expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
 });
 
-test("a question asks for recent events only with a whole word such as last", () => {
+test("a question counts as asking for recent events only if it has a whole word such as `last`", () => {
   expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });

@@ -115,7 +115,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
-/** Lists a sandbox in which palace commands reach no broker. It does not limit our server. On Linux it ignores `allowUnixSockets`. */
+/** Lists a sandbox in which palace commands reach no broker. Our server runs outside. On Linux the sandbox ignores `allowUnixSockets`. */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
   if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];

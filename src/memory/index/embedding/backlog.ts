@@ -93,7 +93,7 @@ export class Backlog {
     const isNew = ({ row }: PendingText): boolean => !noted.has(row);
     const next = (): PendingText[] => {
       for (let page = pending(afterRow, PAGE); page.length > 0 && !this.#stopped; page = pending(afterRow, PAGE)) {
-        // Moves no notes before the last page, so that the public palace gets its texts in the order of writing.
+        // Embeds no notes before the last page, so that the public palace gets these texts in the order of writing.
         const newest =
           page.length < PAGE
             ? []

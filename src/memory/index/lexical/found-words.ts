@@ -4,7 +4,7 @@ import { foldText } from "./fold.ts";
 import { parseQuery } from "./query.ts";
 import { stem } from "./stem.ts";
 
-/** Maps each stem of the question's words to a term: the first stem of the same word. */
+/** Maps each stem of a word of the question to the word's first stem, which is the `term` of a FoundWord. */
 export type Asked = ReadonlyMap<string, string>;
 export type FoundWord = { term: string; start: number; end: number };
 

@@ -14,7 +14,7 @@ const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows, or lists them newest first, only from indexes. The rows are above `after` and at most `upTo`. */
+/** `count`: number of rows above `after` and at most `upTo`. `list`: rows up to `upTo`, newest first. Both read only indexes. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
 /** Returns a page of drawers. It finds the page's first row by bisection, so it reads no drawer before the page. */
@@ -105,7 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** Returns all slices of each split drawer except the listed slice: the oldest or, if they are in several rooms, the first. */
+/** Returns the slices to leave out. A split drawer keeps one slice: its oldest or, if its slices are in several rooms, its first. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();

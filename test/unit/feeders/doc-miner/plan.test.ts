@@ -135,7 +135,7 @@ test("the miner prefers the document of this home to the same document of anothe
     expect(recordsByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
 });
 
-test("a second project of a wing sees only files below its own folder", () => {
+test("a wing's second project gets only the records of files below its own folder", () => {
   const second = { ...stage, prefix: "two-0badcafe" };
   const records = recordsByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
   expect([...records.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);

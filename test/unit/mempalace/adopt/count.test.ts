@@ -51,7 +51,7 @@ async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionP
   return { taken, last, head };
 }
 
-it("the count of adopted rows has each new, changed or removed row once", async () => {
+it("each new, changed or removed row counts once as an adopted row", async () => {
   for (const id of ["a", "b", "c"]) write(id, `text of ${id}`);
   const first = await adopt(0);
   expect(first).toMatchObject({ taken: 3, last: { read: 3, taken: 3 } });

@@ -54,7 +54,7 @@ test("the client refuses a broker.json that is a folder, is invalid JSON or has 
   expect(read({ more: "x".repeat(16_384) })).toBeUndefined();
 });
 
-test("the client ignores a copied broker.json while the original file names the same instance", () => {
+test("the client ignores a copy of broker.json while the original file has the same instance id", () => {
   read({});
   const copy = join(home, "copy/broker.json");
   mkdirSync(join(home, "copy"));
