@@ -148,7 +148,7 @@ function startCommands(unit: Unit, isNew: boolean): string[][] {
   return [
     [...systemctl, "daemon-reload"],
     [...systemctl, "enable", name],
-    // If the file is new, restarts a broker that an older file started.
+    // After the file has changed, restarts the broker, which may still run with the old file.
     [...systemctl, isNew ? "restart" : "start", name],
   ];
 }

@@ -64,7 +64,7 @@ test("a fork is filed without the messages that an earlier session has, and whol
   database.close();
 });
 
-test("when the original session is deleted, its fork is filed again with the shared messages, in this palace and in another", async () => {
+test("after the original session was deleted, its fork is filed with the shared messages: in a new palace, and again in the old one", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));

@@ -5,7 +5,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Number of drawers: more than Chroma's sync threshold of 1,000, so that Chroma has an index on disk. */
 const INDEXED = 1_150;
-/** Minimum number of rows that lose their index entry: the first thousand records except a deletion and the row that it deleted. */
+/** Minimum number of rows that lose their index entry: the first 1,000 records, minus one deletion and the row that it deleted. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 

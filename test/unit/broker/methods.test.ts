@@ -1,4 +1,4 @@
-/** A connection remembers its client's name, but no request after the answer. */
+/** A connection remembers its client's name, but forgets each request after the answer. */
 import { queryObjects } from "node:v8";
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
