@@ -13,7 +13,7 @@ export type Exported = { dir: string; memories: number; entries: number; others:
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Writes the folder; leaves none after an error. Errors: BROKER_BUSY if each try is disturbed by deletions; RoampalDraft's; the broker's. */
+/** Writes the folder; leaves none after an error. Errors: BROKER_BUSY if memories are deleted in each try; RoampalDraft's; the broker's. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);

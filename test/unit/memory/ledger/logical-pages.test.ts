@@ -110,7 +110,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("for every filter, a page (with a split drawer as one entry) and the total are the same as from a plain pass over all drawers", () => {
+test("for every filter, listLogical returns the same page and total as a plain pass over all drawers, with a split drawer as one entry", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);
