@@ -24,7 +24,7 @@ export type AtLogin = Readonly<{
 /** `failed`: why a command failed, and the commands to type; undefined if none failed. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
-/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
+/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if no start at login is possible here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
   if (config.endpoint !== undefined || hasBridge(config))
     throw wrongUsage(

@@ -142,7 +142,7 @@ test("a fork in pi is filed without the original session's messages, until the o
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Writes a session with an entry for each word. An entry's parent is the entry before it, or the one named after `<`. */
+  /** Writes a session with an entry for each word. `mosses < e-ferns`: the parent is `e-ferns`, not the entry before. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",

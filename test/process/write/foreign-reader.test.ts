@@ -11,7 +11,7 @@ const OLD = "3.3.6";
 
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // 3.3.6 moves the index folder away when it opens a palace whose index a newer Chroma wrote, with or without the lock.
-  it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
+  it("the broker notices that a foreign MemPalace's search moved the index away, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
     // 3.3.6 considers an index with a deleted element damaged.

@@ -36,6 +36,6 @@ test("a connection keeps no request in memory after the answer", async () => {
   expect(queryObjects(AbortController, { format: "count" }) - before).toBeLessThan(50);
 });
 
-test("without a tracer withSpans returns the function itself", () => {
+test("without a tracer, withSpans(f) returns f itself", () => {
   expect(withSpans(dispatch)).toBe(dispatch);
 });
