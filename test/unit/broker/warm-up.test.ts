@@ -46,7 +46,7 @@ test("the warm-up makes one search for each text, with words of the text's secon
   expect(asked.toSorted()).toEqual(texts.map((_, at) => `w${at} `.repeat(9).trim()).toSorted());
 });
 
-test("the warm-up waits while the broker is busy, and gives up after some minutes", async () => {
+test("the warm-up waits while the broker is busy, and gives up if the broker stays busy", async () => {
   let isBusy = true;
   start({ isBusy: () => isBusy });
   await vi.advanceTimersByTimeAsync(10_000);
