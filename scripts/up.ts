@@ -115,7 +115,7 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
 
-/** Makes the error for a broker that did not start. With a bridge, this machine uses the broker at its other end. */
+/** Makes the error for a broker that did not start, on this machine or at the other end of this machine's bridge. */
 export function nativeFailed(config: Config): PalaceError {
   const bridge = config.endpoint === undefined ? readSettings(config.paths) : undefined;
   if (bridge === undefined)

@@ -7,7 +7,7 @@ export const HELD_MAX_MS = 2 * 3_600_000;
 /** Age after which an empty file has no effect. Writing the pid takes far less time. */
 const EMPTY_MAX_MS = 10_000;
 
-/** Makes the file and returns its descriptor, to which the caller writes its pid. Returns undefined if a living process has the lock. */
+/** Makes the file. The caller writes its pid to the returned descriptor. Returns undefined if a living process has the lock. */
 export function takePidFile(path: string): number | undefined {
   for (const isRetry of [false, true]) {
     try {

@@ -22,8 +22,8 @@ export function isMoment(value: unknown): value is Moment {
 }
 
 /**
- * Returns the time between two moments, ms. After a restart only the clock, which may be wrong, shows how long the machine was off. That
- * time counts as at most `offMaxMs`, and as at most the uptime at `since`.
+ * Returns the time between two moments, ms. After a restart only the clock shows how long the machine was off, and the clock may be wrong.
+ * So the time off counts as at most `offMaxMs` and at most `since.uptimeMs`.
  */
 export function passedMs(since: Moment, now: Moment, offMaxMs: number): number {
   const byClockMs = Math.max(0, now.wallMs - since.wallMs);

@@ -31,7 +31,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "../cli/executable.ts";
 import { logFile } from "../cli/terminal/log-rotation.ts";
 
-/** Maximum wait for a slow reader of the log, ms, because the next broker waits for the lock meanwhile. */
+/** Maximum time, ms, that an ending broker waits for a slow reader of its log. It is short because the next broker waits for the lock. */
 const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground | --at-login [--palace DIR] [--new]

@@ -24,7 +24,7 @@ export function isClone(packageRoot: string): boolean {
   return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));
 }
 
-/** Copies an npm package's files to the stack's folder if `isBuilding` or not done yet. Errors: CONFIG_USAGE for an incomplete install. */
+/** Copies an npm package's files to the stack's folder, if missing or `isBuilding`. Errors: CONFIG_USAGE for an incomplete install. */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;
   const folder = join(stateDir, "devbox", "stack.d");

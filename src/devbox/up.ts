@@ -33,7 +33,7 @@ export type UpOptions = Place &
     share?: boolean | undefined;
     /** Project from which memory and home are copied (`--from`). */
     from?: string | undefined;
-    /** True for `--fresh`: a new memory and home, although another project name of this folder has some. */
+    /** True for `--fresh`: makes a new memory and home, even if this folder has them under another project name. */
     fresh?: boolean | undefined;
   }>;
 
@@ -75,7 +75,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // DEVBOX_WORKSPACE stays unset for compose's default folder, because the container treats a named folder differently.
+  // Leaves DEVBOX_WORKSPACE unset for compose's default folder, because the container warns if a folder that was set once is unset later.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);

@@ -107,7 +107,7 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
   await compact();
-  // opencode does not store the memory's text, so its summary must not contain it.
+  // opencode does not store the text that the memory adds, so its request for a summary must not contain that text.
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);

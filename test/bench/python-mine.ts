@@ -12,7 +12,7 @@ import { median } from "./measure.ts";
 import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
-/** Approximate number of drawers of one document, which has this number times `CHARACTERS_PER_DRAWER` characters. */
+/** Approximate number of drawers of one document. A document has DRAWERS_PER_DOCUMENT × CHARACTERS_PER_DRAWER characters. */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
 const RAW_BATCH = 128;

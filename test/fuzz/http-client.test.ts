@@ -88,7 +88,7 @@ fuzz("http-client", {
       expect(body.length).toBeLessThanOrEqual(Number(headers.get("content-length")));
     }
     socket.destroy();
-    // Sends the same bytes as the answer to a health request.
+    // The server gives the same bytes to `findBroker`, which asks for the broker's health.
     const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },

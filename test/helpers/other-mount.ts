@@ -1,4 +1,4 @@
-/** Shows a folder under another path, in a mount namespace of one process. Programs would resolve a symbolic link to the first path. */
+/** Shows a folder under a second path, in a mount namespace of one process. A symbolic link is not enough: programs resolve it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 

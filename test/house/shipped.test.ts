@@ -39,8 +39,8 @@ function importsOf(path: string): string[] {
 }
 
 /**
- * Returns the threads and processes that a built file starts. The build writes a module's folder as `new URL("…", import.meta.url).href`;
- * the code names a thread or process relative to it, without its extension.
+ * Returns the files of the threads and processes that a built file starts. The code has a file's path without extension, relative to the
+ * built file's folder or to a folder that the build wrote as `new URL("…", import.meta.url).href`.
  */
 function startedBy(path: string): string[] {
   const code = readFileSync(join(ROOT, path), "utf8");

@@ -17,7 +17,7 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Age after which a mark (the file that says that a session is due) is deleted, ms: its palace is probably unused. */
+/** Age, ms, after which a mark (the file that says that a session is due) is deleted, because the palace is probably unused. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
 /** Maximum number of retries after a kill or a temporary error. A session that always runs out of memory must not be retried forever. */
 const TRIES_MAX = 3;

@@ -58,7 +58,7 @@ export class Doors {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True if the broker has no TCP door and no Roampal door, whose clients cannot start a broker. Only then may it exit when idle. */
+  /** True if the broker has neither a TCP door nor a Roampal door. Their clients cannot start a broker, so it must not exit when idle. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
@@ -94,13 +94,13 @@ export class Doors {
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, status: _status, ...options } = this.#options;
-    // A bridge ends at a socket, so the sockets serve the page, too: `palace ui` on the bridge's other side relays it (cli/verbs/ui.ts).
+    // `palace ui` on another machine gets the page over a bridge, which ends at one of these sockets. So the sockets serve the page.
     const routes = at.kind === "unix" ? new Map([...options.routes, this.page.route()]) : options.routes;
     return { ...options, routes, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 
-/** Returns Roampal's port, if set. Stores the environment's port, because the client that starts the next broker may lack the variable. */
+/** Returns Roampal's port, if set. Stores a port from the environment, because the next broker's environment may lack the variable. */
 function outcomePort({
   outcomePort: asked,
   lastingDoors,

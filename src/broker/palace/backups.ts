@@ -38,7 +38,7 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox mounts the home read-only, so the broker removes the file's name after the devbox has opened the file.
+      // A client whose home is read-only (as in a devbox) cannot remove the staged file, so the broker removes the file later.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -105,7 +105,7 @@ function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
 }
 
 const HOUR_MS = 3_600_000;
-/** A failed or blocked backup is tried again after this part of the interval. */
+/** A failed or blocked backup is tried again after this part of the interval, but after RETRY_MAX_MS at the latest. */
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;

@@ -24,7 +24,7 @@ export type AtLogin = Readonly<{
 /** `failed`: why a command failed, and the commands to type; undefined if none failed. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
-/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
+/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if no start at login is possible here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
   if (config.endpoint !== undefined || hasBridge(config))
     throw wrongUsage(
@@ -148,7 +148,7 @@ function startCommands(unit: Unit, isNew: boolean): string[][] {
   return [
     [...systemctl, "daemon-reload"],
     [...systemctl, "enable", name],
-    // If the file is new, restarts a broker that an older file started.
+    // After the file has changed, restarts the broker, which may still run with the old file.
     [...systemctl, isNew ? "restart" : "start", name],
   ];
 }

@@ -100,7 +100,7 @@ function variablesOf(config: Config): { kept: Variables; left: string[] } {
   return { kept: [...set.filter((one) => !isSecret(one)), STAYS], left: set.filter(isSecret).map(([name]) => name) };
 }
 
-/** Returns a variable's value; makes the palace's folder absolute, because the service starts in another folder. */
+/** Returns a variable's value. Makes the path in MEMPALACE_PATH absolute, because the service starts in another folder. */
 function absolute(name: string, env: Env, { paths }: Config): string {
   const value = env[name] ?? "";
   return name === "MEMPALACE_PATH" && value !== "" ? paths.settingsDir : value;

@@ -33,7 +33,7 @@ export function feedOptions(values: FeedValues, config: Config, usual: { agent?:
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
-/** Returns the condition for --palace: filing may begin a palace; a dry run does not need one. */
+/** Returns which palaces --palace accepts: for filing also a new palace, for a dry run any folder. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
   return values["dry-run"] === true ? "any" : "anew";
 }

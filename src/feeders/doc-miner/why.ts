@@ -100,7 +100,7 @@ function judgePath(root: string, path: string, exclude: readonly string[]): { ta
   return { taken: documents.length > 0, reason };
 }
 
-/** Resolves links in the folders but not the file itself, which a run skips if it is a link. */
+/** Resolves links in the path's folders. Does not resolve the file itself, because a run skips a file that is a link. */
 function realFile(file: string): string {
   try {
     const real = join(realpathSync(dirname(file)), basename(file));

@@ -24,7 +24,7 @@ export async function openSource(
   return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
 }
 
-/** Returns the user's messages in an opencode session, and its wing; undefined if it is deleted. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns the wing and the user's messages of an opencode session; undefined for a deleted session. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function saidInOpencode(
   config: Config,
   id: string,

@@ -109,7 +109,7 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/** Returns a page in filing order. `isShifted`: a deletion moved the drawer `after`, so `from` is wrong. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns a page in filing order. `isShifted`: after a deletion, `after` is not the drawer before `from`. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw badParams("from must be a number of drawers");

@@ -30,7 +30,7 @@ export const ARCHIVE_ROOM = "archive";
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** Id that agents see. A move changes its first part, which is the collection. */
+  /** Id that agents see, such as `working_1a2b3c4d`. The first part is the collection, so a move to another collection changes the id. */
   id: string;
   drawerId: string;
   row: number;

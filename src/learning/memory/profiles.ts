@@ -98,7 +98,7 @@ const DEFAULT: Names = {
   filed: (metadata) => metadata,
   source: (name) => name,
   talks: "",
-  // A client may send an id that looks like one of a named profile, so such an id gets a prefix.
+  // A client may send an id that looks like a conversation id of a named profile. That id gets a prefix.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
     if (key.startsWith(MARK)) return key.slice(MARK.length);

@@ -8,12 +8,12 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/** Result. `entries`: number of entries in graphs. `others`: number of drawers in the wing that are not memories. */
+/** Result. `entries`: number of entries of Roampal's graphs. `others`: number of drawers in the wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Writes the folder, or none after an error. Errors: BROKER_BUSY if each try sees deletions; RoampalDraft's; the broker's. */
+/** Writes the folder; leaves none after an error. Errors: BROKER_BUSY if memories are deleted in each try; RoampalDraft's; the broker's. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);

@@ -79,7 +79,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   return { outcome, memories, summary: summary?.length ?? 0, facts: facts.length, settled: kept, gone, atMs };
 }
 
-/** Returns a function that finds a drawer's question: the user's message if the scored turn showed it, else the agent's own query. */
+/** Returns a function that finds a drawer's question: the scored turn's message if that turn showed the drawer, else the agent's query. */
 function questions(
   tx: MemoryTx,
   { findings }: WriteCall,

@@ -4,7 +4,7 @@ import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/** Maximum number of characters of the text. A host hides a hook's text beyond about ten thousand, and a request for scores may follow. */
+/** Maximum length of the text, characters. With a request for scores it must stay below the ten thousand that a host shows of a hook. */
 export const CHARACTERS_MAX = 5_500;
 /** Maximum number of characters of one memory, because an exchange may fill pages. The rest is left out. */
 const MEMORY_MAX = 1_200;

@@ -20,7 +20,7 @@ const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** Ignores case as Python does, where the letter `i` also matches the Turkish ı and İ. */
+/** Matches a topic: a verb and 3 to 40 characters. Ignores case as Python does, so `i` also matches the Turkish ı and İ. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line, as in Python. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");

@@ -89,7 +89,7 @@ export interface LedgerReader {
   talkSlices(rows: readonly number[]): TalkSlice[];
   /** Returns drawers in row order. `total`: number of drawers that pass the filter. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Returns drawers by id. A split drawer counts once, also in `total`; its slices after the first 200 characters have no text. */
+  /** Returns drawers, sorted by id. A split drawer counts once, also in `total`. Slices beyond its first 200 characters have no text. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
@@ -203,7 +203,7 @@ export type FormsOf = (text: string) => string;
 /** Returns the headings above each drawer of a document, or "". `slices`: the drawers' texts in order. */
 export type HeadingsAbove = (sourceFile: string, slices: readonly string[]) => string[];
 
-/** Functions that the ledger calls for each text or changed document. If one is missing, maintenance adds its rows later. */
+/** Functions that the ledger calls for each text or changed document. If a function is missing, maintenance adds the values later. */
 export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf; headingsAbove?: HeadingsAbove };
 
 /** Vector of a row. The ledger drops it if the text has another `textVersion` now. */

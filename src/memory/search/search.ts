@@ -54,7 +54,7 @@ export type SearchDependencies = {
   /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
-  /** Maps the user's staged copies to their files. If undefined, sources are shown as they are filed. */
+  /** Finds the user's file for a staged copy. If undefined, sources are shown as they are filed. */
   files?: SourceNames;
   adjustByOutcomes: AdjustByOutcomes;
   /** Names of the project in which the asker works, the best one first. */
@@ -65,7 +65,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts that are searched for separately: the query, or a long prompt and then its first and last sentences. */
+  /** Texts to search for separately: the query, or a long prompt as a whole plus a few of its first and last sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -86,16 +86,16 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
+  /** Phrases quoted in the query. `found`: true if some drawer has all phrases. Then all hits have all phrases. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if copies of one text crowd out other hits, so that there may be more distinct hits. */
   isTruncated: boolean;
-  /** Kind of the question, if it is about everything. The exchanges among the hits are then spread over the conversations. */
+  /** Set if the question asks for everything about a subject. The exchanges among the hits are then from many conversations. */
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. The number is at least `NEAR_PART` × `limit`, so that static vectors add `limit` more. */
+/** Minimum number of candidates by words. A high `limit` needs `NEAR_PART` × `limit`, so that static vectors add `limit` more. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;

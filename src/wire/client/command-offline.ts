@@ -1,4 +1,4 @@
-/** Answers a command's tool call without a broker, as an agent's call is answered. Loaded only in an outage. */
+/** Answers a command's tool call without a broker, in the same way as the shim answers an agent's call. Loaded only in an outage. */
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";

@@ -15,7 +15,7 @@ registerHooks({
 });
 `;
 
-test("doctor names the command that fetches the missing runtime of a palace with vectors", async () => {
+test("if a palace has vectors but the model's runtime is missing, doctor names the command that fetches the runtime", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);

@@ -142,7 +142,7 @@ test("the HTTP door refuses headers that contradict the message", async () => {
   expect(messageIn(answer).error).toMatchObject({ code: -32020 });
 });
 
-test("a client of an older revision gets the same titles and hints of tools after its broker was killed", async () => {
+test("a client of an older MCP revision gets the same list of tools before and after its broker is killed", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

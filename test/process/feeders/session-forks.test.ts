@@ -64,7 +64,7 @@ test("a fork is filed without the messages that an earlier session has, and whol
   database.close();
 });
 
-test("when the original session is deleted, its fork is filed again with the shared messages, in this palace and in another", async () => {
+test("after the original session was deleted, its fork is filed with the shared messages: in a new palace, and again in the old one", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
@@ -142,7 +142,7 @@ test("a fork in pi is filed without the original session's messages, until the o
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Writes a session with an entry for each word. An entry's parent is the entry before it, or the one named after `<`. */
+  /** Writes a session with an entry for each word. `mosses < e-ferns`: the parent is `e-ferns`, not the entry before. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",

@@ -222,7 +222,7 @@ describe("a hook never fails an agent", () => {
       expect(await claude(palace, input)).toBe("");
   });
 
-  test("invalid settings or arguments of another version do not fail the agent", async () => {
+  test("palace hook exits with 0 and prints nothing if its settings or arguments are invalid", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: "tcp://127.0.0.1:1" } });
     const input = JSON.stringify({ hook_event_name: "SessionStart", source: "startup", session_id: "s" });
     const bad = { MEMPALACE_LISTEN: "nonsense", MEMPALACE_WAKE_UP_BYTES: "many" };

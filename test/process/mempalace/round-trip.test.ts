@@ -94,7 +94,7 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/** Script that counts our drawers, those that a search for their unique word finds, and those that their own vector finds. */
+/** Script that counts our drawers: all, those that are found by their unique word, and those that are found by their vector. */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)

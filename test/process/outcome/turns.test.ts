@@ -36,7 +36,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   );
   expect(second.scoring).toContain(`score_memories(outcome="…", memory_scores={ "${shown}": "___" })`);
   expect(second.plainScoring).not.toContain("<");
-  // The second prompt shows no memory: the agent has already seen the first one, and its own answer is in the text that asks for scores.
+  // Shows no memory: the agent has already seen `shown`, and the exchange is in the text that asks for scores.
   expect(second.context).toBe("");
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "worked" } });
   expect(await ask(agent, "search_memory", { id: exchange })).toContain("[working] (now, s:0.7, w:0.21, 1 uses, [Y])");

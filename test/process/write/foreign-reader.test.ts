@@ -5,13 +5,13 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Number of drawers: more than Chroma's sync threshold of 1,000, so that Chroma has an index on disk. */
 const INDEXED = 1_150;
-/** Minimum number of rows that lose their index entry: the first thousand records except a deletion and the row that it deleted. */
+/** Minimum number of rows that lose their index entry: the first 1,000 records, minus one deletion and the row that it deleted. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // 3.3.6 moves the index folder away when it opens a palace whose index a newer Chroma wrote, with or without the lock.
-  it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
+  it("the broker notices that a foreign MemPalace's search moved the index away, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
     // 3.3.6 considers an index with a deleted element damaged.

@@ -26,7 +26,7 @@ const FILES = 12;
 const DRAWERS_A_FILE = 48;
 /** Time limit of one mine, ms, because two MemPalaces may wait for each other for ever. */
 const MINE_MAX_MS = 90_000;
-/** Maximum time of both mines, ms. A MemPalace that is refused again and again succeeds when the other MemPalace is done. */
+/** Maximum time of both mines together, ms: one MemPalace may be refused until the other MemPalace is done. */
 const MINES_MAX_MS = 200_000;
 /** Maximum number of tries: the test tries again if one MemPalace mined only after the other. */
 const ROUNDS_MAX = 3;

@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("--palace with the public palace's folder opens the memory of the palace's home, in every spelling", async () => {
+test("--palace or MEMPALACE_PALACE with the public palace's folder, also with a final slash, opens the memory of the palace's home", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
-  // The started broker must not use this palace instead.
+  // Names another palace in the environment, which the started broker must not use.
   const env = { MEMPALACE_PALACE_PATH: elsewhere };
   const added = await palace.run(
     "palace",

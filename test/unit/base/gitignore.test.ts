@@ -161,7 +161,7 @@ test("patterns that make other matchers backtrack for ever are decided in a boun
   expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
 });
 
-test("a pattern longer than any path matches no path", () => {
+test("a pattern of thousands of characters matches no path, not even the path that it describes", () => {
   for (const part of ["a/", "?"])
     for (const [times, isMatch] of [
       [100, true],
@@ -197,7 +197,7 @@ test("matching a long character class takes as long as matching a short one", ()
   expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
 });
 
-test("reading a file in chunks gives the same rules", async () => {
+test("Gitignore.read, which pauses after each line, gives the same rules as the constructor", async () => {
   const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
   let pauses = 0;
   const rules = await Gitignore.read(text, async () => void (pauses += 1));

@@ -43,7 +43,7 @@ test("the mine tool answers wrong arguments in upstream's words", () => {
   expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
   for (const words of [{ agent: "a\0b" }, { wing: "a\0b" }, { include_ignored: ["a\0b"] }])
     expect(error({ source: "/x", ...words })).toMatch(/must not contain a null character$/);
-  // The system cannot start a process with longer arguments.
+  // More bytes than WORDS_MAX_BYTES, which is half of what Linux allows for one argument of a process.
   for (const words of [
     { agent: "x".repeat(70_000) },
     { include_ignored: Array.from({ length: 700 }, () => "x".repeat(100)) },

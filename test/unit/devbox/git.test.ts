@@ -28,7 +28,7 @@ test("up mounts the shared git folder of a worktree at the path in its .git file
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("if a worktree's .git file has a relative path, up mounts the git folder at this path from /workspace", () => {
+test("for a relative path in a worktree's .git file, up mounts the git folder where that path leads from /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
@@ -47,7 +47,7 @@ test("up does not mount a folder that git did not make for this workspace", () =
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // `gitdir` leads back to the workspace, but first the repository has no HEAD, and then `commondir` names another folder.
+  // `gitdir` leads back to the workspace. First the repository has no HEAD. Then it has a HEAD, but `commondir` names another folder.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();
@@ -74,7 +74,7 @@ test("up reports that git does not work in the devbox for a submodule or a path 
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("without a git folder in the workspace, DEVBOX_GIT_DIR in .env becomes empty if it is there, and is not added", () => {
+test("if no git folder is mounted, up empties DEVBOX_GIT_DIR in .env, but does not add the setting", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });

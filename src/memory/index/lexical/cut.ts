@@ -41,7 +41,7 @@ const UMLAUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue" 
 /** Matches marks that people leave out when they type, but not the mark of й, which is a letter of its own. */
 const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{Mn}*)(?!\u0306)\p{Mn}/gu;
 
-/** Piece of the word `whole`. A search finds it by any of its `forms`, which are not stemmed. `isOwn`: `drawer_fts` lacks `forms[0]`. */
+/** Piece of the word `whole`. A search for any of the `forms` (not stemmed) finds the piece. `isOwn`: `drawer_fts` lacks `forms[0]`. */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
 /** Returns true if a word of the text may have other forms than FTS5 gives it. */

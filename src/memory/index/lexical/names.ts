@@ -58,7 +58,7 @@ function pathKey(path: string): string {
 
 export class NameIndex {
   readonly #statements;
-  /** For each stem and each key of a file's name: positions in `#names` of the names that contain it. */
+  /** Maps a stem, or the key of a file's name, to the names that contain it: positions in `#names`. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();

@@ -45,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the `seq` of the first row to keep. The row before it is the last old row before the first row within the retention. Searches
-      // by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock that was ahead. Such
-      // a row is kept until an old row follows.
+      // Finds the `seq` of the first row to keep. Takes the first row within the retention; the last expired row before it is the last row
+      // to delete. Searches by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock
+      // that was ahead, and is kept until an expired row follows.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(

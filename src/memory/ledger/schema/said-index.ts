@@ -10,7 +10,7 @@ const momentOf = (key: string): string =>
       THEN strftime('%Y-%m-%dT%H:%M:%fZ', ${valueOf(key)})
     WHEN ${valueOf(key)} GLOB '${DATE}' THEN ${valueOf(key)} END`;
 
-/** SQL for the time at which a drawer's text was said, else its filing time, else null. Swept messages have it in `timestamp`. */
+/** SQL for the time at which a drawer's text was said, else its filing time, else null. Swept messages have the time in `timestamp`. */
 export const SAID_AT = `coalesce(${momentOf("authored_at")},
   CASE WHEN ${valueOf("ingest_mode")} = 'sweep' THEN ${momentOf("timestamp")} END,
   CASE WHEN ${valueOf("filed_at")} GLOB '${DATE}' THEN ${valueOf("filed_at")} END)`;

@@ -184,7 +184,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  /** Writes a drawer's static vector. `isKnown`: true for an existing drawer, so that readers read its vector and place again. */
+  /** Writes a drawer's static vector. `isKnown`: true for an existing drawer, which readers must then read again. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.derived.staticCode?.(text);
     if (made === undefined) return;

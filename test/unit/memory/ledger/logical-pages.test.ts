@@ -64,13 +64,13 @@ function fill(rows: readonly Row[]): void {
     const slice = row.parent === undefined ? {} : { chunk_index: row.index, [key]: row.parent };
     insert.run(row.id, row.wing, row.room, textOf(row), JSON.stringify({ filed_at: momentOf(row), ...slice }));
   }
-  // Only the real writer indexes the words of new drawers, so the fixture does it here.
+  // The fixture does not use the ledger's writer, which also indexes words, so it indexes the words of all drawers here.
   ledger.exec("INSERT INTO drawer_fts (drawer_fts) VALUES ('rebuild')");
   ledger.pragma("user_version = 8");
   ledger.close();
 }
 
-/** Lists drawers as upstream does: joins the rows of a wing and room, selects the drawers in the window, and sorts them by id. */
+/** Lists drawers as upstream does: selects rows by wing and room, joins slices to drawers, selects drawers by time, sorts by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,
@@ -110,7 +110,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("for every filter, a page (with a split drawer as one entry) and the total are the same as from a plain pass over all drawers", () => {
+test("for every filter, listLogical returns the same page and total as a plain pass over all drawers, with a split drawer as one entry", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);
@@ -141,7 +141,7 @@ test("for every filter, a page (with a split drawer as one entry) and the total 
   }
 });
 
-test("the list for people has every row except later slices, newest first, for every wing and room", () => {
+test("for every wing and room, listNewest returns each drawer once, the newest first", () => {
   const rows = makeRows(5);
   fill(rows);
   openForWriting(file).close();
