@@ -99,7 +99,7 @@ fuzz("broker-file", {
   },
 });
 
-/** Waits for one more connection: the server accepts them in order, so no late connection counts for the lane's next input. */
+/** Connects and waits until the server closes. By then it has accepted all earlier connections, so none counts for the next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");

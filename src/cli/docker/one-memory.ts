@@ -15,7 +15,7 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's. `why`: a sentence for people; `hint`: the remedy. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container`: the stack's broker. `before`: the project's former name, under which a broker had the same memory. */
+/** `container`: the stack's broker. `before`: former name of the stack's project. Its broker had the same memory. */
 export async function joinStack(
   config: Config,
   container: string | undefined,

@@ -85,7 +85,7 @@ function chooseSpelling(cluster: readonly string[]): string {
   return best;
 }
 
-/** Maps `a/x` and `b/x` to `x` if both exist. */
+/** Maps `a/x` and `b/x` to `x` if `names` contains both. */
 function resolveDiffs(names: readonly string[]): Map<string, string> {
   const sides = new Map(names.map((name) => [name, sideOf(name)] as const));
   const present = new Set([...sides.values()].flatMap((side) => (side === undefined ? [] : side.letter + side.path)));

@@ -199,7 +199,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Lowers a drawer that states a fact that has ended. Returns no adjustment if the drawer's text also has each fact's new value. */
+/** Returns the adjustment that lowers a drawer with an ended fact; none if the drawer's text also has each fact's new value. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns each checkpoint item's similar drawers and earlier items, by the item's index; undefined if they cannot be compared. */
+/** Returns, by the index of a checkpoint's item, similar drawers and similar earlier items; undefined without a model or valid items. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

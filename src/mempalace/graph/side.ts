@@ -1,4 +1,4 @@
-/** Finds foreign changes in upstream's graph files and sends rows to them. If one file fails, the others still work. */
+/** Finds foreign changes in upstream's graph files and sends the ledger's rows to these files. If one file fails, the others still work. */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
 import type { RoomCount } from "../../memory/port/graph.ts";

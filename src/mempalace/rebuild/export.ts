@@ -33,7 +33,7 @@ export type ExportInput = {
   collection: string;
   /** Home folder of this memory. An export into it is refused. */
   home: string;
-  /** Part of the draft's name, the same in each export, so that an export finds and removes the draft of a killed one. */
+  /** Part of the draft's name, the same in each export, so that an export finds and removes the draft of a killed export. */
   tag: string;
   dir: string;
   /** A `chroma` executable. Undefined: the first executable that works. Null: the files are written without Chroma. */

@@ -29,7 +29,7 @@ function fileSource(wing: string, sourceFile: string, content: string, contentDa
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the day in the question ranks higher, and no drawer is dropped", async () => {
+test("a drawer from the day or month that the question names ranks higher, and no drawer is dropped", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(

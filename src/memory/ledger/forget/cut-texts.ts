@@ -15,7 +15,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer. */
+  /** Returns drawers with a part of `match` whose neighbour has the rest or all of `match`. `whole`: drawers with all of `match`. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

@@ -209,7 +209,7 @@ test("sending a write again resets its count of refusals", async () => {
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write left, so the client cannot know whether the broker refuses all writes.
+  // The spool has only this write, so the client cannot know whether the broker refuses every write.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
