@@ -17,7 +17,7 @@ export type GraphPaths = {
   upstreamLocksDir: string;
 };
 
-/** Result of a look at the files. `problem`: reason why a file could not be read or written; "" if none. */
+/** Result of one check of the files. `problem`: reason why a file could not be read or written; "" if none. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 
@@ -59,12 +59,12 @@ export class GraphSide {
     return { finding, problem: problems.join("; ") };
   }
 
-  /** Records that the ledger has adopted the findings of the last look. */
+  /** Records that the ledger has adopted the findings of the last check (`look`). */
   accept(): void {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends a limited number of listed rows. `others`: another process is writing a file, so the caller must look again first. */
+  /** Sends a limited number of listed rows. `others`: another process is writing a file, so the caller must call `look` again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];

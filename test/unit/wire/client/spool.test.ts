@@ -351,7 +351,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
     const file = join(aside, `a.${index}.json`);
     writeFileSync(file, text);
     writeFileSync(`${file}.why`, "no\n");
-    // The spool deletes the oldest refusals first, and equal times in the order of their names.
+    // The spool deletes the oldest refusals first. Of refusals with the same time, it deletes the first by file name.
     utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 : 0));
   }
   expect(spool.droppedAtMs).toBeUndefined();
