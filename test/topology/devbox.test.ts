@@ -352,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("the devbox reports a workspace that was set once and is now missing", async () => {
+  test("the devbox reports that DEVBOX_WORKSPACE was set at an earlier start and is left out now", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");

@@ -44,7 +44,7 @@ export async function joinStack(
   );
 }
 
-/** Returns the container of a stack's broker on this machine if the machine's agents use another memory. */
+/** Returns a stack's broker container that this machine's agents do not use; undefined if the user has set up another broker for them. */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
   if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;

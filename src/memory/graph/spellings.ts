@@ -69,7 +69,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** Chooses the longest path or, without paths, the shortest name. A diff's `a/…` or `b/…` is chosen last. */
+/** Chooses the path with the most folders or, without folders, the shortest name. A diff's `a/…` or `b/…` is chosen last. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [

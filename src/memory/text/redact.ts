@@ -160,7 +160,7 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   return { text: whole + tail, kinds };
 }
 
-/** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
+/** Length of the shortest text that can contain a secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
 /** Number of characters that are searched before other calls may run. */

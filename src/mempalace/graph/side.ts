@@ -10,7 +10,7 @@ import { selectRows } from "../../memory/ledger/select.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** Graph file of a MemPalace that was started with `--palace`. We only compare and report it. */
+  /** Graph file of a MemPalace that was started with `--palace`. We only count its facts that the ledger lacks. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;

@@ -142,7 +142,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // Without any record, the files driver creates no palace. With a server, opening the driver has created the collection.
+    // The files driver creates no palace if it has no record to write. A server's driver creates the collection when it is opened.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
