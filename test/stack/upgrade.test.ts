@@ -1,4 +1,4 @@
-/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that the package of an older version made. */
+/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that an older version's package made. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Tests `palace devbox` from two clones with one project name. The tests build on each other: each test must find what the earlier tests wrote.
+ * Tests `palace devbox` from two clones with one project name. The tests build on each other: each must find what earlier tests wrote.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

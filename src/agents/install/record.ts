@@ -34,7 +34,7 @@ export class InstallState {
   }
 
   /**
-   * Refuses a run beside a running one: it would assume that the other run was killed. Returns the unlock function. Errors: STORE_UNAVAILABLE,
+   * Refuses a second run at the same time: it would assume a kill of the first. Returns the unlock function. Errors: STORE_UNAVAILABLE,
    * STORE_READ_ONLY.
    */
   lock(): () => void {

@@ -164,7 +164,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   if (dates.length === 0) return [];
   const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  // Of a document without its own date only the day of filing is known, which does not show when the document was written.
+  // A document without its own date has only its day of filing, which does not show when the document was written.
   const known = timeOf(drawer).slice(0, 10);
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];

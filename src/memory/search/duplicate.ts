@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns, by the index of a checkpoint's item, similar drawers and similar earlier items; undefined without a model or for an invalid list. */
+/** Returns each item's similar drawers and similar earlier items, by the item's index; undefined without a model or a valid list. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -79,7 +79,7 @@ test("a write that is sent again to the next broker has one trace, and the next 
   expect(served?.attributes["palace.replayed"]).toBe(true);
 });
 
-test("the broker continues a caller's trace through a shim without tracing, at the HTTP door and from a command's TRACEPARENT", async () => {
+test("the broker continues a trace through a shim without tracing, at the HTTP door and from a command's TRACEPARENT", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   await palace.startBroker(on(collector));

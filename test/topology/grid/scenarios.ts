@@ -1,6 +1,6 @@
 /**
- * Scenarios of the grid, each under the id of its requirement. After each scenario the brokers and containers work as before. `accounts` has the writes of
- * all scenarios.
+ * Scenarios of the grid, each under the id of its requirement. After each scenario the brokers and containers work as before. `accounts`
+ * has the writes of all scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
