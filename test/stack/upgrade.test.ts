@@ -83,7 +83,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("a compose stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
+  test("a compose stack of an older version that is upgraded during writes loses no acknowledged write", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -111,7 +111,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await expectFirst();
   });
 
-  test("a compose stack of an older version that is upgraded during a mine has each file once after another mine", async () => {
+  test("after an upgrade of an older compose stack during a mine, the next mine leaves each file filed exactly once", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

@@ -107,7 +107,7 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends all commits without waiting for more. After a failure it does nothing; the next regular run tries again. */
+  /** Sends all commits without waiting for more commits. Does nothing after a failed run, because the next regular run tries again. */
   async sendNow(): Promise<void> {
     // Lets the commit call `wake` first, so that the timer that `wake` starts is cleared, too.
     await new Promise(setImmediate);

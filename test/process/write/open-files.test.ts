@@ -34,7 +34,7 @@ async function opened(watch: OpenFiles): Promise<void> {
   await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
 }
 
-/** By round of `amidStorm`: the file that a second process opens. Not in round 0, in which no broker has been killed yet. */
+/** File that a second process opens in each round of `amidStorm`, except in round 0: no broker has been killed before it. */
 const OPENS: Readonly<
   Record<number, { file: string; flags: string; by: "its own path" | "another name" | "another mount" }>
 > = {

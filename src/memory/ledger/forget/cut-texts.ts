@@ -1,4 +1,4 @@
-/** Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of a drawer, chunks of a source). */
+/** Finds drawers that contain only a part of a text, because two slices of a drawer or two chunks of a source meet inside the text. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
