@@ -99,7 +99,7 @@ fuzz("broker-file", {
   },
 });
 
-/** Connects and waits until the server closes. By then it has accepted all earlier connections, so none counts for the next input. */
+/** Makes a last connection and waits for its end. By then the server has accepted all earlier ones, so none counts for the next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");
