@@ -61,7 +61,7 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   options?: T;
   /** Minimum and maximum number of positional arguments; none by default. */
   args?: readonly [number, number];
-  /** Condition for --palace; by default a palace must exist there. */
+  /** Condition for the folder of --palace. By default the folder must have a palace. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
   /** True for a verb of the memory's owner. Such a verb reaches a broker in a container through Docker (docker/owner.ts). */
   forOwner?: true;

@@ -1,4 +1,4 @@
-/** Draws an entity, its neighbours and their neighbours in the knowledge graph. A list beside it serves keyboard and screen reader. */
+/** Draws an entity, its neighbours and their neighbours in the knowledge graph. A list beside it is for keyboards and screen readers. */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";

@@ -45,7 +45,7 @@ export class Corpus {
     return parts.join(" ");
   }
 
-  /** Returns words that are not stop words, because a search skips those. */
+  /** Returns words without stop words, because a search skips stop words. */
   query(words: number): string {
     const telling = (): string => {
       for (;;) {

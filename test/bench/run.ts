@@ -1,5 +1,6 @@
 /**
- * `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, with dist. Fails if a measurement misses its limit.
+ * `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, on the build in dist. Fails if a measurement misses
+ * its limit.
  */
 import { requireBuild, type Row } from "./measure.ts";
 

@@ -15,7 +15,7 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Placeholders for the lane's TCP port and the sockets' folder, which differ in each run. A lane checks one input at a time. */
+/** Placeholders in inputs. Each lane (inputs checked one after another) has its own TCP port; the folder has the sockets. */
 const PORT = "54321";
 const FOLDER = "/folder";
 
@@ -35,7 +35,7 @@ const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
 /** Sockets whose program answers with the instance id in `broker.json`. `older` speaks an older protocol. */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** Each lane's server at a TCP port: number of connections, and received bytes. */
+/** TCP server of each lane: its port, its number of connections, and the bytes that it received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -99,7 +99,7 @@ fuzz("broker-file", {
   },
 });
 
-/** Waits for one more connection: the server accepts them in order, so no late connection counts for the lane's next input. */
+/** Makes a last connection and waits for its end. By then the server has accepted all earlier ones, so none counts for the next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");

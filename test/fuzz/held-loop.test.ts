@@ -109,7 +109,7 @@ function heldBy(tool: string, values: Record<string, unknown>): Promise<number> 
   return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
-/** Returns the required parameters with valid values, so that the call reaches the hostile one. `nth` makes each written text different. */
+/** Returns the required parameters with valid values, so that the broker reads the hostile parameter. `nth` makes each text differ. */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: string): Record<string, unknown> {
   const { properties, required, requiredEither = [], aliases = {} } = findTool(name) as Tool;
   const needs = [...required, ...requiredEither].filter((need) => aliases[parameter] !== need);

@@ -45,7 +45,7 @@ export class ChromaPalace {
     this.logInto(name, records)();
   }
 
-  /** Writes in two commits, as Chroma does: first the queue. The returned function commits the rows that readers see. */
+  /** Commits the records to the queue. The returned function makes Chroma's second commit: the rows that readers see. */
   logInto(name: string, records: readonly PalaceRecord[]): () => void {
     const collection = this.#collection(name);
     const seqs = records.map(({ id }) => this.#log(collection, UPSERT, id));

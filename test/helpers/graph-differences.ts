@@ -2,7 +2,7 @@ import type { RowName } from "../../src/memory/ledger/graph-row.ts";
 import { PalaceError } from "../../src/base/errors.ts";
 import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
-/** Describes each difference between ledger and graph files, including unsent rows. Throws STORE_UNAVAILABLE if they are unreadable. */
+/** Describes each difference between ledger and graph files, including unsent rows. Throws STORE_UNAVAILABLE for an unreadable file. */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);
   try {

@@ -1,4 +1,4 @@
-/** Runs a proxy that decrypts TLS with its own CA, as companies' proxies do. It trusts the same CAs as npm and Node here. */
+/** Runs a proxy that decrypts TLS with its own CA, as companies' proxies do. It trusts the CAs that npm and Node trust on this machine. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

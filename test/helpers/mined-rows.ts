@@ -5,7 +5,7 @@ import { type MempalaceVersion, python } from "./python-mempalace.ts";
 
 export type Row = { text: string; metadata: Record<string, unknown> };
 
-/** Asks Chroma directly. MemPalace's own collection would take 1.5 times as long, because it loads an embedding function. */
+/** Asks Chroma directly, because MemPalace's own code takes 1.5 times as long: it also loads an embedding function. */
 const DUMP = `
 import chromadb, json, sys
 collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)

@@ -1,6 +1,6 @@
 /**
  * Simulates power cuts for a folder: tracks which bytes and names were synced, and at each sync makes folders as a power cut could leave
- * them. Each such state has all synced changes, and none, all or some of the others. A renamed file is in exactly one folder.
+ * them. Each such state has all synced changes, and none, all or some of the unsynced changes. A renamed file is in exactly one folder.
  */
 import { createHash } from "node:crypto";
 import {
@@ -53,7 +53,7 @@ export class PowerCut implements Disposable {
   readonly #options: PowerCutOptions;
   readonly #random: () => number;
   readonly #synced: Tree = new Map();
-  /** Open descriptors by inode. While one is open, no other file gets its inode number. */
+  /** Open descriptors by inode. While a file's descriptor is open, no other file gets the file's inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
   /** Digests of the current cut's states that were checked. */
@@ -193,7 +193,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // First moves the folder itself, and the file that had this name before.
+        // First moves the new folder itself, and the file that had this name and has another name now.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);
@@ -240,7 +240,7 @@ function reachable(names: ReadonlyMap<number, Names>, root: number): Set<number>
   return found;
 }
 
-/** Returns a file between two states. `share`: part of the file, from its start, that is as written; the rest is as synced. */
+/** Returns the bytes of a partly synced file: the first `share` of them as last written, the rest as last synced. */
 function mixed(synced: Buffer, current: Buffer, share: number): Buffer {
   if (share === 0) return synced;
   if (share === 1) return current;

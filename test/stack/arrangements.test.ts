@@ -199,7 +199,7 @@ describe.skipIf(reason)("the compose stack without Chroma's server", () => {
     expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
     expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
 
-    // A damaged file leaves the palace unchanged. So does a killed restore, after which the same command works.
+    // A restore from a damaged file leaves the palace unchanged. A killed restore does so, too, and the same command then works.
     writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
     const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
     expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });

@@ -1,4 +1,4 @@
-/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that a really older version made. */
+/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that an older version's package made. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -83,7 +83,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("a compose stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
+  test("a compose stack of an older version that is upgraded during writes loses no acknowledged write", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -111,7 +111,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await expectFirst();
   });
 
-  test("a compose stack of an older version that is upgraded during a mine has each file once after another mine", async () => {
+  test("after an upgrade of an older compose stack during a mine, the next mine leaves each file filed exactly once", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

@@ -1,5 +1,5 @@
 /**
- * Tests `palace devbox` from two clones with one project name. The tests build on each other: each must find what the earlier ones wrote.
+ * Tests `palace devbox` from two clones with one project name. The tests build on each other: each must find what earlier tests wrote.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -104,7 +104,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("devbox up refuses unusable settings with a reason, and does not store a failed workspace", async () => {
+  test("devbox up refuses unusable settings with a reason, and does not store the workspace of a failed start", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -352,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("the devbox reports a workspace that was set once and is now missing", async () => {
+  test("the devbox reports that DEVBOX_WORKSPACE was set at an earlier start and is left out now", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");

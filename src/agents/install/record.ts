@@ -34,7 +34,7 @@ export class InstallState {
   }
 
   /**
-   * Refuses a second run, which would assume that the first one was killed. Returns the unlock function. Errors: STORE_UNAVAILABLE,
+   * Refuses a second run at the same time: it would assume a kill of the first. Returns the unlock function. Errors: STORE_UNAVAILABLE,
    * STORE_READ_ONLY.
    */
   lock(): () => void {

@@ -86,7 +86,7 @@ export class Job {
     try {
       if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     } catch {
-      // The process is gone, or the system does not allow it.
+      // The process has ended, or the system does not allow another priority.
     }
   }
 

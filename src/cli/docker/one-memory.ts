@@ -15,7 +15,7 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's. `why`: a sentence for people; `hint`: the remedy. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container`: the stack's broker. `before`: the project's former name, under which a broker had the same memory. */
+/** `container`: the stack's broker. `before`: former name of the stack's project. Its broker had the same memory. */
 export async function joinStack(
   config: Config,
   container: string | undefined,
@@ -44,7 +44,7 @@ export async function joinStack(
   );
 }
 
-/** Returns the container of a stack's broker on this machine if the machine's agents use another memory. */
+/** Returns a stack's broker container that this machine's agents do not use; undefined if the user has set up another broker for them. */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
   if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;

@@ -115,7 +115,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Returns a configuration for the bridge on this machine, whatever MEMPALACE_BROKER says. */
+/** Returns the configuration without MEMPALACE_BROKER, so that a client uses the bridge. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }

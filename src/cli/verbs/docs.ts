@@ -161,7 +161,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Kinds of files that each command accepts, printed if the folder has no such file. */
+/** Kinds of files that each command accepts. The command prints them if the folder has no such file. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, except files that .gitignore names; office documents: palace mine formats DIR",

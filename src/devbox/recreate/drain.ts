@@ -36,7 +36,7 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
   return false;
 }
 
-/** Starts the old containers again, when a recreate is given up before new ones exist. Returns false if an old container is missing. */
+/** Starts the old containers again, after a recreate that made no new containers. Returns false if an old container is missing. */
 export async function startOld({ engine, stack }: Room, { old }: Job): Promise<boolean> {
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
   for (const service of ["chroma", "broker", "devbox"])

@@ -20,7 +20,7 @@ const MONTH =
   "(january|february|march|april|may|june|july|august|september|october|november|december" +
   "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)";
 const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${END}`, "u");
-/** Matches a date with a time after it, which ISO does not match because of the `T`. */
+/** Matches a date and a time, such as 2026-12-31T10:00. `ISO` does not match this date, because a letter follows the day. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
 /** Matches a full date. Unlike upstream, "of" may be between day and month. */

@@ -1,4 +1,4 @@
-/** Asks an agent for the outcomes of its last answer and of the memories. Only tags and order are prescribed (outcome-memory.md 6.4). */
+/** Asks an agent to score its last answer and the memories. Upstream prescribes only the tags and their order (outcome-memory.md 6.4). */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
 import { plainId } from "../memory/memory.ts";

@@ -48,7 +48,7 @@ function shownMemory(
   if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
-  // A person's score names no conversation, so it counts for the last turn before it.
+  // A person's score names no conversation, so it counts for each conversation whose last turn was before the score.
   const outcomes = reader
     .scored(drawer.id)
     .filter(({ conversation: of, source, atMs }) =>

@@ -61,7 +61,7 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/** Writes the list and then makes its moves, which a kill only delays. The caller has the lock. Errors: as finishRestore. */
+/** Writes the list, then makes the moves. `finishRestore` resumes after a kill. The caller has the lock. Errors: as finishRestore. */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");

@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns each checkpoint item's similar drawers and earlier items, by the item's index; undefined if they cannot be compared. */
+/** Returns each item's similar drawers and similar earlier items, by the item's index; undefined without a model or a valid list. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

@@ -38,7 +38,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // Set if vectors fail or are late (a dead thread). The answer then comes from words and static vectors.
+  // Set if the vectors fail or come too late, as from a dead thread. The answer then comes from words and static vectors.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {

@@ -8,7 +8,7 @@ import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fus
 /** Words that are typical of wishes. A search for these words finds wishes that share no word with the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits that are checked for conversations. Only wishes in the wings of these conversations move up. */
+/** Number of best hits in which conversations are looked for. Only wishes in the wings of these conversations move up. */
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
@@ -16,7 +16,7 @@ const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make su
 const COSINE_MIN = 0.02;
 /** Number of best hits that stay above the wishes. */
 const BEHIND = 3;
-/** Number of shown hits for which one rule and one preference may move up. */
+/** For each group of this many shown hits, one rule and one preference may move up. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 

@@ -160,7 +160,7 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   return { text: whole + tail, kinds };
 }
 
-/** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
+/** Length of the shortest text that can contain a secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
 /** Number of characters that are searched before other calls may run. */
@@ -210,7 +210,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
   return copy;
 }
 
-/** Fields with ids of facts and entities, which contain their words in lower case. No tool takes such an id, so it can be masked. */
+/** Fields whose ids contain the words of a fact or entity in lower case. No tool takes such an id, so the words can be masked. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
 /** Minimum number of characters of a secret that is searched for in ids. A shorter secret also occurs in other words. */
 const ID_PART_MIN = 8;

@@ -133,7 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/** Erases the unused space in an index's files. Chroma 1.5.9 writes its own memory there uncleared, which may contain whole texts. */
+/** Erases the unused space in an index's files. Chroma 1.5.9 leaves old bytes of its memory there, perhaps whole texts. */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;

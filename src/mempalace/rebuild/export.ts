@@ -33,7 +33,7 @@ export type ExportInput = {
   collection: string;
   /** Home folder of this memory. An export into it is refused. */
   home: string;
-  /** Part of the draft's name, the same in each export, so that an export finds and removes the draft of a killed one. */
+  /** Part of the draft's name, the same in each export, so that an export finds and removes the draft of a killed export. */
   tag: string;
   dir: string;
   /** A `chroma` executable. Undefined: the first executable that works. Null: the files are written without Chroma. */
@@ -142,7 +142,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // Without any record, the files driver creates no palace. With a server, opening the driver has created the collection.
+    // The files driver creates no palace if it has no record to write. A server's driver creates the collection when it is opened.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];

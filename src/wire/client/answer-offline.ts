@@ -57,7 +57,7 @@ function resultOf(message: Message, line: string, absence: Absence): object {
   return keptWrite(message, line, absence, false);
 }
 
-/** Spools a write. Errors: `away` for every other call. */
+/** Spools a write. Errors: `away` for every other call; RpcFailure for invalid arguments. */
 function keptWrite(
   { method, params = {} }: Message,
   line: string,

@@ -83,7 +83,7 @@ function candidates(config: Config): Candidate[] {
   if (config.endpoint !== undefined)
     return [{ endpoint: parseEndpoint(config.endpoint), instanceId: undefined, timeoutMs }];
   const file = readBrokerFile(config.paths.brokerFile);
-  // Without a token, a TCP door's refusal would hide a UNIX socket that is about to appear.
+  // Without a token, leaves out TCP doors: their refusal would hide a UNIX socket that is about to appear.
   const doors = (file?.doors ?? []).filter(({ kind }) => kind === "unix" || config.token() !== undefined);
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }

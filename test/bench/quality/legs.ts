@@ -3,8 +3,8 @@ import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 
 /**
- * `env`: settings of the leg; undefined if it cannot be measured here, for the reason `why`. A leg whose env names a model gets a palace
- * with that model's vectors.
+ * `env`: settings of the leg; undefined if the leg cannot be measured on this machine (`why` has the reason). A leg whose env names a
+ * model gets a palace with that model's vectors.
  */
 export type Leg = { name: string; mode: "lexical" | "auto"; env: Env | undefined; why?: string };
 

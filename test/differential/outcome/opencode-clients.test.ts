@@ -57,7 +57,7 @@ async function found(palace: Behind, narrowed: object): Promise<unknown> {
   return (await told(palace.door, "/api/search", asked))["results"];
 }
 
-/** Starts a model behind an API like OpenAI's that judges every exchange as a success, in both versions' fields. */
+/** Starts a model behind an API like OpenAI's that judges every exchange as a success, in the fields of both Roampal versions. */
 async function judgingModel(): Promise<AsyncDisposable & { url: string; asked: string[] }> {
   const verdict = { summary: SUMMARY, outcome: "worked", exchange_summary: SUMMARY, exchange_outcome: "worked" };
   const content = JSON.stringify({ ...verdict, facts: [FACT] });

@@ -43,7 +43,7 @@ test("1,100 TCP connections without a token are closed, and a client with a toke
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer that uses up its share of connections gets the reason, and other peers still connect", async () => {
+test("a peer that uses up its share of connections is refused with the reason, and other peers still connect", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(

@@ -44,7 +44,7 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
     heard.push(await raw.say({ id: index + 2, ...message }, headers));
   const listed = await raw.say({ id: 99, method: "tools/list" }, headers);
   const tools = messageIn(listed).result?.["tools"] as Listed[];
-  // Compares everything around the list byte by byte. The list has its own fixture.
+  // The list of tools has its own fixture, so only the rest of this answer is compared byte by byte.
   const around = listed.replace(JSON.stringify(tools), "[…]");
   return {
     tools,

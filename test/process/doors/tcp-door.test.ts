@@ -102,7 +102,7 @@ test("a reader's token can read but not write", async () => {
   client.close();
 });
 
-test("a client with Authorization: Bearer is admitted, others get 401 with WWW-Authenticate: Bearer", async () => {
+test("a client with Authorization: Bearer is admitted, and a client without gets 401 with WWW-Authenticate: Bearer", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "standard");
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);

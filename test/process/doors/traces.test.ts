@@ -79,7 +79,7 @@ test("a write that is sent again to the next broker has one trace, and the next 
   expect(served?.attributes["palace.replayed"]).toBe(true);
 });
 
-test("a broker's spans continue the agent's trace from a shim without tracing, the HTTP door and a command's TRACEPARENT", async () => {
+test("the broker continues a trace through a shim without tracing, at the HTTP door and from a command's TRACEPARENT", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   await palace.startBroker(on(collector));

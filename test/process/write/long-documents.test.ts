@@ -19,7 +19,7 @@ const NAME = "big.txt";
 
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
-/** Returns a text that is mostly blank. It is sent in as many parts as any text of this length, but has only a tenth of the drawers. */
+/** Returns a text that is mostly blank: it has as many parts as any text of this length, but a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
 /** Line of characters with three bytes each. Parts are cut by characters, so a text above the byte limit has only two parts. */
@@ -90,8 +90,8 @@ test.skipIf(missing !== undefined)(
     try {
       const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
       let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
-      // Most characters have four bytes, and drawers are cut by characters. Both sides cut large drawers, because the time of MemPalace's
-      // cutting grows with the square of their number.
+      // Most characters have four bytes, and drawers are cut by characters. Both homes set a large drawer size, because MemPalace takes
+      // time that grows with the square of the number of drawers.
       for (const one of [palace.home, home]) {
         mkdirSync(join(one, ".mempalace"), { recursive: true });
         writeFileSync(join(one, ".mempalace/config.json"), '{"chunk_size":8000}');

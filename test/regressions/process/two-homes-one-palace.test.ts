@@ -1,4 +1,4 @@
-/** Two homes with one palace had two brokers that wrote to it. A drawer deleted through one came back through the other. */
+/** Two homes with one palace had two brokers that wrote to it. A drawer deleted through one broker came back through the other broker. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

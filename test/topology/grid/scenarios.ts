@@ -1,6 +1,6 @@
 /**
- * Scenarios of the grid, each under the id of its requirement. After each scenario the world works as before. `accounts` has the writes of
- * all scenarios.
+ * Scenarios of the grid, each under the id of its requirement. After each scenario the brokers and containers work as before. `accounts`
+ * has the writes of all scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -190,7 +190,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
   },
-  // Runs last in each world, because it stops every writer.
+  // Runs last in each topology, because it stops every writer.
   "public-palace": ({ world }) => assertPublicPalace(world),
   "read-fails-fast": async ({ world, accounts }) => {
     const account = newAccount(`outage-${++storms}`);

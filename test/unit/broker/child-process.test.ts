@@ -32,7 +32,7 @@ test("the broker does not kill a child that ends when its stdin closes", async (
   expect([child.isGone, end]).toEqual([true, "ended with exit code 3"]);
 });
 
-test("a client that leaves cancels its call, not the broker's own request for the list of tools", async () => {
+test("a client that leaves cancels its call, but not the broker's own tools/list request", async () => {
   // This child answers pings, but never a call. It reports each cancellation with a notification that names the cancelled request.
   const script = `require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);

@@ -1,4 +1,4 @@
-/** Roampal's port stays closed while another server listens there. The report says which server it is. */
+/** Tests that the broker does not listen on Roampal's port while another server has the port, and reports which server that is. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

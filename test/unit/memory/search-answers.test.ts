@@ -29,7 +29,7 @@ function fileSource(wing: string, sourceFile: string, content: string, contentDa
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the day in the question ranks higher, and no drawer is dropped", async () => {
+test("a drawer from the day or month that the question names ranks higher, and no drawer is dropped", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(
@@ -171,7 +171,7 @@ test("only the best of several near-duplicates is a hit, and other drawers fill 
 /** Words that make a drawer a poor answer to questions about the sea. */
 const OFFICE = "payroll, invoices and holidays of the staff in the office; ".repeat(9);
 
-test("a different text is found behind hundreds of copies, and the answer says if there are too many copies", async () => {
+test("a different text is found behind 150 copies of one text, and the answer says if there are too many copies", async () => {
   const tides = Array.from(
     { length: 30 },
     (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at % 26)}${"xyz".at(at / 26)}`,

@@ -136,7 +136,7 @@ describe("the reader of a palace's Chroma file", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("the reader rules out a missing file and another collection, but not an unreadable file or an unknown collection", () => {
+  it("mayHold is false for a missing file and for another collection's id, and true for an unreadable file and without an id", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);

@@ -55,7 +55,7 @@ export class FtsTable {
   }
 }
 
-/** Prepares FTS5's BM25, of all rows or of those with a 1 in `allowed`. The `+` keeps SQLite from calling FTS5 once for each row. */
+/** Prepares a ranking by BM25, of all rows or of the rows with a 1 in `allowed`. Without the `+`, SQLite calls FTS5 for each row. */
 export function prepareRanking(
   ledger: Database,
   table: "drawer_fts" | "form_fts",
@@ -71,7 +71,7 @@ export function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-/** Returns the number of tokens of a document in all columns. `sizes`: its value in %_docsize. */
+/** Returns the number of tokens of a document in all columns. `sizes`: the document's value in %_docsize. */
 export function documentLength(sizes: Uint8Array): number {
   return sum(decodeVarints(sizes));
 }

@@ -12,7 +12,7 @@ const LATIN_MIN = 8;
 const OTHER_MIN = 5;
 /** Maximum length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
-/** Minimum share of the parts of a question's word that a matching word contains. */
+/** A text's word matches a question's word if it contains at least this share of the parts of the question's word. */
 const SHARE_MIN = 0.5;
 /** Prefix of a part in the index. It distinguishes a part from a word. */
 const SIGN = "·";

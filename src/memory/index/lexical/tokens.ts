@@ -81,7 +81,7 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
-  // Most words of a text occur in the next text, too.
+  // Remembers results, because most words of a text occur in the next text, too.
   const termsOf = memoize((word) =>
     cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
   );

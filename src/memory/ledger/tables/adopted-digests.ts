@@ -1,6 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers without a vector in the palace. The ledger never sent them, so they look newer than the palace's
- * rows. While a drawer matches its digest, it is unchanged since its adoption, so a later change in the palace is adopted, too.
+ * Digests (in `meta`) of adopted drawers that had no vector in the palace. If the ledger's drawer still matches its digest, only the palace
+ * can have changed it since the adoption, and the palace's change is adopted.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

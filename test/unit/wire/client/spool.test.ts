@@ -209,7 +209,7 @@ test("sending a write again resets its count of refusals", async () => {
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write left, so the client cannot know whether the broker refuses all writes.
+  // The spool has only this write, so the client cannot know whether the broker refuses every write.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
@@ -351,7 +351,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
     const file = join(aside, `a.${index}.json`);
     writeFileSync(file, text);
     writeFileSync(`${file}.why`, "no\n");
-    // The spool deletes the oldest refusals first, and equal times in the order of their names.
+    // The spool deletes the oldest refusals first. Of refusals with the same time, it deletes the first by file name.
     utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 : 0));
   }
   expect(spool.droppedAtMs).toBeUndefined();
