@@ -113,7 +113,7 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("doors in the settings file are read as lasting doors and not as doors of the environment", () => {
+test("`listen` and `outcome-port` in the settings file set `lastingDoors`, not `listen`, which is for the environment's value", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });

@@ -1,4 +1,4 @@
-/** Creates a complete empty palace, or none, as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. */
+/** Creates an empty palace as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. A kill leaves no incomplete palace. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
