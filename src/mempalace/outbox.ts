@@ -181,7 +181,7 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. Returns false after the last one. */
+  /** Sends one batch. Returns false if nothing can be sent at present. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
@@ -274,7 +274,7 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // A palace with another model's vectors does not change by itself, so it is reported once and probed from time to time.
+    // A palace with another model's vectors does not change by itself, so only the first failure is logged.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)

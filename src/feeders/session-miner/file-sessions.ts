@@ -39,7 +39,7 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   generations?: Record<string, number>;
 };
 
-/** Session to file. `isPending`: in a dry run, its transcript is not staged. */
+/** Session to file. `isPending`: true if a dry run did not stage the session's transcript. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {

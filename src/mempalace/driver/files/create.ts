@@ -136,7 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/** Sets our `sync_threshold` (50,000 makes small writes slow, 2 rewrites the index at each write). Returns undefined if nothing changed. */
+/** Sets our sync_threshold (50,000 makes small writes slow, 2 rewrites the index at each write) and batch_size. Undefined: no change. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {
