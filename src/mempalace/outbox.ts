@@ -5,7 +5,7 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/pub
 import { badValue, PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time to wait for more records before a batch is sent after a pause, because a batch costs little more than one record. */
+/** Time to wait for more records after a pause: a batch of many records costs little more than one record. */
 const GATHER_MS = 25;
 /** Interval at which the outbox is checked even if nobody calls `wake`. */
 const IDLE_MS = 5_000;
