@@ -157,7 +157,7 @@ test("a drawer that is filed again after its removal is not removed from an earl
   write("delete_drawer", { drawer_id: id });
   writer.outbox.done(waiting());
   sendTo("http://h/t/d/c#2");
-  // The palace in files still has the first drawer, so the removal is kept until that palace gets the second drawer.
+  // The palace `file:/p#1` still has the first drawer, so the removal is kept until that palace gets the second drawer.
   expect(kept()).toEqual([id]);
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
