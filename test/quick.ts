@@ -1,4 +1,4 @@
-/** Process tests of `./scripts/test quick`: they run many lines of `src` in little time. A test fails if a file does not exist. */
+/** Process tests of `./scripts/test quick`, which run much of `src` in little time. requirements.test.ts checks that the files exist. */
 export const QUICK_PROCESS: readonly string[] = [
   "process/cli/absent-broker.test.ts",
   "process/cli/audit.test.ts",

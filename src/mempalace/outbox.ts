@@ -5,7 +5,7 @@ import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/pub
 import { badValue, PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time to wait for more records before a batch is sent after a pause, because a batch costs little more than one record. */
+/** Time to wait for more records after a pause: a batch of many records costs little more than one record. */
 const GATHER_MS = 25;
 /** Interval at which the outbox is checked even if nobody calls `wake`. */
 const IDLE_MS = 5_000;
@@ -181,7 +181,7 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. Returns false after the last one. */
+  /** Sends one batch. Returns false if nothing can be sent at present. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
@@ -274,7 +274,7 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // A palace with another model's vectors does not change by itself, so it is reported once and probed from time to time.
+    // A palace with another model's vectors does not change by itself, so only the first failure is logged.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)

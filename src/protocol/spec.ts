@@ -111,7 +111,7 @@ export type SearchMode = "auto" | "lexical" | "vector" | "hybrid";
 
 /** Job and its parameters. */
 export type JobRequest =
-  /** Exports the palace. `chroma`: Chroma's program, which writes the files; null to write without Chroma; absent for any working one. */
+  /** Exports the palace. `chroma`: path of Chroma's program; null exports without Chroma; if absent, uses any Chroma that works. */
   | { kind: "export"; dir: string; chroma?: string | null; partial?: boolean }
   /** Rebuilds the ledger's indexes and the public palace. */
   | { kind: "repair" }

@@ -133,7 +133,7 @@ function signOut(): void {
 
 /**
  * Listens for changes of the status. Only one tab reads them and passes them on, because a browser opens only six connections to a server.
- * When that tab closes, another one reads.
+ * When that tab closes, another tab reads them.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);

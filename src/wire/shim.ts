@@ -60,7 +60,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     // A child of a killed agent may keep our stdin open. The shim must end anyway.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // Opens stdin only after the request to the broker is sent: the broker answers in the time that opening stdin takes.
+  // Opens stdin only after the request to the broker is sent, so that the broker works while stdin is opened.
   if (config.tracing !== "on") setImmediate(listen);
   else
     void loadTrace().then((loaded) => {

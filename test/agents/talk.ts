@@ -8,7 +8,7 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/** Maximum number of sessions to try. A turn shows four memories, and the exchange of each failed session may take one of these places. */
+/** Maximum number of sessions to try. A turn shows only four memories, and exchanges of failed sessions may be among them. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {

@@ -25,7 +25,7 @@ import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000";
-/** Number of measurements of a call. A slow call gets fewer: those that fit into ROUNDS_MAX_MS, but at least ROUNDS_MIN. */
+/** Number of measurements of a call. A slow call is measured for ROUNDS_MAX_MS, but at least ROUNDS_MIN times. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;

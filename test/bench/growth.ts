@@ -17,7 +17,7 @@ export class Curves {
     this.#smallest = smallest;
   }
 
-  /** Adds a point. `base`: cost at the smallest size, measured in turns with `cost`. */
+  /** Adds a point. `base`: cost at the smallest size, measured alternately with `cost`. */
   note(name: string, size: number, cost: Cost, base: Cost, flat = false): void {
     const curve = this.#curves.get(name) ?? {
       name,

@@ -6,7 +6,7 @@ export const ROUNDS = 10;
 export const SHOWN = 4;
 /** Number of a problem's solutions by kind. At most three of the four shown solutions can be true. */
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
-/** The truth changes before this round. */
+/** Before this round one true solution of each problem becomes outdated, and one outdated solution becomes true. */
 const CHANGE_ROUND = 6;
 /** Time between two rounds. A memory in `working` expires within it unless it is promoted. */
 const ROUND_MS = 2 * 86_400_000;

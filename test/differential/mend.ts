@@ -90,7 +90,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
 
 const MISSED_MAX = 2;
 
-/** Removes our additional hits, if we have all of MemPalace's hits and ours are in the requested wing and room. */
+/** Removes at most two additional hits of ours, if our list has all of MemPalace's hits and only hits in the requested wing and room. */
 export function withoutMissed(
   theirs: Answer,
   ours: Answer,
@@ -133,7 +133,7 @@ function atLeast(one: Row, other: Row): boolean {
   return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
 }
 
-/** Key with which 3.11 says that it searched only a limited number of hits for dates. */
+/** Key of an answer for which 3.11 compared the dates of only a limited number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
 function isTruncated(answer: Answer): boolean {
@@ -183,7 +183,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/** Compares lists called `matches`: equal similarities, and equal drawers except among those with the lowest similarity. */
+/** Compares lists called `matches`. Similarities must be equal, and drawers too, except drawers with the lowest similarity. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;

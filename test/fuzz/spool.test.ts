@@ -82,7 +82,7 @@ fuzz<Input>("spool-files", {
     expect(["delivered", "waiting", "interrupted", "stuck"]).toContain(delivery);
     expect(() => spool.refused()).not.toThrow();
     const left = new Spool(folder).entries();
-    // A write that this token may not make stays for a token that may.
+    // A write that this client's token may not make stays in the spool for a client whose token may make it.
     if (delivery === "delivered" && !answers.includes("denied")) expect(left).toEqual([]);
     // Files that are not our JSON files stay in place.
     const others = files.filter(({ name, link }) => !name.endsWith(".json") && !link).map(({ name }) => name);

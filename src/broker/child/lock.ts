@@ -71,7 +71,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has ended, or belongs to another user. Callers look for the process's end themselves.
+    // The process has ended, or belongs to another user. Callers check whether it has ended.
   }
 }
 

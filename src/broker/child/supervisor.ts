@@ -53,7 +53,7 @@ export class Supervisor {
     return this.#state === "ready" ? this.#session : undefined;
   }
 
-  /** Last introduction of a child. It is valid for the next child, too, which runs the same program. */
+  /** The last child's description of itself. It also describes the next child, which runs the same program. */
   get introduction(): Introduction | undefined {
     return this.#introduction;
   }

@@ -88,7 +88,7 @@ export class Stream {
     this.#quiet?.resolve();
   }
 
-  /** Answers a client that has closed its sending side. Writing an empty line, which is not a message, fails if the client is gone. */
+  /** Waits for the answers to a client that has closed its sending side. An empty line, written meanwhile, fails if the client is gone. */
   #finish(): void {
     if (this.#inFlight > 0) {
       this.#outgoing.write("\n");

@@ -120,7 +120,7 @@ function belowCache(path: string): string {
   return at < 0 ? path : path.slice(at);
 }
 
-/** Returns former palaces that a repair, a migration or a user has kept beside this palace. */
+/** Returns what is beside this palace under a longer name, such as a former palace that a repair or a user has kept. */
 function siblings(palaceDir: string): string[] {
   const name = basename(palaceDir);
   return (readFolder(dirname(palaceDir)) ?? [])

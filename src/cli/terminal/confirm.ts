@@ -45,7 +45,7 @@ export async function askLine(question: string, { isHidden = false, ifEnded = ""
   }
 }
 
-/** Returns the given passphrase, or asks for one, with `twice` two times. Undefined without a terminal. Errors: CONFIG_*. */
+/** Returns the passphrase in `file` or the settings, else asks (with `twice` twice). Undefined without a terminal. Errors: CONFIG_*. */
 export async function readPassphrase(
   { backup }: Config,
   file: string | undefined,

@@ -21,7 +21,7 @@ export type Job = Readonly<{
   step: Step;
   isBuilding: boolean;
   old: readonly OldBox[];
-  /** Container id → time at which it stopped. A container that has run since may have written. */
+  /** Container id → time at which the container stopped. If the container has run again since, it may have written. */
   endedAt: Readonly<Record<string, string>>;
   /** Counts of the memory after all writers were stopped; null before that. */
   before: Counts | null;

@@ -11,7 +11,7 @@ import type { Checkpoint } from "./read.ts";
 /** Digests of a source's first exchange and of the exchanges filed from it. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/** Notes about a source. `hashes`: one per conversation. `without`: sources that already have its first exchanges, which were left out. */
+/** Notes about a source. `hashes`: one per conversation. `without`: sources from which its first exchanges were already filed. */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };

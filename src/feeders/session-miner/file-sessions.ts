@@ -35,11 +35,11 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Number of chosen sessions with fewer messages than the required minimum. */
   tooShort: number;
   wings: string[];
-  /** Number of chosen sessions by generation of the agent's database tables ("opencode 1"). */
+  /** Number of chosen sessions for each generation of the agent's database tables, such as "opencode 1". */
   generations?: Record<string, number>;
 };
 
-/** Session to file. `isPending`: in a dry run, its transcript is not staged. */
+/** Session to file. `isPending`: true if a dry run did not stage the session's transcript. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {
@@ -51,7 +51,7 @@ type Run = SessionDeps & {
   report: SessionReport;
 };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, except errors about a single session. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's errors that are not about a single session. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");

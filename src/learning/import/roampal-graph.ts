@@ -38,7 +38,7 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/** Returns the entries after the id `after`. In them, a moved memory's id becomes the id with which the memory is exported. */
+/** Returns the entries after the id `after`. Replaces the id of a moved memory by the id with which the memory is exported. */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();

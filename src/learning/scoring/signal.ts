@@ -3,7 +3,7 @@ import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port
 import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/** Outcome for a signal. A person's outcome has the weight 1. `of`: the answer that the signal judges, this turn's or the one before. */
+/** Outcome for a signal. A person's outcome has the weight 1. `of`: the turn whose answer the signal judges. */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {

@@ -4,7 +4,7 @@ import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost for a shared entity with facts of quality 1. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's value. */
+/** Boost for one shared entity, times the quality of its facts. Roampal's 0.5 is too much here, because ranking.ts amplifies the boost. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;

@@ -33,7 +33,7 @@ export type RoomCount = { room: string; wing: string; hall: string; drawers: num
 /** Number of drawers in a room whose metadata have the same `entities`. */
 export type NamedRows = { room: string; entities: string; drawers: number };
 
-/** Entity at an end of a wing's hallways. `drawers`: the count in its strongest hallway, null if unknown. */
+/** Entity at an end of a wing's hallways. `drawers`: number of drawers in the entity's strongest hallway, null if unknown. */
 export type HallwayEnd = { wing: string; name: string; drawers: number | null };
 
 /** The graph inside a write transaction. Concurrency and errors: as LedgerTx. */

@@ -172,7 +172,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a function that tells if a file is ignored; undefined for too large rules. The last match decides, from project to file. */
+/** Returns a function that tells whether a file is ignored: the last matching rule decides. Undefined if the rules are too large. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

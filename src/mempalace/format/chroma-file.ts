@@ -79,13 +79,13 @@ export function isMadeByChroma(palaceDir: string): boolean {
   return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
-/** Returns true if the palace may have the collection: also if no collection is given, or if the file cannot be read. */
+/** Returns true if the palace has the collection, if no collection is given, or if the file cannot be read. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
-/** Counts rows that the index on disk lacks. The index must have all rows up to its `max_seq_id`; the queue has the others. */
+/** Counts rows that the index on disk should have but lacks: rows up to its `max_seq_id`. The queue has the later rows. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
   const mark = selectValue<number>(database, markSql, collection.vectorSegment);

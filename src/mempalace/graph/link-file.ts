@@ -62,7 +62,7 @@ export class LinkFile {
     return compareLinks(readLinks(ledger, kind), rowsOf(kind, records), kind, !isAbsent && this.#isOurs(ledger));
   }
 
-  /** Returns false if the palace moved to a folder that was never compared. A link that its file lacks then does not count as deleted. */
+  /** Returns false if the palace moved to a folder that was never compared. A link that is missing there does not count as deleted. */
   #isOurs(ledger: LedgerDatabase): boolean {
     const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
     return known === undefined || known === linksFolder(this.file);

@@ -201,7 +201,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
 
 type OutputSchema = { type: "object" | readonly string[]; properties?: Record<string, { type: string | string[] }> };
 
-/** Returns the schema of a tool's answer. It requires no field and allows others, because a refused call has only `success` and `error`. */
+/** Returns the schema of a tool's answer. No field is required, because the answer of a refused call has only `success` and `error`. */
 export function outputSchema(output: Fields | "list"): OutputSchema {
   // A refused call answers with an object instead of a list.
   if (output === "list") return { type: ["array", "object"] };

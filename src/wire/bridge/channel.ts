@@ -44,7 +44,7 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
 /** Local server that opens a channel for each connection. `locals`: the open connections. */
 export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
-/** Listens at `path` and connects each client with a channel from `open`. Both end together. Errors: system errors. */
+/** Listens at `path` and connects each client with a channel from `open`. A client and its channel end together. Errors: system errors. */
 export async function serveChannels(
   path: string,
   open: () => Promise<Duplex>,

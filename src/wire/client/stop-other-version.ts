@@ -11,7 +11,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Ends the broker and waits for its end. Errors: `mismatch` with another hint if its pid cannot be proven; TRANSPORT_TIMEOUT. */
+/** Ends the broker and waits for its end. Errors: the code of `mismatch` if the broker's pid cannot be proven; TRANSPORT_TIMEOUT. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)

@@ -189,7 +189,7 @@ it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
   },
 );
 
-it("a restore killed at any step leaves the old or the new palace, and the next broker finishes the restore", async () => {
+it("after a kill at any step of a restore, the next broker uses the old palace or finishes the restore", async () => {
   await using palace = createTestPalace();
   await fill(palace, 3);
   const file = join(palace.home, "b.tar");

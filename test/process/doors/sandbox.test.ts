@@ -63,7 +63,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("the hint after a refused socket names the setting of the sandbox that the environment variables show", async () => {
+  test("the hint after a refused socket names the setting of the sandbox in use, which environment variables identify", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;

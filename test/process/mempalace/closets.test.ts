@@ -229,7 +229,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets that 
   });
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  it("the broker sends closets again that the public palace lost", async () => {
+  it("closets that the public palace lost are sent to it again", async () => {
     await python("3.11.0", palace.home, LOSE, [palace.config.paths.palaceDir]);
     await start(palace);
     await settled(palace, 3);

@@ -5,7 +5,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 type Told = Methods["turn.begin"]["result"];
 
-test("after a compaction a memory is shown again if the prompt is about it, and the turn before the compaction is still asked about", async () => {
+test("a compaction lets a memory be shown again, and the agent is still asked to score the turn before the compaction", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -25,7 +25,7 @@ test("after a compaction a memory is shown again if the prompt is about it, and 
   client.close();
 });
 
-test("a memory shown in the turn before a compaction is asked about after the compaction, and shown again in a later turn", async () => {
+test("after a compaction the agent is asked to score the turn before, and its memory is shown again only in a later turn", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);

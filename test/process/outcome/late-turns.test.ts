@@ -47,7 +47,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** Returns the stored turns, oldest first. The client that asks for them delivers the spool before. */
+/** Delivers the spool and returns the stored turns, oldest first. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });

@@ -82,7 +82,7 @@ test("each agent finds notes of its project first, unless another note is clearl
   expect((await searchIn(palace, "/", QUERY, { scope: "strict" })).error).toContain("needs a project");
 });
 
-test("`palace search` prefers the project of its folder, and says so", async () => {
+test("`palace search` prefers the project of the folder in which it runs, and says so", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await fileNotes(palace);

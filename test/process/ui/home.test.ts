@@ -40,7 +40,7 @@ async function number(page: SeenPage, name: string): Promise<number> {
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
 }
 
-test("each number of the first view is the number that its command prints, also while others write", async () => {
+test("the first view of the page shows the same numbers as the commands, also while others write", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
   const same = async (): Promise<void> => {

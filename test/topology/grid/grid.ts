@@ -1,5 +1,5 @@
 /**
- * Runs every scenario in every topology to which it applies. The test files in this folder share the topologies among them, so that two
+ * Runs every scenario in every topology to which it applies. Each test file in this folder runs some of the topologies, so that two
  * files run in parallel.
  */
 import { existsSync } from "node:fs";

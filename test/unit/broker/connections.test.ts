@@ -74,7 +74,7 @@ test("one peer, and all peers together, may have only a limited number of connec
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("the broker closes the connections that waited longest until the buffered bytes fit", async () => {
+test("if too many bytes are buffered, the broker closes the connections that have waited longest", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });

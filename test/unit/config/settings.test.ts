@@ -113,7 +113,7 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("doors in the settings file are read as lasting doors and not as doors of the environment", () => {
+test("doors in the settings file are in `lastingDoors`; the field `listen` has only the door of the environment", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });

@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("outcomes move a memory from the working collection up to the proven memories, and back down", () => {
+test("outcomes move a memory from the working collection up to the proven memories, and back down until it is deleted", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },

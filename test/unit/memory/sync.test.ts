@@ -83,7 +83,7 @@ test("sync with `apply` removes only missing and ignored sources of the given wi
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a drawer that was filed for a source after the report stays", async () => {
+test("sync does not remove a drawer that was filed after sync's report", async () => {
   for (const name of ["kept.md", "gone.md"]) file(join(project, name));
   const params = { apply: true, wing: "w" };
   const findings = await reportSync(reader, sourceFiles, params);

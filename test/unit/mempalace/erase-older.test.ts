@@ -1,4 +1,4 @@
-/** An erasure is complete only after the public palace has the new text of a drawer that had the forgotten text before. */
+/** Tests that an erasure is complete only after the public palace has the new text of each drawer that contained the forgotten text. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

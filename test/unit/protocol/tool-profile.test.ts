@@ -40,7 +40,7 @@ test("every tool is in the full profile or in the outcome profile", () => {
   expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
-test("each tool of the light profile is at the position that its row names", () => {
+test("each tool has the position in the light profile that its row of the tool table gives", () => {
   const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));

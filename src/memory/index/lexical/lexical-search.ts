@@ -133,7 +133,7 @@ export class LexicalSearch {
     );
   }
 
-  /** Returns the weight of each term by its rarity in the texts, and its weight by its rarity in the names. */
+  /** Returns two weights of each term: `weights` by the rarity in texts, `telling` by the rarity in the drawers' names. */
   #weightsOf({ stems, frequencies }: Question): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));

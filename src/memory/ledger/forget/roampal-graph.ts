@@ -66,7 +66,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
   const known = new Map<string, boolean>();
-  // Searches from both ends of the table, because a source's drawers follow each other and most of their words also occur before or after.
+  // Searches the table from both ends: `drawers` are mostly consecutive, so a drawer before or after them is found soon.
   const [up, down] = ["ASC", "DESC"].map((order) =>
     database
       .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)

@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** Several rooms are merged only if this reads at most this share of their rows. Otherwise SQLite sorts all their rows. */
+/** Maximum share of the rooms' rows that a merge of the rooms may read. If it would read more, SQLite sorts all rows instead. */
 const MERGED_SHARE = 1 / 4;
 
 export function drawerPage(

@@ -22,7 +22,7 @@ export class RowSets {
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
 
-  /** Returns the allowed rows of a source or time window; undefined for a wing or room, by which the vector scan itself filters. */
+  /** Returns the rows that a filter by source or time allows. Undefined for other filters: the vector scan checks wing and room itself. */
   beyondPlaces(filter: DrawerFilter): Uint8Array | undefined {
     return filter.sourceFile !== undefined || isWindow(filter) ? this.of(filter).allowed : undefined;
   }

@@ -27,7 +27,7 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Last row up to which every drawer has a static vector. Infinity once all have one, because each write makes its drawers' vectors. */
+  /** All drawers up to this row have a static vector. Infinity if all drawers have one: each write makes the vectors of its drawers. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction. */

@@ -1,4 +1,4 @@
-/** Applies one transaction's records, after those that other processes have queued: Chroma skips all up to the new `max_seq_id`. */
+/** Applies our records, but first other processes' queued records, because Chroma skips all records up to the new `max_seq_id`. */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";

@@ -1,4 +1,4 @@
-/** Creates a complete empty palace, or none, as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. */
+/** Creates an empty palace as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. A kill leaves no incomplete palace. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -136,7 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/** Sets our `sync_threshold` (50,000 makes small writes slow, 2 rewrites the index at each write). Returns undefined if nothing changed. */
+/** Sets our sync_threshold (50,000 makes small writes slow, 2 rewrites the index at each write) and batch_size. Undefined: no change. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {
