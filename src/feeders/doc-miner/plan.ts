@@ -18,7 +18,7 @@ export type PlanInput = {
 export type Plan = {
   /** Documents to read. Some may turn out to be filed already. */
   read: Found[];
-  /** Documents that have not changed since our notes, or since MemPalace filed them. */
+  /** Documents that have not changed since our last run, or since MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and no longer have a document. */
   gone: string[];
@@ -46,7 +46,7 @@ export function isUnchanged(found: Found, entry: Entry | undefined, record: Fili
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true if the palace has this content, and our note has this room. Without a note, the room may differ. */
+/** Returns true if the palace has this content, and our note has this room. Without a note, the room is not compared. */
 export function isFiled(
   sha256: string,
   room: string,
