@@ -115,7 +115,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // Without texts, for example because the broker answered too late, the note stays, so that the next prompt asks for the texts again.
+  // Without texts, for example because the broker answered too late, the note stays, and the next prompt tries again.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }

@@ -75,7 +75,7 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/** Returns what runs: the installed package, a clone's build, or a clone's sources if they are newer than its build. */
+/** Returns what runs: the installed package, a clone's build, or a clone's sources if they are newer or not built. */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {

@@ -75,7 +75,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** Returns true for a path at or below a path that was unreadable or had too complex ignore rules: it may still exist. */
+/** Returns true for a path at or below a path that was unreadable or had too complex ignore rules: the path may still exist. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

@@ -106,7 +106,7 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // If two MemPalaces mined so without our broker, they would lose some vectors, without an error.
+    // If two MemPalaces mined like this without our broker, they would lose some vectors, without an error.
     it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns of the foreign writer", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;

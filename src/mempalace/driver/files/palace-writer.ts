@@ -182,7 +182,7 @@ export class PalaceWriter {
   }
 }
 
-/** Checks the tables. Errors: CONFIG_BAD_VALUE for an old Chroma's tables (MemPalace upgrades them), STORE_CORRUPT if a table is lost. */
+/** Checks the tables. Errors: CONFIG_BAD_VALUE for an older Chroma's tables, STORE_CORRUPT if a table or a segment is lost. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");
