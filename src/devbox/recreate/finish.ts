@@ -4,10 +4,7 @@ import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/**
- * Continues a killed recreate. Returns undefined if none was killed, or if `up` gave up a recreate that was killed before its step
- * `switch`. Errors: BROKER_START_FAILED.
- */
+/** Continues a killed recreate. Undefined if none was killed, or if `up` gave it up before step `switch`. Errors: BROKER_START_FAILED. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;
