@@ -89,7 +89,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Here and without --prefix, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
+  // In the folder `archives` and without --prefix, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");

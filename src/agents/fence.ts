@@ -32,7 +32,7 @@ function fitting(lines: readonly string[], maxBytes: number): string[] {
       // Decodes as a stream, so that an incomplete character at the end is dropped.
       const part = new TextDecoder().decode(Buffer.from(line).subarray(0, Math.max(left - 1, 0)), { stream: true });
       const lastWord = part.lastIndexOf(" ");
-      // Drops the last word, which may be incomplete. If the only space is the one after the bar, keeps the part of the line's single word.
+      // Drops the last word, which may be incomplete, unless it is the only word after the line's `| `.
       if (part.length > 2) kept.push(lastWord > 1 ? part.slice(0, lastWord) : part);
       break;
     }

@@ -66,7 +66,7 @@ export function addressOptions(address: string): Docker.DockerOptions {
   return { host: hostname, port, protocol: protocol === "https:" || port === "2376" ? "https" : "http" };
 }
 
-/** Container of the stack. `folder`: the folder from which compose made it. */
+/** Container of the stack. `folder`: the folder in which compose made it. */
 export type Box = Readonly<{
   id: string;
   name: string;

@@ -1,12 +1,12 @@
-/** Key in `params._meta` of the idempotency key. A call with the idempotency key of an earlier call gets the earlier call's result. */
+/** Key in `params._meta` for the idempotency key. A call with the idempotency key of an earlier call gets the earlier call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
-/** MCP's own key in `_meta` of the client's name and version. MCP 2026-07-28 has no handshake, so each request has them. */
+/** MCP's own key in `_meta` for the client's name and version. MCP 2026-07-28 has no handshake, so each request has them. */
 export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
-/** Key in `params._meta` of a spooled write's time, ms since 1970. The broker stores this time instead of the time of delivery. */
+/** Key in `params._meta` for the time of a spooled write, ms since 1970. The broker stores this time instead of the time of delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
-/** Key in `params._meta` of the agent that spooled a write. The journal records this agent, not the client that delivers the write. */
+/** Key in `params._meta` for the agent that spooled a write. The journal records this agent, not the client that delivers the write. */
 export const AUTHOR_META = "palace/author";
-/** Key in a result's `_meta` of a boolean: true if the broker returns the stored result of an earlier call. */
+/** Key in a result's `_meta` for a boolean: true if the broker returns the stored result of an earlier call. */
 export const REPLAYED_META = "palace/replayed";
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 /** HTTP header of the upgrade request: the name of the agent that uses the shim, for the journal. */

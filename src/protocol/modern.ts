@@ -1,4 +1,4 @@
-/** MCP 2026-07-28, which has no handshake: each request's `_meta` has an envelope with version and client. On HTTP the SDK reads it. */
+/** MCP 2026-07-28 has no handshake: each request's `_meta` has an envelope with version and client, which the SDK reads on HTTP. */
 import { isRecord } from "../base/parse-json.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
 import { RPC, type RpcError } from "./spec.ts";

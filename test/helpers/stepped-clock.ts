@@ -1,4 +1,4 @@
-/** Wall clock that a test can step. It applies to every process and thread that is started with its environment. */
+/** Wall clock that a test can step, for every process and thread that is started with this helper's environment variables. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

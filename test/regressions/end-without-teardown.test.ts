@@ -1,4 +1,4 @@
-/** Node's teardown could hang for ever and lose output to a slow reader, so `leave` exits without it after all output is read. */
+/** Node's teardown could hang for ever and lose output to a slow reader. `leave` skips the teardown, and exits once all output is read. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

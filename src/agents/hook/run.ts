@@ -115,7 +115,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // Without texts, the agent was not shown anything, for example because the broker answered too late. The next prompt then tries again.
+  // Without texts, for example because the broker answered too late, the note stays, and the next prompt tries again.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -137,7 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Returns the broker's texts for a prompt; with `canRecall` also drawers. Undefined if the settings turn off both, or without a palace. */
+/** Returns the texts for a prompt; with `canRecall` also drawers. Undefined if no palace exists or the settings turn everything off. */
 async function tell(
   scene: Timed,
   turn: Turn,

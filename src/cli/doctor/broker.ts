@@ -75,7 +75,7 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/** Returns whether the package, a clone's build or its sources run. In a clone, sources that are newer than the build run. */
+/** Returns what runs: the installed package, a clone's build, or a clone's sources if they are newer or not built. */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {

@@ -155,7 +155,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   return { source: filed[0] ?? file };
 }
 
-/** Makes the error for a source without drawers. The hint: --yes erases deleted texts of the source that the journal still has. */
+/** Makes the error for a source without drawers. Its hint is `--yes`, which erases the source's deleted texts from the journal. */
 function noneFrom(source: string): PalaceError {
   const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
   return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);

@@ -4,7 +4,7 @@ import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 import { sweepOneOffs } from "../one-off.ts";
 
-/** Continues a killed recreate. Returns undefined if none exists, or if `up` gave it up. Errors: BROKER_START_FAILED. */
+/** Continues a killed recreate. Undefined if none was killed, or if `up` gave it up before step `switch`. Errors: BROKER_START_FAILED. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Makes new containers from the images to which compose's names refer now, and waits until the containers are healthy. */
+/** Makes new containers from the images that the stack's image tags name now, and waits until the containers are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";

@@ -1,4 +1,4 @@
-/** Files every message as its own drawer. The broker skips filed messages, so a run after a kill can start again (palace.md 5.7). */
+/** Files every message as its own drawer. The broker skips messages that are already filed, also after a kill (palace.md 5.7). */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";

@@ -18,7 +18,7 @@ export type PlanInput = {
 export type Plan = {
   /** Documents to read. Some may turn out to be filed already. */
   read: Found[];
-  /** Documents that have not changed since our notes, or since MemPalace filed them. */
+  /** Documents that have not changed since our last run, or since MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and no longer have a document. */
   gone: string[];
@@ -46,7 +46,7 @@ export function isUnchanged(found: Found, entry: Entry | undefined, record: Fili
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true if the palace has this content, and our note has this room. Without a note, the room may differ. */
+/** Returns true if the palace has this content, and our note has this room. Without a note, the room is not compared. */
 export function isFiled(
   sha256: string,
   room: string,
@@ -75,7 +75,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** Returns true for a path at or below a path that could not be read or decided: whether it still exists is unknown. */
+/** Returns true for a path at or below a path that was unreadable or had too complex ignore rules: the path may still exist. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

@@ -18,7 +18,7 @@ export type Commit = {
   fileCount: number;
 };
 
-/** Maximum length of a message; a longer commit is skipped, because the message must fit into one call. */
+/** Maximum length of a commit's message. A commit with a longer message is skipped, because the message must fit into one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
 export const NAMES_MAX = 50;
 /**

@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`, oldest first: `start` changed by `words`. If `standing` changed by only the
- * newest judgment has a higher score (worked) or a lower score (failed), returns this instead, so that agreeing never lowers a high score.
+ * Returns the standing after a person's judgments `words` (oldest first) on `start`, without the other outcomes in `standing`. Returns
+ * `standing` plus the newest judgment if that is higher (worked) or lower (failed), so that agreement never lowers a high score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);

@@ -41,7 +41,7 @@ export function readSelector(params: Record<string, unknown>): {
   return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
 }
 
-/** Shows the drawers, facts and links to be deleted. The answer's `traces` and `marks` are pieces of their texts, to search files for. */
+/** Shows the drawers, facts and links to be deleted. The answer's `traces` and `marks` are excerpts, to find copies in other files. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Traces): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector, traces));
   const { drawers, missing, facts, links, carried } = found;

@@ -34,7 +34,7 @@ const MERGES: { [K in ImportKind]: Merge<K> } = {
   journal: (merging, items, from) => mergeJournal(merging, from, items),
 };
 
-/** Reads the call's arguments. `journalled` has those for the journal, without the texts of drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the call's arguments. `journalled`: what the journal stores of them, without the items' texts. Errors: PROTOCOL_BAD_PARAMS. */
 export function readPart({ from, kind, items }: Record<string, unknown>): {
   part: ImportPart;
   journalled: Record<string, unknown>;

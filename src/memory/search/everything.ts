@@ -4,14 +4,14 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of an exchange's first drawer, of the static cosine of the user's words, and of the exchange's best other drawer. */
+/** Weights of three scores of an exchange: its first drawer's, the static cosine of the user's words, and its best other drawer's. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
 /** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
 /** Amount added to the score of an exchange in which the user states a wish (wishes.ts), if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** Lowers the score of an exchange's other slices, so that they rank just below its first drawer, which has the user's words. */
+/** Amount by which an exchange's other slices rank below its first drawer, which has the user's words. Worse slices rank lower. */
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
@@ -74,7 +74,7 @@ function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, Talk
   return exchanges;
 }
 
-/** Reorders the first `count` drawers: takes the best drawer repeatedly, and lowers other exchanges near it in the same source. */
+/** Reorders the first `count` drawers: repeatedly takes the best one, and lowers the scores of other exchanges near this drawer. */
 function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
   const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
   const taken: Ranked[] = [];

@@ -41,7 +41,7 @@ const PART_WORDS_MIN = 3;
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
 
-/** Returns the texts to search for: a short prompt itself, or a long prompt and then its first and last sentences. */
+/** Returns the texts to search for: a short prompt itself, or a long prompt as a whole plus its first and last sentences. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const read = wellFormed(searchedPart(strip(raw)));

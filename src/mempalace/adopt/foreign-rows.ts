@@ -32,10 +32,10 @@ const SAMPLE_PAGE_ROWS = 50;
 
 /**
  * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`:
- * without vector and digest, so it counts as adopted only if both sides have equal rows.
+ * has no vector and no digest, so the row is adopted (again) only if the palace has an equal row.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for the ids of removals that this palace has not received. Another palace, which was used meanwhile, may have received them. */
+/** SQL for ids of rows that the ledger has deleted and this palace has not, even if another palace, used meanwhile, has deleted them. */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})

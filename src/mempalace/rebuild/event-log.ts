@@ -1,4 +1,4 @@
-/** Copies the coordination log for an export, as it is at one moment. The exported palace gets its own replica name at its first use. */
+/** Copies the coordination log for an export, as it is at one moment. The exported palace makes its own replica id at its first use. */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -4,7 +4,7 @@ import { badValue, denied } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
-/** Client's proof, and check of the broker's proof, for one request. */
+/** Client's proof for one request (`headers`), and check of the broker's proof (`verify`). */
 export type Authorization = {
   headers: Record<string, string>;
   /** Checks the response headers. Errors: BROKER_DENIED if the server does not know the token. */

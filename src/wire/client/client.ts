@@ -28,7 +28,7 @@ const CANCELLED = "notifications/cancelled";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
-/** Settings of a connection. `agent`: name for the journal. `start`: `auto` starts a broker if needed. `project`: as in Introduction. */
+/** Settings of a connection. `agent`: name for the journal. `start`: `auto` starts a broker if needed. `project`: the project's names. */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
 /** Settings of one call. `key`: idempotency key. Pass the same key to repeat a write after TRANSPORT_TIMEOUT; the default is a new one. */
 export type CallOptions = { key?: string; timeoutMs?: number };

@@ -23,7 +23,7 @@ const CLOSE_MAX_MS = 10_000;
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch((error: unknown) => {
-    // A process in this sandbox cannot end the broker, so it must not prevent later starts either.
+    // This process is in a sandbox and cannot end the broker, so it must not prevent later starts either.
     if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
     return undefined;
   });

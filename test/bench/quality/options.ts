@@ -3,7 +3,7 @@ import type { Leg } from "./legs.ts";
 export type Options = {
   legs: readonly Leg[];
   hasPython: boolean;
-  /** Kind of developers' questions to ask; undefined for all. */
+  /** Only developers' questions of this kind are asked; undefined for all kinds. */
   kind: string | undefined;
   print(text: string): void;
   /** Prints that something was not measured. The run then fails. */

@@ -7,7 +7,7 @@ import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { total, watchTimers } from "../../helpers/waited-timers.ts";
 
-/** Maximum sum of a command's own timers while no broker answers, ms. */
+/** Maximum total time, ms, that a command's own timers may wait while no broker answers. */
 const AT_ONCE_MS = 1_000;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 

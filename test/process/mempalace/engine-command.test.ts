@@ -49,7 +49,7 @@ test("the handshake gives a client the name, capabilities and instructions of th
   raw.close();
 });
 
-test("a write repeated with its key joins the running call, then gets the first result; other arguments are refused", async () => {
+test("a write repeated with its key joins the running call, then gets the first result; the same key with other arguments is refused", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const raw = await openRaw(palace);
@@ -89,7 +89,7 @@ test("peers take turns: a hundred waiting requests of one peer do not delay anot
   await greedy.next((message) => message.id === 3);
   modest.send({ id: 1, ...callOf("look", { text: "m" }) });
   await modest.next((message) => message.id === 1);
-  // Few calls of the greedy peer come first: the calls answered before, the running calls, and the calls of one turn.
+  // At most 11 calls of the greedy peer ran first: calls answered or running before `look m` arrived, and the calls of one turn.
   const order = palace.calls().filter((line) => /^(add|look) /.test(line));
   const at = order.findIndex((line) => line.startsWith("look m"));
   expect(at).toBeLessThan(12);

@@ -124,7 +124,7 @@ test("a run of split finishes what killed runs left", async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("split keeps a file that already has a part's name, whether it is another text, an older original or a link", async () => {
+test("split overwrites neither a file nor a link that has a session's or the original's new name, but chooses another name", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;

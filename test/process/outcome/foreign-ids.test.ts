@@ -25,8 +25,8 @@ async function json(palace: TestPalace, ...args: string[]): Promise<Answer> {
 }
 
 /**
- * Makes a turn that shows the plain and the hostile memory, and a turn that asks about both. Returns the id under which the hostile memory
- * is shown.
+ * Makes a turn that shows the plain and the hostile memory, and a turn that asks for the outcomes of both. Returns the id under which the
+ * hostile memory is shown.
  */
 async function shownId(client: Client, conversation: string): Promise<string> {
   const first = await client.call("turn.begin", { conversation, prompt: "how do I deploy the lantern service?" });

@@ -20,7 +20,7 @@ async function care(page: SeenPage): Promise<void> {
 }
 
 /**
- * Writes two refused writes into the spool, as an older client does. If sent again, the first is accepted, and the second is refused again.
+ * Puts two refused writes into the spool, as an older client does. If sent again, the first is accepted, and the second is refused again.
  */
 function keepWrites(palace: TestPalace): [good: string, bad: string] {
   const spool = new Spool(palace.config.paths.spoolDir);

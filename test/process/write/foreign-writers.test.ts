@@ -26,7 +26,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Time limit of a call, ms: the foreign Chroma and the palace's own Chroma may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** Maximum time to find and adopt rows, ms. The pause between two comparisons is nine times as long as a comparison on this machine. */
+/** Maximum time to find and adopt rows, ms. After each comparison the broker pauses for nine times the comparison's duration. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -77,7 +77,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // The driver decides how a foreign writer is noticed, and the writer's version how it writes, so each is tested once.
+    // Each driver notices foreign writers in its own way, and each version of MemPalace writes in its own way, so both are tested.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -106,8 +106,8 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // Two MemPalaces without our broker would lose a part of their vectors in this way, without an error.
-    it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns", async () => {
+    // If two MemPalaces mined like this without our broker, they would lose some vectors, without an error.
+    it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns of the foreign writer", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {

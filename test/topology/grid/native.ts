@@ -105,7 +105,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
   };
 }
 
-/** Sets up a bridge as two people do who do not share a key yet: the container shows its key, and the host authorizes it. */
+/** Sets up a bridge: the first try fails and prints the container's key, the host authorizes the key, and the second try succeeds. */
 export async function bridge(
   box: Box,
   sshd: TestSshd,

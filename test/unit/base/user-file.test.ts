@@ -56,7 +56,7 @@ test.each(WRITES)("%s: a link stays a link, and its target gets the content", as
   expect(existsSync(`${file}.${process.pid}.tmp`)).toBe(false);
 });
 
-test("a relative link in a linked folder leads to the file that the system finds", () => {
+test("a relative link inside a linked folder is resolved from the folder's real path, as the system does", () => {
   for (const folder of ["data", "data/ssh", "data/keys"]) mkdirSync(join(home, folder));
   symlinkSync(join(home, "data/ssh"), join(home, "home/.ssh"));
   symlinkSync("../keys/authorized_keys", join(home, "data/ssh/authorized_keys"));
@@ -69,7 +69,7 @@ test("a relative link in a linked folder leads to the file that the system finds
   expect(existsSync(join(home, "home/keys"))).toBe(false);
 });
 
-test("a link to a device is not written", () => {
+test("a write through a link to a device is refused", () => {
   const file = join(home, "home/settings.json");
   symlinkSync("/dev/null", file);
   expect(() => writeUserFile(file, "{}")).toThrow(/is not a file/);

@@ -67,7 +67,7 @@ test("a question gets the three memories that solved similar questions most reli
   ]);
 });
 
-test("a concept's outcomes are counted by the collection of the scored memory", () => {
+test("a concept's outcomes are counted separately for each collection of scored memories", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([

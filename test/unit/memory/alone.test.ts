@@ -52,7 +52,7 @@ console.log(JSON.stringify({ found: hits.map(({ text }) => text), facts }));
 await Promise.all([lexical.close(), vectors.close()]);
 `;
 
-test("base, protocol, config and memory file and find drawers and facts without another wing", async () => {
+test("the wings base, protocol, config and memory suffice to file and find drawers and facts", async () => {
   const folder = mkdtempSync(join(tmpdir(), "alone-"));
   const [closed, program] = [join(folder, "closed.mjs"), join(folder, "program.ts")];
   writeFileSync(closed, CLOSED);

@@ -165,7 +165,7 @@ test("a repeated checkpoint is done once, even if its second search for duplicat
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a since or before with an offset is converted to the broker's local time, and a reversed window is refused", () => {
+test("a `since` or `before` time with an offset is converted to the broker's local time, and a reversed window is refused", () => {
   vi.stubEnv("TZ", "America/New_York");
   expect(validWindow({ since: "2026-04-01", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",

@@ -40,7 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/** Deletes the before-images, made by an undo of an import, that have forgotten words. The import can still be undone. */
+/** Deletes before-images that an undo of an import made and that have forgotten words. The import can still be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

@@ -241,7 +241,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Returns the agent that last changed this row after the first undone write. A foreign MemPalace has no journal rows. */
+  /** Returns the agent that last changed this row after the first undone write; a foreign MemPalace if no journal row names one. */
   #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
     const sql = `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
       WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})

@@ -60,8 +60,8 @@ export class RowAdopter {
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
-    // The palace has this row, so it need not be sent. It stays in the outbox only if the ledger has a vector that the palace lacks. A row
-    // without any vector returns to the outbox when it gets one.
+    // The palace has this row, so the row leaves the outbox, unless the ledger has a vector that the palace lacks. A row without a vector
+    // returns to the outbox when it gets one.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
     if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
@@ -90,7 +90,7 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // This row was never sent. If it equals the palace's row and is not in the outbox, it was adopted; else the ledger's row is newer.
+      // The ledger's row was not sent. If an equal row is not in the outbox, it was adopted before; any other row of the ledger is newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

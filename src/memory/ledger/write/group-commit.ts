@@ -35,7 +35,7 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** Maximum time by which one pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
+/** Maximum step of `prunedAtMs`, the time from which ages count. Without it, a clock set years ahead would expire all keys at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
 /** After the first pruning, `prunedAtMs` moves at most this many times as fast as real time, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;

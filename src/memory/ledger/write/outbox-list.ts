@@ -36,7 +36,7 @@ export class OutboxList {
       noteLastRow: database.prepare(
         `INSERT OR REPLACE INTO meta SELECT '${lastRowKey(kind)}', coalesce(max(row), 0) FROM ${kind.rows}`,
       ),
-      // Does not replace an existing row: it already names the palaces that need the removal.
+      // Does not replace an existing row of `meta`, because that row already names the palaces that need the removal.
       keepPending: database.prepare(
         `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL`,
       ),
@@ -85,7 +85,7 @@ export class OutboxList {
     });
   }
 
-  /** Records that the present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
+  /** Records that the present palace does not need this row's removal any more: the palace has removed the row, or has a newer one. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
@@ -130,7 +130,7 @@ export class OutboxList {
   }
 }
 
-/** Creates a trigger that records each removal of a row that an earlier palace may have, until all these palaces have the removal. */
+/** Creates a trigger: if a deleted row may be in an earlier palace, the trigger lists in `meta` all palaces that need the removal. */
 function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
   database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
   database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}

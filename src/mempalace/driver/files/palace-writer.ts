@@ -31,7 +31,7 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id for a collection that the first record creates. It is chosen in advance, because the outbox asks for the id before that. */
+  /** Id for the collection, if our first record creates it. The outbox asks for the id before the collection exists. */
   readonly #plannedId: string;
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
@@ -182,7 +182,7 @@ export class PalaceWriter {
   }
 }
 
-/** Checks the tables. Errors: CONFIG_BAD_VALUE for an old Chroma (a newer MemPalace upgrades its palace), STORE_CORRUPT if any is lost. */
+/** Checks the tables. Errors: CONFIG_BAD_VALUE for an older Chroma's tables, STORE_CORRUPT if a table or a segment is lost. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");

@@ -35,7 +35,7 @@ test("the reader accepts a line of the maximum length and refuses a longer line"
   expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
 });
 
-test("a line without an end is returned as too long once it exceeds the second limit", () => {
+test("a line without an end is returned as too long once it is longer than `returnedAtBytes`", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);
