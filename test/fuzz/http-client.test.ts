@@ -16,7 +16,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** More bytes than a client accepts in one answer. A server with an endless answer sends twice as many. */
+/** Upper bound of the bytes that a client accepts in one answer. A server with an endless answer sends twice as many. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));

@@ -137,7 +137,7 @@ function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
   return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;
 }
 
-/** Plans the copy of one of our files. The record keeps the first original of the target, even if the file was changed since. */
+/** Plans the copy of one of our files. The record keeps the target's content from before our first copy, even if somebody changed the file later. */
 function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
   const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
   const before = { kept: [], was: null };

@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** Returns true if `given` is long enough to erase `id`. In an id without a hash, the text after the last `_` counts as the hash. */
+/** Returns true if `given` is the id, or at least `TO_ERASE_MIN` characters of its hash. Without a hash, the text after the last `_` counts. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;

@@ -217,8 +217,8 @@ async function weigh(
 }
 
 /**
- * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if its best hit has few or common words,
- * because such a sentence says little. If a sentence is a question, statements count less (docs/lab/search-recipe.md, long prompts).
+ * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if even its best hit shares only few or
+ * frequent words with it, because such a sentence says little. If a sentence is a question, statements count less (docs/lab/search-recipe.md, long prompts).
  */
 function withSentences([whole = [], ...sentences]: Ranked[][], isAsking: boolean[], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;

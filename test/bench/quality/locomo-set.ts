@@ -156,7 +156,7 @@ async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Asks the real MemPalace, which never calls an answer weak. Each conversation has its own palace. */
+/** Asks the real MemPalace, with one palace per conversation. MemPalace never marks an answer as weak, so `own` and `foreign` stay empty. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {

@@ -1,4 +1,4 @@
-/** Tests exporting and verifying a palace without Chroma: which damage verification finds, and which files stay after an early end. */
+/** Tests exporting a palace without Chroma, which damage verify finds, and which files remain after a refused or cancelled export. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

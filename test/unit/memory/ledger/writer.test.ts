@@ -62,7 +62,7 @@ test("a write that fails half-way leaves no row, and the other writes of its gro
   );
 });
 
-test("a write repeated with its key gets the same answer and is not done again, also within its group", () => {
+test("a write repeated with its key gets the same answer and is not done again, even if both calls are in one commit", () => {
   const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
   expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
   expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
