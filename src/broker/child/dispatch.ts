@@ -81,7 +81,11 @@ export class ChildDispatch {
     // A response needs no handling: the broker sends no requests to peers.
     if (typeof method !== "string") return undefined;
     const params = isRecord(message["params"]) ? message["params"] : {};
-    if (method.startsWith("notifications/") && message["id"] === undefined) {
+    if (method.startsWith("notifications/")) {
+      // With an id it is a request. The child would answer none, and later calls would wait for it.
+      const asked = requestId(message["id"]);
+      if (asked !== null)
+        return failure(asked, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
       const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
       if (taken !== null) this.#options.queue.cancel(peer.id, taken);
       return undefined;

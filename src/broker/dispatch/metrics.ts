@@ -99,7 +99,7 @@ export class Metrics {
       "# TYPE palace_requests_total counter",
     ];
     // Escapes the names, because another engine's tools may have any name.
-    const methods = [...this.#methods].map(([method, counter]) => [JSON.stringify(method), counter] as const);
+    const methods = [...this.#methods].map(([method, counter]) => [quoted(method), counter] as const);
     for (const [method, { ok, failed }] of methods) {
       lines.push(
         `palace_requests_total{method=${method},outcome="ok"} ${ok}`,
@@ -124,6 +124,11 @@ export class Metrics {
     }
     return lines;
   }
+}
+
+/** Returns a label's value as Prometheus' text format has it. Only these three characters are escaped there. */
+function quoted(value: string): string {
+  return `"${value.replaceAll(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
 
 function spans(): string[] {

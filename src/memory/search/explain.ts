@@ -48,6 +48,7 @@ export function explainScore(
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
     }),
     query_words_held: round(words.coverage, 3),
+    ...(ranked.sentenceWeight !== undefined && { sentence_weight: round(ranked.sentenceWeight, 3) }),
     confidence: round(confidenceOf(ranked), 3),
     promoted: changes.filter(({ factor }) => factor > 1),
     demoted: changes.filter(({ factor }) => factor < 1),

@@ -14,7 +14,7 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Weight, 0…1, of the sentence of a long prompt that found the drawer; undefined if the whole text found it. */
+  /** If a sentence of a long prompt found the drawer: the weight of this sentence in the confidence, 0…1; 1 for a question. */
   sentenceWeight?: number;
   /** Amount added to the score of the best drawer of a file that the question names. */
   fileScore: number;

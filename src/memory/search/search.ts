@@ -17,7 +17,7 @@ import { rankEverything } from "./everything.ts";
 import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
-import { ENDS_ASKING } from "./query-sanitizer.ts";
+import { isQuestion } from "./query-sanitizer.ts";
 import { askedDates, withoutSpans } from "./question-dates.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
@@ -150,7 +150,7 @@ async function searchAmong(
   const meaningMin = asks.everything === undefined ? undefined : -1;
   const fused = withSentences(
     found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin)),
-    parts.slice(1).map((part) => ENDS_ASKING.test(part)),
+    parts.slice(1).map(isQuestion),
     rankMode,
   ).filter(({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax);
   const isPlain = isPlainMode(mode);
@@ -228,9 +228,9 @@ function withSentences([whole = [], ...sentences]: Ranked[][], isAsking: boolean
   const most = Math.max(...weights);
   const best = new Map<number, Ranked>();
   for (const [at, sentence] of sentences.entries()) {
-    const sentenceWeight = most > 0 && mode !== "vector" ? (weights[at] ?? 0) / most : 1;
+    const weight = most > 0 && mode !== "vector" ? (weights[at] ?? 0) / most : 1;
     for (const ranked of sentence) {
-      const one = { ...ranked, score: ranked.score * sentenceWeight, sentenceWeight };
+      const one = { ...ranked, score: ranked.score * weight, sentenceWeight: isAsking[at] === true ? 1 : weight };
       if (one.score > (best.get(one.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(one.row, one);
     }
   }

@@ -57,6 +57,6 @@ test("the broker admits a client with an unknown process id", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });
 
-test("a request with the name of a notification is answered, because its client waits", async () => {
-  expect(await request("notifications/initialized", {})).toMatchObject({ id: 1, error: expect.anything() });
+test("a request with the name of a notification is refused and never reaches the child", async () => {
+  expect(await request("notifications/initialized", {})).toMatchObject({ id: 1, error: { code: -32_601 } });
 });

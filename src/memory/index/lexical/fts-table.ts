@@ -7,7 +7,7 @@ const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** Share by which the table may grow or shrink before a cached count is read again. */
 const DRIFT_MAX = 0.01;
-/** In a table with fewer documents, every commit clears the cache. In a larger table, cached counts stay valid within `DRIFT_MAX`. */
+/** In a smaller table, every commit of another connection clears the cache. In a larger table, cached counts stay valid within `DRIFT_MAX`. */
 const DRIFT_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };
