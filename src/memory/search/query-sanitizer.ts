@@ -48,7 +48,7 @@ export function partsOf(raw: string, { query, method }: SanitizedQuery): string[
   if (method === "passthrough") return [query];
   const read = wellFormed(searchedPart(strip(raw)));
   const parts = segments(read)
-    .flatMap(sentences)
+    .flatMap((segment) => sentences(segment, PART))
     .filter((part) => part.split(/\s+/u).length >= PART_WORDS_MIN);
   const unique = [...new Set([...parts, query])];
   const few =
@@ -60,7 +60,7 @@ export function partsOf(raw: string, { query, method }: SanitizedQuery): string[
 
 /** Returns true for a single sentence that is a question. */
 export function isQuestion(text: string): boolean {
-  return QUESTION_END.test(text) && sentences(text).length === 1;
+  return QUESTION_END.test(text) && sentences(text, PART).filter((one) => /[\p{L}\p{N}]/u.test(one)).length === 1;
 }
 
 function lastQuestion(text: string): string | undefined {
@@ -73,9 +73,13 @@ function segments(text: string): string[] {
   return text.split("\n").map(strip).filter(Boolean);
 }
 
-/** Cuts text after marks that end sentences. A `?` inside a web address or code (`a?id=1`, `a?.b`, `a?: B`) ends none. */
-function sentences(text: string): string[] {
-  return (text.match(/(?:[^.!?。！？\n]|\?(?=[\w=&/:.]))+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
+/** Matches a sentence as upstream cuts it. */
+const SENTENCE = /[^.!?。！？\n]+[.!?。！？]*/gu;
+/** Matches a sentence that is searched for. A `?` inside a web address or code (`a?id=1`, `a?.b`, `a?: B`) does not end it. */
+const PART = /(?:[^.!?。！？\n]|\?(?=[\w=&/:.]))+[.!?。！？]*/gu;
+
+function sentences(text: string, pattern = SENTENCE): string[] {
+  return (text.match(pattern) ?? []).map(strip).filter(Boolean);
 }
 
 function shorten(text: string): string {

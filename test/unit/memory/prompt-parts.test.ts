@@ -1,7 +1,7 @@
 /** Tests which texts of a prompt are searched for. Their size is limited, whatever an agent sends. */
 import { expect, test } from "vitest";
 import { identifiersOf } from "../../../src/memory/index/lexical/identifiers.ts";
-import { partsOf, sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
+import { isQuestion, partsOf, sanitizeQuery } from "../../../src/memory/search/query-sanitizer.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
 const parts = (prompt: string): string[] => partsOf(prompt, sanitizeQuery(prompt));
@@ -70,4 +70,49 @@ I want one loader to ask the database on every call${end}`;
     return (explain as { confidence: number }).confidence;
   };
   expect(await confidence("?")).toBeCloseTo(0.7 * (await confidence(".")), 2);
+});
+
+test.each([
+  [LAST, true],
+  ["So what about the cache?!", true],
+  ["(Or is it off?)", true],
+  ["¿Y el caché?", true],
+  ["キャッシュは？", true],
+  ["The cache is off.", false],
+  ["We run Node. Is the cache off?", false],
+  ["see http://localhost:3000/items?id=5", false],
+  ["SELECT id FROM orders WHERE costs = ?", false],
+])("%j counts as a question: %s", (text, expected) => {
+  expect(isQuestion(text)).toBe(expected);
+});
+
+test("a question mark in a web address or in code does not end a sentence", () => {
+  const address = "The list is at http://localhost:3000/items?id=5 on my machine.";
+  const code = "It has type Options = { id: string; cache?: boolean } and calls user?.name there.";
+  const filling = "It was set up by a colleague last year.";
+  expect(parts(`${address} ${code} ${filling} ${"We use it for the second shop, too. ".repeat(3)}${LAST}`)).toEqual(
+    expect.arrayContaining([address, expect.stringContaining("cache?: boolean"), filling, LAST]),
+  );
+});
+
+test("a prompt of one sentence is searched for once", () => {
+  const one = `How do I switch the cache off for one loader ${"and for the loader behind it ".repeat(6)}?`;
+  expect(parts(one)).toEqual([one]);
+});
+
+test("an answer keeps its confidence if the palace also knows the situation in the prompt", async () => {
+  await using palace = await createSearchPalace();
+  const situation =
+    "Our gateway Heron runs in Frankfurt behind Caddy with Varnish, Postgres and Redis since last year.";
+  const answer = "The deploy window is Tuesday, nine to eleven.";
+  for (const text of [situation, answer]) palace.file(text);
+  for (let at = 0; at < 60; at++) palace.file(`Service ${at} is here, and note ${at} is about it.`);
+  const question = "What is the deploy window?";
+  const prompt = `${situation.replace(" since last year", "")} ${"I have read all that is there. ".repeat(4)}\n${question}`;
+  const confidence = async (query: string): Promise<number> => {
+    const { results } = await palace.search(query, { explain: true });
+    const explain = results.find(({ text }) => text === answer)?.["explain"];
+    return (explain as { confidence: number }).confidence;
+  };
+  expect(await confidence(prompt)).toBeCloseTo(await confidence(question), 1);
 });
