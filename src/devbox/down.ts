@@ -4,9 +4,7 @@ import { wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
 import { boxesOf } from "./engine.ts";
-import { startOld, stopWriters } from "./recreate/drain.ts";
-import { oldBoxes } from "./recreate/images.ts";
-import { newJob } from "./recreate/job.ts";
+import { currentJob, startOld, stopWriters } from "./recreate/drain.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
@@ -31,7 +29,7 @@ export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): 
       "bring it up first: palace devbox up; or add --no-backup",
     );
   const room = { ...opened, ...watch, cacheDir };
-  const job = newJob(await oldBoxes(room), false);
+  const job = await currentJob(room);
   const folder = join(state, "erased", job.id);
   await stopWriters(room);
   try {

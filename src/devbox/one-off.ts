@@ -3,7 +3,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
 import { type PalaceError, unavailable } from "../base/errors.ts";
-import type { Engine } from "./engine.ts";
+import { boxesOf, type Engine } from "./engine.ts";
 
 export type Program = Readonly<{
   imageId: string;
@@ -116,12 +116,16 @@ function lookFailed(said: string, code: number | null): PalaceError {
   return unavailable(`a check of the stack failed (exit ${code}): ${line}`, "docker compose logs");
 }
 
-/** Removes the containers of killed runs. */
+/** Name of a container that compose has made to replace another one, until it has removed the other one. */
+const UNFINISHED = /^[0-9a-f]{12}_/;
+
+/** Removes the containers of killed runs, also those of a killed compose: their names would make the next compose fail. */
 export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
   const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
-  for (const { Id } of left)
+  const unfinished = (await boxesOf(engine, project)).filter((box) => !box.isRunning && UNFINISHED.test(box.name));
+  for (const id of [...left.map(({ Id }) => Id), ...unfinished.map((box) => box.id)])
     await engine
-      .getContainer(Id)
+      .getContainer(id)
       .remove({ force: true, v: true })
       .catch(() => undefined);
 }

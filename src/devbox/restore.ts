@@ -7,9 +7,7 @@ import { runCompose, type Watch } from "./compose.ts";
 import { boxesOf } from "./engine.ts";
 import { composeFailed } from "./failure.ts";
 import { treeDiffers } from "./home-tree.ts";
-import { startOld, stopWriters } from "./recreate/drain.ts";
-import { oldBoxes } from "./recreate/images.ts";
-import { newJob } from "./recreate/job.ts";
+import { currentJob, startOld, stopWriters } from "./recreate/drain.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { checkBackup, homeTree, putPalace, readTree, restoreHome, restorePalace } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
@@ -39,7 +37,7 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
     throw wrongUsage("the stack has no containers", "palace devbox up");
   const room = { ...opened, ...watch, cacheDir };
-  const job = newJob(await oldBoxes(room), false);
+  const job = await currentJob(room);
   const source = await sourceOf(room, job);
   await stopWriters(room);
   let home: readonly string[] = [];

@@ -14,8 +14,9 @@ import { giveIdentity, gitFolderOf, gitObstacle, gitVariables, hostIdentity, kee
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { type Before, moveStack, stackBefore } from "./move.ts";
-import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
+import { lockStack, type Note, readNote, stateFolder, writeNote } from "./note.ts";
 import { assertOurs, real } from "./owner.ts";
+import { sweepOneOffs } from "./one-off.ts";
 import type { Opened } from "./opened.ts";
 import { finishRecreate } from "./recreate/finish.ts";
 import { writeStackUser } from "./user.ts";
@@ -47,6 +48,7 @@ export async function openStack(
   const engine = await openEngine(place.env);
   const stack = await readStack(place);
   const state = stateFolder(options.stateDir, stack.project);
+  lockStack(state);
   const boxes = await boxesOf(engine, stack.project);
   const note = await noteOf(engine, state);
   const hasVolumes = await hasVolume(engine, stack.volumes.palace);
@@ -83,6 +85,7 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const env = { ...options.env, ...mounts, ...gitVariables(gitFolder), PALACE_REVISION: revision };
   await noteFolder(opened, (await noteOf(engine, opened.state))?.workspace ?? "");
   if (before !== undefined) await moveStack(here, { root, env }, before, options);
+  await sweepOneOffs(engine, opened.stack.project);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const seen = await runCompose({ root, env }, args, options);
