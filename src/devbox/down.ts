@@ -1,9 +1,9 @@
 /** Ends the stack: removes the containers, and keeps memory and home unless the caller asks to erase the volumes. */
 import { join } from "node:path";
-import { wrongUsage } from "../base/errors.ts";
+import { unavailable, wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
-import { boxesOf } from "./engine.ts";
+import { boxesOf, hasVolume } from "./engine.ts";
 import { currentJob, startOld, stopWriters } from "./recreate/drain.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
@@ -18,6 +18,16 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   if (failure === undefined) return;
   watch.log(failure);
   throw composeFailed("the stack did not end", failure, place);
+}
+
+/** Checks that the volumes are deleted. Compose keeps a volume that another container uses, and reports success. Errors: STORE_UNAVAILABLE. */
+export async function assertErased({ engine, stack }: Opened): Promise<void> {
+  for (const name of Object.values(stack.volumes))
+    if (await hasVolume(engine, name))
+      throw unavailable(
+        `the volume ${name} is not deleted, because another container uses it`,
+        `docker ps --all --filter volume=${name} shows the container; remove it, then: docker volume rm ${name}`,
+      );
 }
 
 /** Copies memory and home after all writers are stopped; returns the copy's folder. Errors: CONFIG_USAGE if no container exists. */

@@ -42,7 +42,8 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     Env: [...env],
     ...(user !== undefined && { User: user }),
     ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
-    Labels: { [LABEL]: project },
+    // The image has compose's labels of a service. With this label, compose and we do not take the container for that service.
+    Labels: { [LABEL]: project, "com.docker.compose.oneoff": "True" },
     Healthcheck: { Test: ["NONE"] },
     // Docker must not keep a copy of the output, which may be secret.
     HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },

@@ -15,8 +15,10 @@ import type { Opened } from "./opened.ts";
 /** A copy. `folder`: set if the copy has a home besides the memory. */
 export type Copy = Readonly<{ file: string; folder: string | undefined; drawers: number; facts: number }>;
 
-/** Reads and checks the whole copy. Errors: CONFIG_USAGE for a path without a copy, STORE_CORRUPT. */
-export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
+/** Reads and checks the whole copy. Errors: CONFIG_USAGE for a stack without containers or a path without a copy, STORE_CORRUPT. */
+export async function openCopy({ engine, stack }: Opened, path: string, cacheDir: string): Promise<Copy> {
+  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
+    throw wrongUsage("the stack has no containers; nothing was changed", "palace devbox up");
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? join(path, "palace.tar") : path;
   if (!existsSync(file) || (isFolder && !existsSync(join(path, "snapshot.json"))))
@@ -30,12 +32,9 @@ export async function openCopy(path: string, cacheDir: string): Promise<Copy> {
 
 /**
  * Restores the copy and returns the number of restored files of the home. The old memory stays beside the new one, changed files stay as
- * NAME.~1~. Errors: CONFIG_USAGE for a stack without containers, STORE_CORRUPT, BROKER_START_FAILED.
+ * NAME.~1~. Errors: STORE_CORRUPT, BROKER_START_FAILED.
  */
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
-  const { engine, stack, place } = opened;
-  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
-    throw wrongUsage("the stack has no containers", "palace devbox up");
   const room = { ...opened, ...watch, cacheDir };
   const job = await currentJob(room);
   const source = await sourceOf(room, job);
@@ -47,16 +46,20 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
     else {
       await restorePalace(source, copy.folder);
       home = treeDiffers(readTree(copy.folder), await homeTree(source));
-      watch.log(`restoring ${home.length} files of the home ...`);
+      watch.log("restoring the home ...");
       if (home.length > 0) await restoreHome(source, copy.folder, home);
     }
   } finally {
     await startOld(room, job);
   }
-  const failure = await runCompose(place, ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"], watch);
+  const failure = await runCompose(
+    opened.place,
+    ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"],
+    watch,
+  );
   if (failure === undefined) return home.length;
   watch.log(failure);
-  throw composeFailed("the copy is restored, but the stack did not become healthy", failure, place);
+  throw composeFailed("the copy is restored, but the stack did not become healthy", failure, opened.place);
 }
 
 export function restoreCommand(folder: string): string {

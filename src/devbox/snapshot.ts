@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
 import { isRecord, readRecord } from "../base/parse-json.ts";
@@ -39,8 +39,18 @@ const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALA
 
 /** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; Docker's. */
 export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
-  const { log } = source;
   rmSync(folder, { recursive: true, force: true });
+  removeOldSnapshots(dirname(folder), Infinity);
+  try {
+    return await copyInto(source, folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function copyInto(source: Source, folder: string): Promise<Snapshot> {
+  const { log } = source;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   log("copying the memory ...");
   const counts = await countStopped(source, 0);

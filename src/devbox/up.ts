@@ -40,7 +40,7 @@ export type UpOptions = Place &
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Opens the stack. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
+/** Opens the stack, and removes what a killed run has left. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -60,6 +60,7 @@ export async function openStack(
       note,
       hasVolumes,
     });
+  await sweepOneOffs(engine, stack.project);
   return { stack, engine, state, place, hasVolumes };
 }
 
@@ -85,7 +86,6 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const env = { ...options.env, ...mounts, ...gitVariables(gitFolder), PALACE_REVISION: revision };
   await noteFolder(opened, (await noteOf(engine, opened.state))?.workspace ?? "");
   if (before !== undefined) await moveStack(here, { root, env }, before, options);
-  await sweepOneOffs(engine, opened.stack.project);
   log("docker compose up devbox (the first time builds three images: some minutes) ...");
   const args = ["up", "-d", "--build", "--wait", "--wait-timeout", String(WAIT_MAX_SECONDS), "devbox"];
   const seen = await runCompose({ root, env }, args, options);

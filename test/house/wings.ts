@@ -207,7 +207,6 @@ export const FACES: Readonly<Record<string, readonly string[]>> = {
     "recreate/finish",
     "recreate/preflight",
     "recreate/recreate",
-    "recreate/room",
     "restore",
     "status",
     "up",

@@ -36,6 +36,18 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
   const isBridgedUp = async (): Promise<boolean> =>
     (await compose("ps", "--status", "running", "--quiet", BRIDGED)) !== "";
 
+  const oneOffs = async (): Promise<string> =>
+    (await execa("docker", ["ps", "--all", "--quiet", "--filter", `label=palace-devbox.one-off=${project}`])).stdout;
+  /** Starts a command, and waits until it copies the memory. */
+  const copying = async (...args: string[]) => {
+    const command = [join(clone, "src/bin/palace.ts"), "devbox", ...args];
+    const done = execa(process.execPath, command, { env: env(), cwd: clone, reject: false, stdin: "ignore" });
+    let said = "";
+    done.stderr.on("data", (text) => (said += String(text)));
+    await expect.poll(() => said, { interval: 50 }).toContain("copying the memory");
+    return { done, kill: (signal: "SIGINT" | "SIGKILL") => done.kill(signal) };
+  };
+
   beforeAll(async () => {
     await sweepLeftovers();
     clone = mkdtempSync(join(tmpdir(), "palace-interrupted-"));
@@ -84,15 +96,11 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
   });
 
   test("Ctrl-C ends a devbox recreate before its switch, and no second command works on the stack meanwhile", async () => {
-    const command = [join(clone, "src/bin/palace.ts"), "devbox", "recreate", "--no-build"];
-    const recreating = execa(process.execPath, command, { env: env(), cwd: clone, reject: false, stdin: "ignore" });
-    let said = "";
-    recreating.stderr.on("data", (text) => (said += String(text)));
-    await expect.poll(() => said, { interval: 50 }).toContain("copying the memory");
+    const recreating = await copying("recreate", "--no-build");
     const refused = expect.stringContaining("another palace devbox command works on this stack");
     expect(await run("up")).toMatchObject({ code: 2, stderr: refused });
     recreating.kill("SIGINT");
-    expect(await recreating).toMatchObject({ exitCode: 130 });
+    expect(await recreating.done).toMatchObject({ exitCode: 130 });
     expect(JSON.parse((await run("status", "--json")).stdout)).toMatchObject({ unfinished: null });
     expect(await compose("ps", "--status", "running", "--services")).toMatch(/broker\nchroma\ndevbox\ndevbox-bridged/);
   });
@@ -106,5 +114,23 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
     await execa("docker", ["create", "--name", name, ...named, `${project}-chroma`]);
     expect(await recreate()).toMatchObject({ code: 0 });
     expect(await isBridgedUp()).toBe(false);
+  });
+
+  test("devbox down --volumes erases the memory, also after a kill, or names the volume that is in use", async () => {
+    const down = ["down", "--volumes", "--yes", project];
+    const killed = await copying(...down);
+    await expect.poll(oneOffs, { interval: 50 }).not.toBe("");
+    killed.kill("SIGKILL");
+    await killed.done;
+    const { services } = JSON.parse((await run("status", "--json")).stdout) as { services: object[] };
+    expect(services).toHaveLength(4);
+    const volume = `${project}_devbox-palace`;
+    await execa("docker", ["create", "--name", `${project}-user`, "--volume", `${volume}:/x`, `${project}-chroma`]);
+    const kept = expect.stringContaining(`the volume ${volume} is not deleted`);
+    expect(await run(...down)).toMatchObject({ code: 7, stderr: kept });
+    await execa("docker", ["rm", `${project}-user`]);
+    await execa("docker", ["volume", "rm", volume]);
+    expect(await oneOffs()).toBe("");
+    expect((await execa("docker", ["volume", "ls", "--quiet", "--filter", `name=${project}`])).stdout).toBe("");
   });
 });

@@ -2,7 +2,6 @@
 import { isSwitched, readJob } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
-import { sweepOneOffs } from "../one-off.ts";
 
 /** Returns undefined if no recreate was killed, or if `up` gave up an unchanged one. Errors: BROKER_START_FAILED; the old stack runs. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
@@ -10,7 +9,6 @@ export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise
   if (job === undefined) return undefined;
   room.log(`a recreate of ${job.id.slice(0, 10)} stopped at its step ${job.step}: finishing it ...`);
   if (by === "up" && !isSwitched(job)) {
-    await sweepOneOffs(room.engine, room.stack.project);
     await giveUp(room, job);
     return undefined;
   }

@@ -4,6 +4,7 @@ import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside, sizeInside } from "../one-off.ts";
+import { assertWorkspace } from "../workspace.ts";
 import { wrongUsage } from "../../base/errors.ts";
 import { isSwitched, readJob } from "./job.ts";
 import type { Room } from "./room.ts";
@@ -21,9 +22,10 @@ const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
-/** Lists the findings, each with a remedy as its hint. None for a killed recreate that has replaced the old containers. Errors: CONFIG_USAGE for a stack without containers. */
+/** Lists the findings, each with a remedy as its hint. None for a killed recreate that has replaced the old containers. Errors: CONFIG_USAGE for a stack without containers, CONFIG_BAD_VALUE for a missing workspace. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
+  assertWorkspace(room.place.root, stack.workspace);
   if (isSwitched(readJob(state))) return [];
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))

@@ -4,7 +4,6 @@ import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";
 import { composeFailed } from "../failure.ts";
 import type { Counts } from "../counts.ts";
-import { sweepOneOffs } from "../one-off.ts";
 import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
 import { drain, hasRunSince, startBridged, startOld, withBridged } from "./drain.ts";
 import { keepImages, oldBoxes, putImagesBack } from "./images.ts";
@@ -33,7 +32,6 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
-  await sweepOneOffs(room.engine, room.stack.project);
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
