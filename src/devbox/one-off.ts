@@ -1,5 +1,5 @@
 /** Runs a program in a container with the stack's volumes, for reads and copies while the stack is stopped, and removes it. */
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import { type Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
 import { type PalaceError, unavailable } from "../base/errors.ts";
@@ -58,6 +58,8 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     stream.on("data", () => stdout.writableNeedDrain && stream.pause());
     stdout.on("drain", () => stream.resume());
     const broken = new Promise<never>((_, failed) => stdout.once("error", failed));
+    // Docker cannot end a container whose output nobody reads, and would never answer the removal below.
+    broken.catch(() => (stream as Duplex).destroy());
     const ended = finished(stream, { writable: false });
     // Prevents an unhandled rejection if the connection to Docker or the output is lost now: the start or the wait below reports the error.
     for (const lost of [broken, ended]) lost.catch(() => undefined);

@@ -13,6 +13,7 @@ import { damaged, type PalaceError } from "../base/errors.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { HOME, type HomeTree, parseTree, treeCommand } from "./home-tree.ts";
+import { isDiskFull, writeFailure } from "../base/state-files.ts";
 import { writeState } from "./note.ts";
 import { askOneOff, asRoot, type Program, runOneOff } from "./one-off.ts";
 
@@ -37,7 +38,7 @@ const DRAFT = "devbox-verify-";
 const BACKUP = "palace backup - && palace stop >&2";
 const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
 
-/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; Docker's. */
+/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy, STORE_DISK_FULL; Docker's. */
 export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
   rmSync(folder, { recursive: true, force: true });
   removeOldSnapshots(dirname(folder), Infinity);
@@ -45,7 +46,7 @@ export async function takeSnapshot(source: Source, folder: string): Promise<Snap
     return await copyInto(source, folder);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    throw error;
+    throw isDiskFull(error) ? writeFailure(folder, error) : error;
   }
 }
 
