@@ -66,8 +66,7 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
 
 /** Starts the old containers again, for a recreate that is given up before it made new containers. Returns false if one is missing. */
 export async function startOld(room: Room, job: Job): Promise<boolean> {
-  const { engine, stack } = room;
-  const { old } = job;
+  const { engine, stack, old } = { ...room, ...job };
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));
   for (const service of ["chroma", "broker", "devbox"])
     for (const { id } of old.filter((box) => box.service === service))
