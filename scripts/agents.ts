@@ -1,4 +1,4 @@
-/** Installs the agents that scripts/agents.json pins. Uses only Node, npm and tar: the image's layer depends on these two files alone. */
+/** Installs the agents of scripts/agents.json. Imports only Node's modules, because the image is built with these two files alone. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -40,10 +40,10 @@ const PINS = readFileSync(new URL("agents.json", import.meta.url), "utf8");
 const PINNED = JSON.parse(PINS) as Readonly<Record<Agent, Pinned>>;
 /** Number of retries if a folder cannot be removed. Each retry waits 100 ms longer than the one before: 5.5 s in all. */
 const RETRIES_MAX = 10;
-/** File that records the pins from which a folder was made. */
+/** File in an installed folder. It has the pins from which the folder was made. */
 const MADE_FROM = "made-from";
 
-/** Returns the folder for tests on this machine. Each set of pins has its own. */
+/** Returns the folder of the agents that this machine's tests run. Different pins give different folders. */
 export function agentsFolder(env: RunOptions["env"]): string {
   const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? homedir(), ".cache");
   return join(
@@ -89,7 +89,7 @@ async function installOne(name: Agent, draft: string, { env, signal }: InstallOp
   const { program, packages } = buildOf(name);
   const archives = join(draft, "archives");
   mkdirSync(archives);
-  // Without --prefix and outside of any project, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
+  // In the folder `archives` and without --prefix, npm reads no project's settings. `npm pack` runs none of an archive's scripts.
   const pack = ["pack", "--json", "--ignore-scripts", "--prefer-offline", "--loglevel=error"];
   const said = await execute("npm", [...pack, ...Object.keys(packages)], archives, env, signal);
   const modules = join(draft, name, "node_modules");
@@ -111,7 +111,7 @@ function isMadeFrom(folder: string, wanted: string): boolean {
   return existsSync(file) && readFileSync(file, "utf8") === wanted;
 }
 
-/** Replaces a folder. For a moment `folder` does not exist, but it is never incomplete. */
+/** Moves `draft` to `folder`, in place of the old folder. For a moment `folder` does not exist, but it is never incomplete. */
 function replace(folder: string, draft: string, wanted: string): void {
   const old = `${draft}.old`;
   try {

@@ -21,7 +21,10 @@ const BUNDLED = [
   { name: "mempalace-session", format: "esm", extension: "js" },
 ] as const;
 
-/** Entries whose modules are merged: finding up to 250 modules takes longer than compiling them. Merging packages would save nothing. */
+/**
+ * Entries that are bundled with our own modules, because Node needs longer to find 250 files than to compile them. npm packages stay
+ * separate, because bundling them would save nothing.
+ */
 const MERGED = [
   ...["bin/palace.js", "bin/mempalace-broker.js", "bin/roampal.js", "bin/library.js", "protocol/spec.js"],
   ...["**/*-thread.js", "broker/door/port-process.js", "mempalace/rebuild/chroma-guard.js"],
@@ -31,7 +34,7 @@ const MERGED = [
 /** Agents whose extension is one file that needs only Node, because it is copied into the agent's folder. */
 const EXTENSIONS = ["pi", "opencode"];
 
-/** Maximum time by which the clock that dates files is behind Node's clock, ms. */
+/** A new file's date may be earlier than `Date.now()` by up to this time, ms, because the kernel dates files by a coarser clock. */
 const CLOCK_STEP_MS = 20;
 
 /** Packages of the tracer. Few users need them, so the build bundles them into a part that is loaded only if tracing is on. */
@@ -73,7 +76,7 @@ export async function run({ env, log }: Pick<RunOptions, "env" | "log">): Promis
   }
 }
 
-/** Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
+/** Makes all bundles of src/. Returns the files of dist/ to keep: the bundles and the declarations of the exports. */
 async function bundleAll(fresh: string): Promise<Set<string>> {
   const kept = new Set<string>();
   const written = (folder: string, names: readonly string[]): void => {
@@ -105,7 +108,7 @@ async function bundlePage(outDir: string): Promise<void> {
   });
 }
 
-/** Returns the declarations that other programs see: those of the exports, and those that these import. */
+/** Returns the declaration files of the exports, and all declaration files that they import. */
 function declarations(fresh: string): Set<string> {
   const exported = Object.values(manifest().exports).filter((file) => file.endsWith(".js"));
   const seen = new Set(exported.map((file) => relative("dist", file).replace(/js$/, "d.ts")));
@@ -144,7 +147,7 @@ async function mergeModules(file: string, dist: string): Promise<string[]> {
   return await bundle(folder, target, { external, plugins: [keepPlaces(folder, dist)] });
 }
 
-/** Replaces imports of Node's own modules: an ES import reads all exports, and the exports of node:http load a whole HTTP client. */
+/** Replaces imports by `process.getBuiltinModule`: an ES import of node:http reads all exports, which loads a whole HTTP client. */
 function builtinsAsTheyAre(): Plugin {
   const imported = /\bimport ?(?:(\w+),? ?)?(\{[^}]*\})? ?from ?["`](node:[\w/]+)["`];/g;
   return {

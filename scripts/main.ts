@@ -1,4 +1,4 @@
-/** How a script runs as a program. A script exports `run(options)` for tests, and calls `runAsMain(run)` only when it is the program. */
+/** Runs a script as a program. A script exports `run(options)` for tests, and calls `runAsMain(run)` only when it is the program. */
 import { fileURLToPath } from "node:url";
 import { PalaceError } from "../src/base/errors.ts";
 import type { Env } from "../src/config/env.ts";

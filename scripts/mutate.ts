@@ -41,7 +41,7 @@ function measured(): Map<string, number> {
   );
 }
 
-/** Returns all tests that import `file` themselves, and of the others the nearest that fit into the time budget. */
+/** Returns all tests that import `file` directly, and the nearest of the other tests, as many as fit into the time budget. */
 function unitTests(near: readonly string[], times: ReadonlyMap<string, number>, file: string): string[] {
   let left = UNIT_BUDGET_MS;
   return near.filter((test) => {

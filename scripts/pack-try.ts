@@ -18,7 +18,7 @@ export async function run({ env, log, print, signal }: RunOptions): Promise<numb
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
     log(`installing ${tarball} (${megabytes(statSync(join(folder, tarball)).size)}) elsewhere ...`);
     writeFileSync(join(place, "package.json"), "{}");
-    // Sets `cwd`, because with --prefix npm would look for its global settings in that folder.
+    // Sets `cwd` instead of --prefix, because npm also looks for its global settings in the folder of --prefix.
     const quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     await $({ cwd: place, env, signal, quiet: true })`npm install ${quietly} ${join(folder, tarball)}`;
 

@@ -28,7 +28,7 @@ export function makeSbom(env: Env): Record<string, unknown> {
   const folder = mkdtempSync(join(tmpdir(), "palace-sbom-"));
   try {
     const manifest = withoutDevelopment(read("package.json"));
-    // npm names the package after its folder.
+    // `npm sbom` takes the package's name from the folder's name.
     const named = join(folder, String(manifest["name"]));
     mkdirSync(named);
     writeFileSync(join(named, "package.json"), JSON.stringify(manifest));
@@ -51,9 +51,7 @@ function withoutDevelopment({ devDependencies, ...manifest }: Record<string, unk
   return { ...manifest, dependencies: { ...record(manifest["dependencies"]), ...Object.fromEntries(contained) } };
 }
 
-/**
- * Returns the lockfile without development packages, which include optional peer dependencies, because an install leaves these out, too.
- */
+/** Returns the lockfile without development packages and optional peer dependencies, which an install of our package leaves out. */
 function lockWithoutDevelopment(lock: Record<string, unknown>): Record<string, unknown> {
   const packages = record(lock["packages"]);
   const root = withoutDevelopment(record(packages[""]));

@@ -17,7 +17,7 @@ export function seedHome(home: string): string[] {
   return SEEDS.filter(({ path, content }) => create(join(home, path), content)).map(({ path }) => path);
 }
 
-/** Creates a complete file or none, and never replaces one: link() fails for an existing name. */
+/** Creates a complete file or none. Never replaces a file, because link() fails for an existing name. */
 function create(file: string, content: string): boolean {
   if (existsSync(file)) return false;
   const draft = `${file}.new-${randomUUID()}`;

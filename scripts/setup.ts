@@ -66,7 +66,6 @@ function readFlags(argv: readonly string[]) {
   }
 }
 
-/** Splits the endpoint as every client does. */
 function readWanted(endpoint: string, hostKey: string | undefined): Wanted {
   const [, target, port] =
     /^ssh:\/\/((?:\w[\w.+-]*@)?(?:\[[\da-fA-F:]+\]|\w[\w.-]*))(?::(\d+))?\/?$/.exec(endpoint) ?? [];

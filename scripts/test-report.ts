@@ -1,9 +1,9 @@
-/** Reads vitest's JSON report into the numbers that test.ts adds up. Pure. */
+/** Reads vitest's JSON report into the numbers that test.ts adds up. */
 
 export type Tally = Readonly<{
   passed: number;
   failed: number;
-  /** Skipped tests, one line each. */
+  /** Names of skipped tests, with the reason if there is one. */
   leftOut: readonly string[];
   /** Failed tests, each with its message on the lines below its name. */
   failures: readonly string[];
@@ -25,7 +25,7 @@ type Report = {
   }[];
 };
 
-/** Reads a report. `exitCode`: vitest's own, which also reports an error outside of all tests; that counts as one failure. */
+/** Reads a report. If vitest's `exitCode` is not 0 although no test failed, counts one failure: an error outside of all tests. */
 export function readReport(json: string, exitCode: number): Tally {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(json) as Report;
   const broken = testResults.filter(

@@ -27,7 +27,7 @@ type Suite = Readonly<{
   missing?: (options: RunOptions) => string | undefined;
 }>;
 
-/** Suites that run two at a time, in this order. Their tests measure no time. */
+/** Suites that run two at a time, in this order. None of their tests may measure time. */
 type Stage = readonly Suite[];
 const AT_ONCE = 2;
 
@@ -63,7 +63,7 @@ const STAGES: readonly Stage[] = [
     unit,
     { name: "seeded", vitest: ["--project", "seeded"], inMemory: true },
     { name: "containers", vitest: ["--project", "containers", "--maxWorkers=3"], missing: stackMissing },
-    // Tests without Docker run everywhere. Every other test reports why it is skipped.
+    // These suites always run. Their tests that need Docker, an agent or a network skip themselves and report why.
     { name: "agents", vitest: ["--project", "agents", "--maxWorkers=3"] },
     { name: "install", vitest: ["--project", "install"] },
     { name: "soak", vitest: ["--project", "soak"] },
@@ -92,7 +92,7 @@ export async function run(options: RunOptions): Promise<number> {
     print(USAGE);
     return 0;
   }
-  // A name filter skips all other tests on purpose.
+  // With a name filter a skipped test is not a failure, because vitest skips all other tests.
   const filters = argv.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument));
   const strict = (argv.includes("--all") || env["CI"] === "true") && !filters;
   const results: Tally[] = [];
@@ -187,7 +187,7 @@ async function runVitest(args: readonly string[], options: RunOptions): Promise<
   const file = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-    // Without a cache, thousands of short processes would each compile the same files.
+    // Without Node's compile cache, thousands of short processes would each compile the same files.
     const env = { NODE_COMPILE_CACHE: join(folder, "compiled"), ...options.env };
     const code = await execute(["vitest", "run", "--passWithNoTests", ...reporters, ...args], { ...options, env });
     return readReport(readFileSync(file, "utf8"), code);

@@ -110,12 +110,12 @@ async function startNative(options: RunOptions, why: string, rebuilt: boolean): 
     options.log(failure);
     throw nativeFailed(loadConfig(options.env));
   }
-  // Runs the command that agents start, because its first run writes a file with which later runs start faster (`note_shim` in node.sh).
+  // The proof uses AGENT_ENTRY as agents do: its first run writes a file with which later runs start faster (`note_shim` in node.sh).
   const status = [...built("palace.js"), "status", "--json"];
   return { kind: "native", writer: AGENT_ENTRY, reader: AGENT_ENTRY, status };
 }
 
-/** Makes the error for a broker that did not start. With a bridge, this machine uses the broker at its other end. */
+/** Makes the error for a broker that did not start, on this machine or at the other end of this machine's bridge. */
 export function nativeFailed(config: Config): PalaceError {
   const bridge = config.endpoint === undefined ? readSettings(config.paths) : undefined;
   if (bridge === undefined)
@@ -131,10 +131,7 @@ function built(name: string): string[] {
   return [process.execPath, join(ROOT, "dist", "bin", name)];
 }
 
-/**
- * Returns undefined, or the end of a failed command's output. Without a terminal, a line from time to time says that the command still
- * runs.
- */
+/** Runs a command. Returns undefined, or the end of its output if it failed. Without a terminal, logs the elapsed seconds. */
 async function execute(command: readonly string[], { env, log, signal }: RunOptions): Promise<string | undefined> {
   const live = process.stderr.isTTY;
   const startedAt = performance.now();

@@ -1,10 +1,7 @@
-/**
- * Order of test files in a run without times of an earlier run, as on a clean machine. The longest begin first, so that none of them runs
- * alone at the end. Vitest would order by file size.
- */
+/** Starts the longest test files first, so that none runs alone at the end. Needs no times of earlier runs. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that last longest, longest first within their suite. A name that fits no file is an error. */
+/** Files that last longest, longest first within their suite. A test fails if a file does not exist. */
 export const LONGEST: readonly string[] = [
   "process/mempalace/round-trip.test.ts",
   "process/mempalace/closets.test.ts",

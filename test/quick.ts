@@ -1,7 +1,4 @@
-/**
- * Process tests of `./scripts/test quick`: files that run the most lines of `src` in the least time, at least one for each room. A name
- * that fits no file is an error.
- */
+/** Process tests of `./scripts/test quick`, which run much of `src` in little time. requirements.test.ts checks that the files exist. */
 export const QUICK_PROCESS: readonly string[] = [
   "process/cli/absent-broker.test.ts",
   "process/cli/audit.test.ts",

@@ -1,4 +1,4 @@
-/** Small changes of `src` that a test should notice. It uses rolldown's parser, because `typescript` 7 has no stable one for programs. */
+/** Makes small changes of `src` that a test should notice. Uses rolldown's parser, because `typescript` 7 has no stable parser API. */
 import { globSync, readFileSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
 

@@ -5,7 +5,7 @@ import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { execa } from "execa";
 
-/** `ms`: time of the process test. `lines`: lines that its processes ran, by file of `src`. */
+/** A process test. `ms`: its duration. `lines`: lines that its processes ran, by file of `src`. */
 export type Ran = { test: string; ms: number; lines: Record<string, number[]> };
 type Range = { startOffset: number; endOffset: number; count: number };
 type Script = { url: string; functions: { ranges: Range[] }[] };
@@ -76,7 +76,7 @@ function linesIn(folder: string): Record<string, number[]> {
   return Object.fromEntries(Object.entries(lines).map(([path, found]) => [path, [...found].toSorted((a, b) => a - b)]));
 }
 
-/** Returns the lines whose first letter has run. Node replaces types by blanks, so all positions stay the same. */
+/** Returns the lines whose first character after blanks ran. Node replaces types by blanks, so all positions stay the same. */
 function linesRun(source: string, functions: Script["functions"]): number[] {
   const ranges = functions.flatMap((one) => one.ranges);
   const hasRun = new Uint8Array(source.length);

@@ -17,7 +17,7 @@ type LateTurn = Readonly<{
   atMs: number;
 }>;
 
-/** Returns when the exchange is on disk; `remove` deletes it. Errors of both functions: TRANSPORT_SPOOL_FULL, STORE_*. */
+/** Writes the exchange to the spool; `remove` deletes it there. Errors of both functions: TRANSPORT_SPOOL_FULL, STORE_*. */
 export function spoolExchange({ config, agent, turn, exchange, key, atMs }: LateTurn): { remove: () => void } {
   const params = { ...endOf(turn, exchange), _meta: { [IDEMPOTENCY_META]: key } };
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params });

@@ -11,7 +11,7 @@ const KEPT_MAX_MS = 30 * 24 * 3_600_000;
 
 type Kind = "wake-up" | "compacted";
 
-/** Never throws: a lost text is made again, and without the note of a compaction only earlier memories are not shown again. */
+/** Stores a wake-up text, or that a session was compacted. Never throws, because the agent also works without the stored text. */
 export function keepNote(config: Config, kind: Kind, session: string, text = ""): void {
   const file = fileOf(config, kind, session);
   try {
@@ -19,7 +19,7 @@ export function keepNote(config: Config, kind: Kind, session: string, text = "")
     writeFileAtomic(file, text);
     removeOld(dirname(file), KEPT_MAX_MS);
   } catch {
-    // For example, the disk is full.
+    // The file cannot be written, for example because the disk is full.
   }
 }
 
@@ -27,12 +27,12 @@ export function keptNote(config: Config, kind: Kind, session: string): string | 
   return readText(fileOf(config, kind, session));
 }
 
-/** Never throws: showing a memory a second time does no harm. */
+/** Deletes the file of `keepNote`. Never throws: if the file of a compaction stays, the agent only gets memories a second time. */
 export function dropNote(config: Config, kind: Kind, session: string): void {
   try {
     rmSync(fileOf(config, kind, session), { force: true });
   } catch {
-    // For example, the folder belongs to another user.
+    // The file stays, for example because the folder belongs to another user.
   }
 }
 

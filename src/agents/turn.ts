@@ -23,7 +23,7 @@ export type Asking = Readonly<{
   isScoped: boolean;
   /** True if the agent's context no longer contains the memories that it was shown. */
   isFresh?: boolean;
-  /** True if the agent's context no longer contains the conversation either. */
+  /** True if the agent's context has at most a summary of the conversation. */
   isCompacted: boolean;
   withinMs: number;
 }>;
@@ -50,7 +50,7 @@ export function endOf(turn: Turn, { user, assistant, signals }: Exchange): Metho
   return { conversation: idOf(turn), ...said, ...more };
 }
 
-/** Returns null if the agent owes no scores, or if the broker is too old. `reply`: the user's text in this turn. */
+/** Returns the exchange that the agent has not scored; null if none, or from an old broker. `reply`: the user's text in this turn. */
 export async function owedScore(client: Client, turn: Turn, reply: string): Promise<OwedScore | null> {
   // Without a reply, a judge cannot know what the user thought of the answer.
   if (reply.trim() === "") return null;
@@ -78,7 +78,7 @@ export async function keepJudgment(
   return (await client.call("turn.judge", params)).judged;
 }
 
-/** Fields of the wrong type become empty, and another version's unknown signals are dropped, so that the exchange is stored anyway. */
+/** Reads an extension's JSON document. Empties wrong fields and drops unknown signals, so that the exchange is stored anyway. */
 export function readTurn(text: string): Exchange & Readonly<Record<"prompt" | "cwd", string>> {
   const { prompt, user, assistant, cwd, signals } = parseRecord(text);
   const word = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -92,7 +92,7 @@ function idOf({ conversation }: Turn): string {
   return `${agent.slice(0, CONVERSATION_ID_MAX / 2)}/${createHash("sha256").update(conversation).digest("hex")}`;
 }
 
-/** Returns the name of the project's folder. Its path would not do, because the same checkout has another path in a container. */
+/** Returns the name of the project's folder, not its path: the same checkout has another path in a container. */
 function projectOf({ cwd }: Turn): string {
   return basename(cwd);
 }

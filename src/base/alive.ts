@@ -1,4 +1,4 @@
-/** Returns true if a process with this number exists, whoever owns it. It may be a different process: the system reuses numbers. */
+/** Returns true if a process of any user has this pid. The system reuses pids, so it may be another process than expected. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

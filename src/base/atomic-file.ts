@@ -1,4 +1,4 @@
-/** Writes small files atomically: a reader sees the old content or the new content, never a mixture. */
+/** Writes small files atomically: a reader sees the old or the new content, never a mixture. */
 import {
   closeSync,
   fchmodSync,
@@ -23,20 +23,13 @@ import { faultPoint } from "./fault-point.ts";
 import { syncFile, syncPath } from "./folders.ts";
 import { orElse } from "./or-else.ts";
 
-/** Matches the temporary names that `writeFileAtomic` and `replaceFile` use. */
 const TEMPORARY = /\.\d+\.tmp$/;
-/**
- * Age above which a temporary file is a leftover: no write takes this long. The pid does not help, because it may come from another
- * container.
- */
+/** Age above which a temporary file is a killed writer's leftover. Its pid proves nothing: the pid may be from another container. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 export type Owner = { uid: number; gid: number };
 
-/**
- * Writes a temporary file, syncs it, renames it and syncs the folder. `owner`: user who gets the file, if not this process's user; the mode
- * then ignores the umask. `beforeRename` may throw to stop the write.
- */
+/** Replaces a file atomically and syncs it. The umask limits `mode` unless `owner` is given. `beforeRename` may throw to cancel. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -49,7 +42,7 @@ export function writeFileAtomic(
     const file = openSync(temporary, "w", mode);
     try {
       faultPoint("file.before-write");
-      // On a disk that becomes full, `writeSync` may write only a part without an error. `writeFileSync` writes all or throws.
+      // When the disk becomes full, `writeSync` may write only a part and return. `writeFileSync` writes all or throws.
       writeFileSync(file, content);
       if (owner !== undefined) {
         fchownSync(file, owner.uid, owner.gid);
@@ -66,21 +59,21 @@ export function writeFileAtomic(
     faultPoint("file.after-rename");
   } catch (error) {
     rmSync(temporary, { force: true });
-    // Adds the path, because the error of a failed write does not name the file.
+    // Adds the path, which Node's error of a failed write does not have.
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
   syncPath(dirname(path));
 }
 
-/** Maximum number of links from a path to its file. */
+/** Maximum number of links to follow, as in Linux. */
 const LINKS_MAX = 40;
 
-/** Resolves a path's links, even if the target does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
+/** Follows symbolic links, also to a target that does not exist yet. Errors: CONFIG_BAD_VALUE for a cycle of links. */
 export function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < LINKS_MAX; links += 1) {
     if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target;
-    // A relative link begins at the real folder of the link.
+    // A relative link starts at the real path of its folder.
     const link = readlinkSync(target);
     target = isAbsolute(link) ? link : `${realpathSync.native(dirname(target))}/${link}`;
   }
@@ -88,9 +81,9 @@ export function targetOf(path: string): string {
 }
 
 /**
- * Writes a file that belongs to the user, as `writeFileAtomic` does. If the path is a symbolic link, as dotfile managers make them, the link
- * stays and its target gets the content. Keeps the file's mode and owner if no mode is given. Writes in place a file that is mounted alone,
- * because such a file cannot be replaced. Errors: CONFIG_BAD_VALUE for a cycle of links or a device; file system errors.
+ * Writes a file of the user as `writeFileAtomic` does. A symbolic link stays, and its target gets the content, because dotfile managers
+ * make such links. Without `mode`, the file keeps its mode and owner. Errors: CONFIG_BAD_VALUE for a cycle of links or a path that is not
+ * a file; file system errors.
  */
 export function writeUserFile(
   path: string,
@@ -106,13 +99,13 @@ export function writeUserFile(
   try {
     writeFileAtomic(target, content, kept.mode, kept.owner, beforeRename);
   } catch (error) {
-    // The rename over a mount point gives EBUSY, as for a file that a container mounts without its folder.
+    // EBUSY: the file itself is a mount point, as in a container that mounts a single file, and nothing can replace it.
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
     writeInPlace(target, content);
   }
 }
 
-/** Returns the file's mode and, if we may set it, its owner. A new file is private to its user. */
+/** Returns the mode and owner for a new version of `file`: those of `file`, as far as this user may set them. A new file gets mode 0600. */
 export function ownership(file: string): { mode: number; owner: Owner | undefined } {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return { mode: 0o600, owner: undefined };
@@ -122,10 +115,7 @@ export function ownership(file: string): { mode: number; owner: Owner | undefine
   return { mode: stat.mode & 0o7777, owner: { uid: uid === 0 ? stat.uid : uid, gid } };
 }
 
-/**
- * Writes an existing file in place. Until the new content is synced, the copy `FILE.TIME.palace-former` has the former content. A kill leaves
- * the copy.
- */
+/** Writes an existing file in place. Until that is done, `FILE.TIME.palace-former` has the former content, also after a kill. */
 function writeInPlace(file: string, content: string | Uint8Array): void {
   const before = readFileSync(file);
   const copy = `${file}.${Date.now()}.palace-former`;
@@ -134,7 +124,7 @@ function writeInPlace(file: string, content: string | Uint8Array): void {
   try {
     fill(file, content);
   } catch (error) {
-    // If this fails too, the copy stays.
+    // If restoring the content fails, too, the copy stays.
     orElse(() => {
       fill(file, before);
       rmSync(copy, { force: true });
@@ -147,7 +137,7 @@ function writeInPlace(file: string, content: string | Uint8Array): void {
 function fill(file: string, content: string | Uint8Array): void {
   const open = openSync(file, "r+");
   try {
-    // Never empties the file, because another program may read it now.
+    // Truncates only at the end, because another program may read the file now.
     writeFileSync(open, content);
     faultPoint("file.overwritten");
     ftruncateSync(open, Buffer.byteLength(content));
@@ -157,7 +147,7 @@ function fill(file: string, content: string | Uint8Array): void {
   }
 }
 
-/** Replaces a small file atomically without syncing: a power cut may empty it. Use it for content that is useless after a power cut. */
+/** Replaces a file atomically without syncing. A power cut may empty the file, so use this only for content that is useless after one. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -169,10 +159,7 @@ export function replaceFile(path: string, content: string): void {
   }
 }
 
-/**
- * Replaces a small file atomically and syncs it, without holding up the caller's thread. Makes its folder. After a power cut the file has
- * its old content or the new content. Errors: file system errors.
- */
+/** Replaces a file atomically and syncs it without blocking the event loop. Makes the folder. Errors: file system errors. */
 export async function replaceLater(path: string, content: string): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -185,10 +172,7 @@ export async function replaceLater(path: string, content: string): Promise<void>
   }
 }
 
-/**
- * Overwrites an existing file in place and cuts it to the new length. This works on a full disk if the content is not longer than before. A
- * reader may see a half-written file.
- */
+/** Overwrites an existing file in place, which works on a full disk if the file does not grow. A reader may see a half-written file. */
 export function overwriteFile(path: string, content: string): void {
   const file = openSync(path, "r+");
   try {
@@ -198,14 +182,14 @@ export function overwriteFile(path: string, content: string): void {
   }
 }
 
-/** Removes temporary files of killed writers anywhere below a folder. Skips files that it cannot remove. */
+/** Removes temporary files of killed writers below a folder. Skips files that it cannot remove. */
 export function removeLeftovers(folder: string, nowMs = Date.now()): void {
   for (const name of namesBelow(folder).filter((one) => TEMPORARY.test(one))) {
     const path = join(folder, name);
     try {
       if (nowMs - statSync(path).mtimeMs > LEFTOVER_AGE_MS) rmSync(path);
     } catch {
-      // `statSync` or `rmSync` failed: the writer has just renamed the file, or the file belongs to another user.
+      // The writer has just renamed the file, or the file belongs to another user.
     }
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Asks the system whether this user may write to an existing path now; the file's mode does not show that. Returns false if the path does
- * not exist.
- */
+/** Returns true if this user can write to the path. Returns false for a missing path or a read-only mount. */
 import { accessSync, constants } from "node:fs";
 
 export function canWrite(path: string): boolean {

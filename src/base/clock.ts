@@ -1,20 +1,16 @@
-/**
- * Clock that can be replaced: the simulation runs a client on a simulated clock. The clock is monotonic, so a change of the machine's clock
- * does not change a wait.
- */
+/** Monotonic clock, which is independent of the machine's clock. Tests replace it by a simulated clock. */
 export type Timer = { clear(): void };
 
 export type Clock = {
   /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Calls `call` after `ms`, or soon if `ms` is negative. */
   after(ms: number, call: () => void): Timer;
 };
 
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   after: (ms, call) => {
-    // For a negative time Node prints a warning to stderr, and an agent shows a hook's stderr to the user.
+    // For a negative time Node prints a warning to stderr, which an agent that runs a hook shows to the user.
     const timer = setTimeout(call, Math.max(ms, 0));
     return { clear: () => clearTimeout(timer) };
   },

@@ -1,4 +1,4 @@
-/** Returns true in a container: Docker and Podman each leave a file at the container's root. */
+/** Recognises a container by the files that Docker and Podman create in it. */
 import { existsSync } from "node:fs";
 
 export function isInContainer(): boolean {

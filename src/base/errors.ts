@@ -1,11 +1,8 @@
-/**
- * Table of all error codes, and the class of our errors. Client and broker import this file. A code's family (its first word) decides the
- * exit code.
- */
+/** Table of all error codes, and the class of our errors. */
 
 import { withoutPassword } from "./without-password.ts";
 
-/** Meaning of each code for the documentation; a test compares docs/reference/errors.md with this table. */
+/** Meaning of each code, for docs/reference/errors.md. */
 export const ERROR_CODES = {
   CONFIG_BAD_VALUE: "a setting has a value that cannot be used",
   CONFIG_PATH_TOO_LONG: "a socket path is longer than the kernel allows",
@@ -44,12 +41,12 @@ export const ERROR_CODES = {
   FEEDER_PARTIAL: "some sources were not filed",
 } as const;
 
-/** Name of an error: its family, an underscore and the reason. */
+/** Name of an error: its family (the first word), which decides the exit code, and the reason. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 type Family = "CONFIG" | "TRANSPORT" | "PROTOCOL" | "BROKER" | "PALACE" | "STORE" | "ENGINE" | "FEEDER";
 
-/** Exit codes of every executable, by family (docs/reference/errors.md). 70 means a broken invariant, 130 Ctrl-C. */
+/** Exit codes of every executable. Besides these, 70 means a broken invariant, and 130 means Ctrl-C. */
 export const EXIT_CODES: Record<Family, number> = {
   CONFIG: 2,
   TRANSPORT: 3,
@@ -72,16 +69,13 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   "FEEDER_PARTIAL",
 ]);
 
-/** Details of an error. `cause`: the original error, which is not sent to a client. `retryAfterMs`: how long to wait before a retry. */
+/** Details of an error. `cause`: the original error, which clients never get. `retryAfterMs`: wait before a retry. */
 export type PalaceErrorOptions = { cause?: unknown; retryAfterMs?: number };
 
-/** Form in which an error is sent to a client, as `error.data`. */
+/** Content of `error.data` in a JSON-RPC answer. */
 export type WireErrorData = { code: ErrorCode; hint: string; retryable: boolean; retryAfterMs?: number };
 
-/**
- * Class of all errors that we throw on purpose. `message` is one sentence that is safe to show. `hint` is the next command or step, and may
- * be empty.
- */
+/** Class of all errors that we throw on purpose. `message`: one sentence. `hint`: next command or step, or empty. */
 export class PalaceError extends Error {
   override readonly name = "PalaceError";
   readonly code: ErrorCode;
@@ -110,10 +104,9 @@ export class PalaceError extends Error {
   }
 }
 
-/** Usual hint of PROTOCOL_BAD_PARAMS: the caller is one of our commands, or a user's program. */
 export const BAD_PARAMS_HINT = "see the --help of the command";
 
-/** Returns the error for wrong parameters, with the usual hint. */
+/** Returns the error for wrong parameters of a method. */
 export function badParams(why: string): PalaceError {
   return new PalaceError("PROTOCOL_BAD_PARAMS", why, BAD_PARAMS_HINT);
 }
@@ -133,12 +126,12 @@ export function unreadable(why: string, hint: string, cause?: unknown): PalaceEr
   return new PalaceError("FEEDER_SOURCE_UNREADABLE", why, hint, { cause });
 }
 
-/** Returns the error for a part of the memory that does not answer for now. */
+/** Returns the error for a store, thread or service that does not answer for now. */
 export function unavailable(why: string, hint: string, cause?: unknown): PalaceError {
   return new PalaceError("STORE_UNAVAILABLE", why, hint, { cause });
 }
 
-/** Returns the error for a damaged file of a store. */
+/** Returns the error for a store with a damaged file. */
 export function damaged(why: string, hint: string, cause?: unknown): PalaceError {
   return new PalaceError("STORE_CORRUPT", why, hint, { cause });
 }
@@ -148,18 +141,18 @@ export function unwritable(why: string, hint: string, cause?: unknown): PalaceEr
   return new PalaceError("STORE_READ_ONLY", why, hint, { cause });
 }
 
-/** Returns the error for a call that the client may not make. */
+/** Returns the error for a call that the client is not allowed to make. */
 export function denied(why: string, hint: string): PalaceError {
   return new PalaceError("BROKER_DENIED", why, hint);
 }
 
-/** Returns the error for an idempotency key that was already used for a call with other arguments. */
+/** Returns the error for an idempotency key that an earlier call with other arguments has used. */
 export function keyReused(): PalaceError {
   const why = "this idempotency key was used for another call";
   return new PalaceError("PROTOCOL_KEY_REUSED", why, "make a new key for each call");
 }
 
-/** Returns true if the value is an error code. */
+/** Returns true for an error code of this table. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_CODES, value);
 }

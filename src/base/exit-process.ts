@@ -1,7 +1,6 @@
 /**
- * Ends a process without Node's teardown, which can hang for ever with locks held. During teardown the main thread waits for V8's workers.
- * A worker may wait for a garbage collection of the main thread (https://github.com/nodejs/node/issues/54918; seen twice in some fifty runs
- * of `palace forget`). `execve` ends all threads at once.
+ * Ends a process without Node's teardown, which can deadlock with V8's worker threads while the process holds locks
+ * (https://github.com/nodejs/node/issues/54918; about one in 25 runs of `palace forget` hung). `execve` ends all threads at once.
  */
 import { accessSync, constants } from "node:fs";
 import { within } from "./time-limit.ts";
@@ -9,9 +8,8 @@ import { within } from "./time-limit.ts";
 const SHELL = "/bin/sh";
 
 /**
- * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Pass `timeoutMs` if other processes wait
- * for this one, for example for its lock: a reader that has stopped reading then delays the exit by at most `timeoutMs`. Calls the
- * listeners of `exit`; does not wait for other work in the event loop.
+ * Exits with `code` after stdout and stderr are flushed (`process.exit()` does not wait for them). Calls the listeners of `exit`. Pass
+ * `timeoutMs` if other processes wait for this process to end: without it, a reader that has stopped reading delays the exit for ever.
  */
 export async function leave(code: number, timeoutMs?: number): Promise<never> {
   const said = Promise.all([process.stdout, process.stderr].map(flushed));
@@ -23,7 +21,7 @@ export async function leave(code: number, timeoutMs?: number): Promise<never> {
   process.exit(code);
 }
 
-/** Resolves when the stream is flushed or its reader is gone. Ignores a failed write, which calls the listeners of `error`. */
+/** Resolves when the stream is flushed or its reader is gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) setImmediate(resolve);
@@ -31,7 +29,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-/** Returns true if this user may run the file. Checked before `execve`, because a failing `execve` aborts the process. */
+/** Checks the file before `execve`, because a failing `execve` aborts the process. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

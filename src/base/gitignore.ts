@@ -1,24 +1,20 @@
-/**
- * Matches the rules of one .gitignore file in time proportional to the rules and the path. Patterns do not become regular expressions: a
- * hostile pattern would backtrack for minutes. test/unit/base/gitignore.test.ts compares it with git. Source: gitignore(5), git 2.39.
- */
-
-/** Verdict about a path. `unignored`: a later rule has re-included the path. `rule`: the line that decided. */
+/** Matches paths with a .gitignore file (git 2.39), without regular expressions, which a hostile pattern would slow to minutes. */
 import { PATH_SIZE_MAX_BYTES } from "./path-size.ts";
 
+/** Verdict about a path. `unignored`: a rule with `!` includes the path. `rule`: the line that decided. */
 export type IgnoreVerdict = { ignored: boolean; unignored: boolean; rule: string | undefined };
 
 type Rule = { line: string; isNegative: boolean; isFolderOnly: boolean; segments: readonly Segment[] };
-/** Pattern of one name of a path. A string matches itself, tokens match byte by byte, and `MANY` matches any number of names, even 0. */
+/** Pattern for one name of a path. A string matches itself, and tokens match bytes. `MANY` matches any number of names, even 0. */
 type Segment = string | readonly Token[] | typeof MANY;
-/** Pattern of one byte; `MANY` matches any number of bytes, even 0. */
+/** Pattern for one byte. `MANY` matches any number of bytes, even 0. */
 type Token = string | typeof ONE | ByteSet | typeof MANY;
-/** Set of bytes: one bit for each byte, in words of 32 bits. */
+/** Set of byte values, as eight words of 32 bits. */
 type ByteSet = readonly number[];
 
 const MANY = Symbol("*");
 const ONE = Symbol("?");
-/** Ranges of each named class, as first and last byte. */
+/** Ranges of bytes of each named class, each as first and last byte. */
 const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["alnum", ["09", "AZ", "az"]],
   ["alpha", ["AZ", "az"]],
@@ -34,9 +30,9 @@ const NAMED_CLASSES: ReadonlyMap<string, readonly string[]> = new Map([
   ["xdigit", ["09", "AF", "af"]],
 ]);
 
-/** Maximum number of steps for one path, about 20 ms. A path that needs more steps stays undecided. */
+/** Maximum number of matching steps for one path, about 20 ms. Beyond it, the verdict is undefined. */
 const STEPS_MAX = 1_000_000;
-/** Maximum number of names in a pattern, and of parts in a name. No path needs more, even with stars between all its parts. */
+/** Maximum number of names in a pattern, and of tokens in a name. A longer pattern cannot match any path. */
 const PARTS_MAX = 2 * PATH_SIZE_MAX_BYTES;
 
 export class Gitignore {
@@ -47,7 +43,7 @@ export class Gitignore {
     for (const line of typeof lines === "string" ? linesOf(lines) : lines) this.#add(line);
   }
 
-  /** Reads a whole file. Calls `pause` after each line, because 1 MiB would block the event loop too long. */
+  /** Reads the rules in a file's text. Calls `pause` after each line, because a file of 1 MiB would block the event loop too long. */
   static async read(text: string, pause: () => Promise<void>): Promise<Gitignore> {
     const rules = new Gitignore([]);
     for (const line of linesOf(text)) {
@@ -57,11 +53,11 @@ export class Gitignore {
     return rules;
   }
 
-  /** Returns the verdict about `path`, relative to the file's folder; a folder ends with "/". Undefined if the rules are too complex. */
+  /** Returns the verdict on a path relative to the file's folder, with a final "/" for a folder; undefined if it needs too many steps. */
   test(path: string): IgnoreVerdict | undefined {
     this.#steps = 0;
     const names = namesOf(path);
-    // A file in an ignored folder cannot be re-included.
+    // A rule cannot include a file again whose folder is ignored (as in git).
     for (let depth = 1; depth < names.length; depth++) {
       const above = this.#verdict(names.slice(0, depth), true);
       if (above === undefined || above.ignored) return above;
@@ -69,7 +65,7 @@ export class Gitignore {
     return this.#verdict(names, path.endsWith("/"));
   }
 
-  /** Returns a copy without the rules that match `folder` itself. Returns undefined if the rules are too complex. */
+  /** Returns a copy for use inside `folder`, without the rules that match the folder itself; undefined if it needs too many steps. */
   without(folder: string): Gitignore | undefined {
     this.#steps = 0;
     const names = namesOf(folder);
@@ -86,7 +82,6 @@ export class Gitignore {
     if (rule !== undefined) this.#rules.push(rule);
   }
 
-  /** Returns the verdict of the last matching rule. */
   #verdict(names: readonly string[], isFolder: boolean): IgnoreVerdict | undefined {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const rule = this.#rules[at] as Rule;
@@ -105,7 +100,7 @@ export class Gitignore {
   readonly #matchesName = (segment: string | readonly Token[], name: string): boolean =>
     typeof segment === "string" ? segment === name : this.#matchesAll(segment, name, matchesByte);
 
-  /** Matches a pattern with wildcards. It retries only the last `MANY`: an earlier `MANY` never needs to match more. */
+  /** Matches a pattern with wildcards. Retries only the last `MANY`, because an earlier `MANY` never needs to match more. */
   #matchesAll<Part, Item>(
     pattern: ArrayLike<Part | typeof MANY>,
     items: ArrayLike<Item>,
@@ -139,7 +134,7 @@ function matchesByte(token: Exclude<Token, typeof MANY>, byte: string): boolean 
   return (((token[code >> 5] ?? 0) >>> (code & 31)) & 1) === 1;
 }
 
-/** Turns each byte of UTF-8 into one character, because git's `?` and brackets match bytes. */
+/** Returns one character for each byte of the UTF-8 text, because git's `?` and brackets match bytes. */
 function inBytes(text: string): string {
   return /[^\u0001-\u007f]/.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 }
@@ -171,10 +166,10 @@ function parseRule(text: string): Rule | undefined {
   const isAnchored = pattern.includes("/");
   const names = parseNames(pattern.replace(/^\//, ""));
   if (names === undefined) return undefined;
-  // "a/**" means the content of the folder, not the folder itself.
+  // `a/**` matches the content of the folder, not the folder itself.
   if (isAnchored && names.at(-1) === MANY) names.push([MANY]);
   const all: readonly Segment[] = isAnchored ? names : [MANY, ...names];
-  // `slice` makes a copy without spare capacity: a hostile file may have half a million rules.
+  // `slice` makes a copy without spare capacity, which matters for the half a million rules of a hostile file.
   const segments = all.filter((name, at) => name !== MANY || all[at - 1] !== MANY).slice();
   return { line, isNegative, isFolderOnly, segments };
 }
@@ -192,7 +187,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Returns undefined for a pattern that matches nothing: an unclosed bracket, a trailing backslash, or more parts than any path has. */
+/** Returns undefined for a pattern that matches nothing: with an open bracket or a final backslash, or too long. */
 function parseNames(pattern: string): Segment[] | undefined {
   const names: Segment[] = [];
   let tokens: Token[] = [];
@@ -205,7 +200,7 @@ function parseNames(pattern: string): Segment[] | undefined {
       character = pattern[++at];
       if (character === undefined) return undefined;
     }
-    // A slash after a backslash separates names, too; a slash in brackets does not.
+    // An escaped slash separates names, too.
     if (character === undefined || character === "/") {
       names.push(/^\*{2,}$/.test(pattern.slice(start, isQuoted ? at - 1 : at)) ? MANY : asSegment(tokens));
       tokens = [];
@@ -222,7 +217,7 @@ function parseNames(pattern: string): Segment[] | undefined {
   return names;
 }
 
-/** Returns a string for a name without wildcards, the usual case. A string needs a hundredth of the memory, and one step. */
+/** Returns a string for a name without wildcards, to save memory: a token list is a hundred times as large. */
 function asSegment(tokens: readonly Token[]): Segment {
   return tokens.every((token) => typeof token === "string") ? tokens.join("") : tokens.slice();
 }
@@ -236,7 +231,7 @@ function parseClass(pattern: string, start: number): { bytes: ByteSet; end: numb
   for (let isFirst = true; at < pattern.length; isFirst = false) {
     if (pattern[at] === "]" && !isFirst) return { bytes: isNegative ? bytes.map((word) => ~word) : bytes, end: at };
     if (pattern[at] === "[" && pattern[at + 1] === ":") {
-      // Searches for the next "]" only once, however many "[:" come before it: a hostile pattern may have thousands.
+      // A hostile pattern may have thousands of "[:" before one "]", so this searches for the "]" only once.
       if (closing < at + 2) closing = pattern.indexOf("]", at + 2);
       if (closing < 0) return undefined;
       if (closing - 1 >= at + 2 && pattern[closing - 1] === ":") {
@@ -256,7 +251,7 @@ function parseClass(pattern: string, start: number): { bytes: ByteSet; end: numb
       to = pattern.charCodeAt(at);
       at += 1;
     }
-    // A range that runs backwards still contains its first byte.
+    // A backward range such as `z-a` contains only its first byte.
     addBytes(bytes, from, from);
     addBytes(bytes, from, to);
   }

@@ -1,17 +1,13 @@
-/**
- * Makes idempotency keys, which are unique among all processes and machines that write to a palace. They are not secret. Does not use
- * node:crypto, because loading it takes a tenth of the shim's start.
- */
+/** Prefix of this process's keys. It is unique but not secret, so it needs no node:crypto, which loads slowly. */
 const instance = `${process.pid.toString(36)}-${Date.now().toString(36)}-${randomPart()}${randomPart()}`;
 let count = 0;
 
-/** Returns a key that no other call has. */
+/** Returns a new idempotency key. */
 export function newKey(): string {
   count += 1;
   return `${instance}-${count.toString(36)}`;
 }
 
-/** Returns 52 random bits of V8's generator, which the system seeds for each process. */
 function randomPart(): string {
   return Math.floor(Math.random() * 2 ** 52).toString(36);
 }

@@ -1,4 +1,4 @@
-/** Ends the process if `condition` is false, because then the code is wrong. A restart is cheap, a wrong write is not. */
+/** Throws if `condition` is false, which is a bug. The process then ends: a restart is better than a wrong write. */
 export function invariant(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`broken invariant: ${why}`);
 }

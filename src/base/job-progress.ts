@@ -1,4 +1,4 @@
-/** Progress of a long job that runs on a worker thread, and its cancellation. */
+/** Progress and cancellation of a long job on a worker thread. */
 import { setImmediate as turn } from "node:timers/promises";
 import { PalaceError } from "./errors.ts";
 
@@ -14,7 +14,7 @@ export class Steps {
     this.#cancelled = true;
   }
 
-  /** Reports progress and lets the thread answer other calls. Errors: BROKER_CANCELLED if the job was cancelled. */
+  /** Reports progress and lets the thread answer other calls. Errors: BROKER_CANCELLED. */
   async step(step: string, done: number, total: number): Promise<void> {
     this.progress = { step, done, total };
     await turn();

@@ -1,8 +1,4 @@
-/**
- * Calls the C library for services that Node lacks: a lock that ends with its process, the user at the other end of a UNIX socket, whether
- * a pipe has a reader, and the return of freed memory to the system. koffi (FFI) takes about 100 ms to load, so a command loads this file
- * only if it needs it. Source: engine.md 9 (our lock conflicts with Python's flock, but not with fcntl locks).
- */
+/** Calls the C library for functions that Node lacks. Loading koffi takes about 100 ms, so it is loaded only when needed. */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
@@ -29,12 +25,13 @@ function load(): {
 let loaded: ReturnType<typeof load> | undefined;
 const libc = (): ReturnType<typeof load> => (loaded ??= load());
 
-/** Error numbers, which differ between Linux and macOS; os.constants has the right ones. */
+/** Linux and macOS have different error numbers. */
 const { EWOULDBLOCK, EINTR } = constants.errno;
 
 /**
  * Takes the lock on an open file without waiting. Returns false if another process has the lock. The kernel releases the lock when the
- * process ends, even by a kill. Errors: an Error with the system's number if the file system has no such locks.
+ * process ends. The lock conflicts with Python's flock, but not with fcntl locks (engine.md 9). Errors: an Error if the file system has no
+ * such locks.
  */
 export function tryFlock(fd: number): boolean {
   const { flock, koffi } = libc();
@@ -46,7 +43,7 @@ export function tryFlock(fd: number): boolean {
 
 export type PeerCredentials = { uid: number; pid: number };
 
-/** Returns the connected peer, or undefined if the platform does not report it. `pid` is 0 if only the user is known. */
+/** Returns the process at the other end of a UNIX socket, or undefined if unknown. `pid`: 0 if the system reports only the user. */
 export function peerCredentials(socket: Socket): PeerCredentials | undefined {
   const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
   if (fd === undefined || fd < 0) return undefined;
@@ -68,7 +65,7 @@ export function hasReader(fd: number): boolean {
   poll ??= libc()
     .koffi.load(isMac ? "libSystem.dylib" : "libc.so.6")
     .func("int poll(_Inout_ void *, ulong, int)");
-  // struct pollfd { int fd; short events; short revents; }; the kernel reports POLLERR and POLLHUP without being asked.
+  // struct pollfd { int fd; short events; short revents; }; the kernel always reports POLLERR and POLLHUP in `revents`.
   const polled = Buffer.alloc(8);
   polled.writeInt32LE(fd);
   (poll as Function)(polled, 1, 0);
@@ -77,7 +74,7 @@ export function hasReader(fd: number): boolean {
 
 let trim: Function | undefined;
 
-/** Returns to the system the memory that any thread has freed; glibc would keep it. Returns false if the C library has no such call. */
+/** Gives freed memory back to the system, because glibc keeps it. Returns false if the C library has no such function. */
 export function trimMemory(): boolean {
   if (isMac) return false;
   try {

@@ -1,7 +1,4 @@
-/**
- * Structured log: one JSON object a line with `atMs`, `level`, `event` and the fields. Each field's length is limited, because a peer may
- * have sent its text.
- */
+/** Structured log with one JSON object per line. */
 import { cut } from "./shorten.ts";
 import { withoutPassword } from "./without-password.ts";
 
@@ -13,10 +10,10 @@ export type Log = {
   readonly [level in LogLevel]: (event: string, fields?: LogFields) => void;
 };
 
-/** Maximum length of a field, characters; a stack trace fits. */
+/** Maximum length of a field, characters, because a peer may have sent the text. A stack trace fits. */
 const FIELD_MAX = 4_000;
 
-/** Makes a log. `write` gets one line with its line feed. It must not throw, so that a full disk costs nothing but log lines. */
+/** Makes a log. `write` gets one line with its line feed. It must not throw, so that a full disk loses only log lines. */
 export function createLog(write: (line: string) => void, level: LogLevel): Log {
   const from = LOG_LEVELS.indexOf(level);
   const at =

@@ -1,7 +1,4 @@
-/**
- * Speaks MCP with a server in a child process: one JSON message a line, answers matched by id. Calls may overlap; all open calls fail when
- * the process ends. `palace install` copies this file into agents' folders.
- */
+/** Client of an MCP server in a child process. The build also bundles this file into pi's extension. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { isRecord, parseRecord } from "./parse-json.ts";
@@ -11,9 +8,9 @@ const PROTOCOL_VERSION = "2025-06-18";
 type McpChildOptions = {
   env: Readonly<Record<string, string | undefined>>;
   stderr: "pipe" | "ignore";
-  /** Describes the end of the process in words. `end`: the exit code, null if the process was killed, or the error of its start. */
+  /** Returns a message about the end of the process. `end`: exit code, null if it was killed, or the Error if it did not start. */
   describe: (end: number | null | Error) => string;
-  /** Called when the process ends. `calls`: number of calls without an answer. */
+  /** Called when the process ends. `calls`: number of open calls, which then fail. */
   onEnd?: (why: string, calls: number) => void;
 };
 
@@ -21,11 +18,10 @@ type RequestOptions = {
   /** Time limit, ms; 0 means none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Called when the time is over. Without this function, only the call fails. */
+  /** Called after `timeoutMs` instead of failing the call. */
   onLate?: (error: Error) => void;
 };
 
-/** Error that the server returned. */
 export class McpRefusal extends Error {
   readonly data: Record<string, unknown>;
 
@@ -55,7 +51,7 @@ export class McpChild {
       rest = lines.pop() ?? "";
       for (const line of lines) this.#settle(line);
     });
-    // A write to a process that has just exited fails; `end` reports the exit.
+    // Ignores failed writes to an exited process, because `end` (below) reports the exit.
     this.process.stdin.on("error", () => {});
     const { promise, resolve } = Promise.withResolvers<number | null>();
     this.exited = promise;
@@ -73,7 +69,7 @@ export class McpChild {
     this.#send({ jsonrpc: "2.0", method: "notifications/initialized" });
   }
 
-  /** Sends one request and returns its result. Errors: McpRefusal; an Error for a call that got no answer. */
+  /** Sends a request and returns its result. Errors: McpRefusal if the server answers with an error; an Error if no answer comes. */
   async request(method: string, params: unknown, { timeoutMs, signal, onLate }: RequestOptions): Promise<unknown> {
     if (signal?.aborted === true) throw new Error("cancelled");
     if (this.#ended !== undefined) throw this.#ended;
@@ -97,7 +93,6 @@ export class McpChild {
     }
   }
 
-  /** Fails all open calls and every later call. */
   end(why: string): void {
     this.#ended ??= new Error(why);
     this.#onEnd?.(why, this.#waiting.size);
@@ -106,7 +101,7 @@ export class McpChild {
   }
 
   #settle(line: string): void {
-    // Ignores a line that is not an answer: the program may print other lines.
+    // A server may print other lines, which are ignored.
     const { id, result, error } = parseRecord(line);
     const asked = this.#waiting.get(Number(id));
     if (error === undefined) asked?.resolve(result);

@@ -1,20 +1,17 @@
-/**
- * Finds the mount of a folder, and whether its locks work for every machine that can reach it. Source: proc(5), /proc/PID/mountinfo.
- * Without that file (macOS) the mount is unknown.
- */
+/** Finds the mount of a folder in /proc/self/mountinfo (proc(5)), and whether every machine that uses the mount sees its locks. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { orElse } from "./or-else.ts";
 
 export type Mount = { type: string; point: string };
 
-/** File systems whose locks all programs see: local file systems, and network file systems whose server keeps the locks of all clients. */
+/** Local file systems, and network file systems whose server manages the locks of all clients. */
 const COHERENT = new Set(
   `ext2 ext3 ext4 xfs btrfs zfs f2fs bcachefs jfs reiserfs overlay aufs tmpfs ramfs nfs nfs4 ceph erofs squashfs rootfs
    ecryptfs`.split(/\s+/),
 );
 
-/** Returns the mount of `path`, or of its nearest existing parent. */
+/** Returns the mount of `path`, or of its nearest existing parent. Returns undefined on macOS. */
 export function mountOf(path: string, table = readTable()): Mount | undefined {
   let place = path;
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
@@ -27,7 +24,7 @@ export function mountOf(path: string, table = readTable()): Mount | undefined {
     );
 }
 
-/** Returns false for FUSE, folders shared with virtual machines and the like: programs at the other end do not see our locks. */
+/** Returns false for FUSE, folders shared with a virtual machine and similar: programs on the other side do not see our locks. */
 export function hasCoherentLocks(mount: Mount | undefined): boolean {
   return mount === undefined || COHERENT.has(mount.type);
 }

@@ -1,13 +1,12 @@
-/** Guesses which word the user meant. Pure. */
+/** Finds the words that a user probably meant. */
 
 const DISTANCE_MAX = 2;
 
-/** Returns the most similar candidate, if at most `max` letters differ. */
 export function nearestWord(word: string, candidates: readonly string[], max = DISTANCE_MAX): string | undefined {
   return nearWords(word, candidates, max)[0];
 }
 
-/** Returns the candidates of which at most `max` letters differ, the most similar first. */
+/** Returns the candidates within `max` edits of the typed word, most similar first. A beginning of a candidate counts as 0 edits. */
 export function nearWords(word: string, candidates: readonly string[], max = DISTANCE_MAX): string[] {
   const typed = word.slice(0, 64);
   return candidates
@@ -19,7 +18,7 @@ export function nearWords(word: string, candidates: readonly string[], max = DIS
 
 function distanceOf(word: string, typed: string, candidate: string): number {
   if (word.length > 1 && candidate.startsWith(word)) return 0;
-  // Each edit changes a word's length by at most one letter, so words of very different length are never similar.
+  // Each edit changes the length by at most one letter, so words of very different lengths need no count of edits.
   return Math.abs(typed.length - candidate.length) > DISTANCE_MAX ? Infinity : editDistance(typed, candidate);
 }
 

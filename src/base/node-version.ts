@@ -1,4 +1,4 @@
-/** Refuses a too old Node with one sentence instead of a stack trace. Every executable imports this file first. It runs on Node 18. */
+/** Ends the process with one sentence if Node is too old. Every executable imports this file first. It also runs on Node 18. */
 const NEEDED = 24;
 
 if (Number(process.versions.node.split(".", 1)[0]) < NEEDED) {

@@ -1,7 +1,4 @@
-/**
- * Removes the files in a folder that have the given ending, are not in use and were last written more than `ageMaxMs` ago. Skips files that
- * it cannot remove. Used for small files that each agent's session makes.
- */
+/** Removes old files of agents' sessions from a folder. Skips files that it cannot remove. */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 

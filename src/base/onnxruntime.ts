@@ -1,7 +1,4 @@
-/**
- * Finds and downloads onnxruntime-node, which runs the models. An install without it is a quarter as large. A clone and the images have it
- * in node_modules; `palace model get` puts it into our cache.
- */
+/** Finds or downloads onnxruntime-node, which runs the models. As a dependency it would make an install four times as large. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -25,7 +22,6 @@ export type Runtime = typeof import("onnxruntime-node");
 
 export const RUNTIME = "onnxruntime-node";
 const VERSION = "1.30.0";
-/** Archives to download, with their digests from npm's registry. */
 export const ARCHIVES: Readonly<Record<string, string>> = {
   [`${RUNTIME}@${VERSION}`]:
     "sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
@@ -34,13 +30,13 @@ export const ARCHIVES: Readonly<Record<string, string>> = {
 };
 const FOLDER = `${RUNTIME}-${VERSION}`;
 const DRAFT = ".draft-";
-/** Age above which a draft is a leftover: a younger draft may belong to a running download. */
+/** Age above which a draft (the folder of a download) is a leftover of a killed download. */
 const DRAFT_AGE_MAX_MS = 60 * 60_000;
 const SAID_MAX_CHARS = 400;
 
 export type FetchOptions = { env: NodeJS.ProcessEnv; signal: AbortSignal };
 
-/** Returns the runtime's file for `importRuntime`; undefined if it is missing. `cacheDir`: the models' folder in our cache. */
+/** Returns the runtime's main file, or undefined if the runtime is missing. `cacheDir`: the models' folder in our cache. */
 export function findRuntime(cacheDir: string): string | undefined {
   try {
     return createRequire(import.meta.url).resolve(RUNTIME);
@@ -50,7 +46,7 @@ export function findRuntime(cacheDir: string): string | undefined {
   }
 }
 
-/** Loads the runtime. Errors: STORE_UNAVAILABLE if its library does not load. */
+/** Errors: STORE_UNAVAILABLE if the runtime's library does not load. */
 export function importRuntime(file: string): Runtime {
   try {
     return createRequire(import.meta.url)(file) as Runtime;
@@ -60,12 +56,9 @@ export function importRuntime(file: string): Runtime {
   }
 }
 
-/**
- * Downloads the runtime into our cache, checks it against the pinned digests and drops the libraries of other platforms. The folder gets
- * its final name when it is complete. Errors: STORE_UNAVAILABLE.
- */
+/** Downloads the runtime, checks its digests and deletes other platforms' libraries. A kill leaves a draft. Errors: STORE_UNAVAILABLE. */
 export async function fetchRuntime(cacheDir: string, { env, signal }: FetchOptions): Promise<void> {
-  // A service's PATH may lack npm, which is in Node's own folder.
+  // The PATH of a service may lack npm, which is in Node's own folder.
   const around = { env: { ...env, PATH: `${dirname(process.execPath)}:${env["PATH"] ?? ""}` }, signal };
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   removeOldDrafts(cacheDir);
@@ -118,7 +111,7 @@ function removeForeign(bin: string): void {
     if (!own.includes(folder)) rmSync(join(bin, folder), { recursive: true });
 }
 
-/** Runs a program to its end and returns its output. Errors: STORE_UNAVAILABLE with the end of its stderr. */
+/** Runs a program and returns its stdout. Errors: STORE_UNAVAILABLE with the end of its stderr. */
 async function run(
   program: string,
   args: readonly string[],

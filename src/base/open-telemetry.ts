@@ -1,8 +1,4 @@
-/**
- * Makes spans with OpenTelemetry's SDK and sends them as OTLP over HTTP. Loaded only if tracing is on. The SDK itself reads the standard
- * variables of the exporter. A slow or missing collector delays no call: spans wait in a bounded queue, and later spans are dropped and
- * counted.
- */
+/** Makes spans with OpenTelemetry's SDK and sends them over HTTP. A slow collector delays no call: a full queue drops new spans. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Context,
@@ -34,20 +30,19 @@ import {
 } from "./trace.ts";
 import { VERSION } from "./version.ts";
 
-/** Maximum number of spans that wait for the collector. */
 const WAITING_MAX = 2_048;
-/** Maximum length of a `tracestate` that we keep, characters. W3C requires at least this length. */
+/** Maximum length of a `tracestate` that we forward, characters: the minimum that W3C requires. */
 const TRACESTATE_MAX = 512;
 const KINDS = { client: SpanKind.CLIENT, server: SpanKind.SERVER };
 
 export type TracerOptions = {
-  /** Name of the service if the environment names none. */
+  /** Name of the service if the environment does not set another. */
   service: string;
   /** Called with the reason when the collector stops accepting spans, and with undefined when it accepts them again. */
   onChange: (why: string | undefined) => void;
 };
 
-/** Makes the tracer. Errors: the SDK's errors, for settings that it cannot use. */
+/** Errors: the SDK's errors for unusable values of OpenTelemetry's environment variables. */
 export function openTelemetry({ service, onChange }: TracerOptions): Tracer {
   const counts = { sent: 0, lost: 0 };
   const queue = new CountedQueue(new OTLPTraceExporter(), counts, onChange);
@@ -87,7 +82,7 @@ export function openTelemetry({ service, onChange }: TracerOptions): Tracer {
   };
 }
 
-/** Returns a context with the remote parent that `_meta` names; an empty context if `_meta` names none. */
+/** Returns a context with the remote parent span in `_meta`, or an empty context. */
 function parentIn(meta: unknown): Context {
   const parent = parseTraceParent(metaText(meta, TRACEPARENT_META));
   if (parent === undefined) return ROOT_CONTEXT;
@@ -98,7 +93,6 @@ function parentIn(meta: unknown): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { ...remote, ...(traceState !== undefined && { traceState }) });
 }
 
-/** Sends the SDK's batches, and counts the spans that arrived and the spans that were lost. */
 class CountedQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
   readonly #counts: { sent: number; lost: number };
@@ -119,7 +113,7 @@ class CountedQueue implements SpanProcessor {
           counts[isFailing ? "lost" : "sent"] += spans.length;
           if (isFailing !== this.#isFailing) onChange(isFailing ? (result.error?.message ?? "refused") : undefined);
           this.#isFailing = isFailing;
-          // Reports success to the SDK, which would only print the failure again.
+          // The SDK would print a failure, which `onChange` already reports.
           done({ code: 0 });
         });
       },

@@ -1,4 +1,4 @@
-/** Returns the value of `read`, or `otherwise` if it throws. Use it only if every failure means the same to the caller. */
+/** Returns the value of `read`, or `otherwise` if `read` throws. Use it only if the kind of failure does not matter. */
 export function orElse<T, O>(read: () => T, otherwise: O): T | O {
   try {
     return read();

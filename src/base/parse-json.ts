@@ -1,13 +1,12 @@
-/** Parses and checks JSON from other programs, and from files that a person may have changed. */
+/** Parses JSON that may be malformed. */
 import { readFileSync } from "node:fs";
 import { orElse } from "./or-else.ts";
 
-/** Returns the parsed text, or undefined if it is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   return orElse(() => JSON.parse(text), undefined);
 }
 
-/** Parses JSON of the shape that `is` checks. Returns undefined for any other text. */
 export function parseAs<T>(text: string, is: (value: unknown) => value is T): T | undefined {
   const value = parseJson(text);
   return is(value) ? value : undefined;
@@ -23,12 +22,11 @@ export function readRecord(file: string): Record<string, unknown> {
   return orElse(() => parseRecord(readFileSync(file, "utf8")), {});
 }
 
-/** Returns true for a JSON object, false for any other JSON value. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns true if a JSON value has at most `most` levels. Check this before a recursive walk. */
+/** Returns true if a JSON value has at most `most` levels. Check this before a recursive walk, to protect the stack. */
 export function hasLevels(value: unknown, most: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return most > 0 && Object.values(value).every((one) => hasLevels(one, most - 1));

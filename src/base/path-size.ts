@@ -1,4 +1,4 @@
-/** Maximum length of a path, Linux's PATH_MAX. We do not look up longer paths: Node takes seconds to normalise a path of a megabyte. */
+/** Linux's PATH_MAX. Callers check this limit before they use a path, because Node takes seconds to normalise a megabyte. */
 export const PATH_SIZE_MAX_BYTES = 4096;
 
 export function canBePath(name: string): boolean {

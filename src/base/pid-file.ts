@@ -1,13 +1,13 @@
-/** Files that work as locks: only one living process at a time has the file, and the file contains its pid. */
+/** Lock files that contain the pid of the lock's holder. */
 import { openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { isAlive } from "./alive.ts";
 
-/** Age after which we assume that the pid belongs to another process. */
+/** Age after which the lock has no effect, because the pid may belong to another process. */
 export const HELD_MAX_MS = 2 * 3_600_000;
-/** Age after which an empty file is a leftover; writing the pid takes far less time. */
+/** Age after which an empty file has no effect. Writing the pid takes far less time. */
 const EMPTY_MAX_MS = 10_000;
 
-/** Makes the file and returns its descriptor; the caller writes its pid. Returns undefined if a living process has the file. */
+/** Makes the file. The caller writes its pid to the returned descriptor. Returns undefined if a living process has the lock. */
 export function takePidFile(path: string): number | undefined {
   for (const isRetry of [false, true]) {
     try {
@@ -21,7 +21,7 @@ export function takePidFile(path: string): number | undefined {
   return undefined;
 }
 
-/** Returns the pid with which the file begins; 0 if the file does not begin with a number. */
+/** Returns 0 if the file does not begin with a number. */
 export function pidIn(path: string): number {
   return Number.parseInt(readFileSync(path, "utf8"), 10) || 0;
 }
@@ -30,7 +30,7 @@ function isHeld(path: string): boolean {
   try {
     const ageMs = Date.now() - statSync(path).mtimeMs;
     const pid = pidIn(path);
-    // A process makes the file empty and then writes its pid. A file that stays empty is from a process that was killed in between.
+    // A file that stays empty is from a process that was killed before it wrote its pid.
     return pid === 0 ? ageMs < EMPTY_MAX_MS : ageMs < HELD_MAX_MS && isAlive(pid);
   } catch {
     return false;

@@ -1,24 +1,17 @@
-/**
- * Finds the names of the project of the user's folder. A search prefers the wings with these names, and a session begins with the notes of
- * these wings. Reads a few small files and starts no process, so a shim can do this at its start.
- */
+/** Finds the names of the user's project. Each shim does this at its start, so only small files are read. */
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, posix, resolve, win32 } from "node:path";
 import { readHead } from "./regular-file.ts";
 import { commonFolder, findAbove, projectFolder } from "./worktree.ts";
 import { orElse } from "./or-else.ts";
 
-/** Possible names of a project file; the first existing file is read. */
+/** Names of the project file; the first existing file counts. */
 export const PROJECT_FILES = ["mempalace.yaml", "mempalace.yml", "mempal.yaml", "mempal.yml"] as const;
 const REPOSITORIES = [".git", ".hg", ".jj"];
 const READ_MAX_BYTES = 64 * 1024;
 const NAME_MAX = 128;
 
-/**
- * Returns the project's names, the most specific first: the wing of mempalace.yaml, the remote's name, then names of folders. The folders
- * are the repository, its worktree, the project file's folder and `folder` itself. Returns no names for `home`, the folders above it, and
- * an unknown folder. Never throws.
- */
+/** Returns the project's names, the most specific first; none for `home` and the folders above it. */
 export function projectNames(folder: string, home: string): string[] {
   const here = isAbsolute(folder) && !folder.includes("\0") ? resolve(folder) : "/";
   const homes = [home, orElse(() => realpathSync(home), home)].map((one) => `${one}/`);
@@ -38,7 +31,7 @@ export function projectNames(folder: string, home: string): string[] {
   return [...new Set(names.filter((name) => name !== undefined && name !== ""))] as string[];
 }
 
-/** Returns the names of the project that this process was started in; none if the folder has been deleted. */
+/** Returns the project names of the current folder; none if the folder has been deleted. */
 export function projectHere(home: string): string[] {
   return projectNames(
     orElse(() => process.cwd(), ""),
@@ -46,12 +39,11 @@ export function projectHere(home: string): string[] {
   );
 }
 
-/** Returns the slug of a folder's name, also for Windows paths. Characters that a wing's name cannot have become underscores. */
 export function wingOfFolder(folder: string): string {
   return slugOf(folder) || "project";
 }
 
-/** Returns the name of git's remote `origin`, else of the first remote. This name is the same in every clone. */
+/** Returns the name of the repository at `origin`, or at the first remote. It is the same in every clone. */
 function remoteOf(repository: string): string | undefined {
   const config = orElse(() => readHead(join(commonFolder(repository), "config"), READ_MAX_BYTES), undefined);
   const remotes = [...(config ?? "").matchAll(/^\s*\[remote "([^"\n]*)"\][^[]*?^\s*url\s*=\s*(.*)$/gm)];
@@ -64,7 +56,7 @@ function remoteOf(repository: string): string | undefined {
   return slugOf(last.split(/[/:]/).at(-1) ?? "");
 }
 
-/** Returns the wing that the project file names. Returns undefined if the file cannot be read or its YAML is unusual. */
+/** Returns the project file's `wing`. Returns undefined if the file cannot be read or its YAML is unusual. */
 function wingIn(folder: string): string | undefined {
   const texts = PROJECT_FILES.map((name) => orElse(() => readHead(join(folder, name), READ_MAX_BYTES), undefined));
   const text = texts.find((one) => one !== undefined) ?? "";
@@ -73,7 +65,7 @@ function wingIn(folder: string): string | undefined {
   return /[\p{L}\p{N}]/u.test(wing) && wing.length <= NAME_MAX ? wing : undefined;
 }
 
-/** Returns the slug of a name; empty if the name has no letters and digits. */
+/** Returns the slug of the last name in a POSIX or Windows path; empty if that name has no letters and digits. */
 export function slugOf(folder: string): string {
   const isWindows = /^(?:[A-Za-z]:|\\\\)/.test(folder);
   const slug = (isWindows ? win32 : posix).basename(folder).toLowerCase().replace(/[ -]/g, "_");

@@ -1,7 +1,4 @@
-/**
- * Sends this process's https requests through a proxy. http and sockets stay direct, because the user's own Chroma servers and brokers use
- * them. The broker's entry point calls it once. Source: Node's http.setGlobalProxyFromEnv, 24.14.
- */
+/** Sends this process's https requests through a proxy, with Node's http.setGlobalProxyFromEnv (24.14). */
 import http from "node:http";
 
 export type ProxySettings = Readonly<{
@@ -11,7 +8,7 @@ export type ProxySettings = Readonly<{
   except: string | undefined;
 }>;
 
-/** Sends all https requests through the proxy. A Node version without this function connects directly. */
+/** Sends https through the proxy; with an older Node it stays direct. http stays direct for the user's own Chroma servers and brokers. */
 export function useProxy({ https, except }: ProxySettings): void {
   const { setGlobalProxyFromEnv } = http as Partial<typeof http>;
   setGlobalProxyFromEnv?.({ https_proxy: https, ...(except !== undefined && { no_proxy: except }) });

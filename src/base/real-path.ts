@@ -1,4 +1,4 @@
-/** Resolves symbolic links in a path. Returns undefined if the path does not exist. */
+/** Resolves symbolic links. Returns undefined if the path does not exist. */
 import { realpathSync } from "node:fs";
 import { orElse } from "./or-else.ts";
 

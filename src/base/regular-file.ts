@@ -1,10 +1,10 @@
-/** Reads files of other programs and people. Refuses a pipe in place of a file, because reading a pipe would hang. */
+/** Reads files of users and other programs. Refuses a pipe, because reading a pipe could hang. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { orElse } from "./or-else.ts";
 
-/** Reads a whole file. Errors: file system errors; ENOTREG for a pipe, a socket or a device. */
+/** Errors: file system errors; ENOTREG for a pipe, a socket or a device. */
 export function readRegularFile(path: string): Buffer {
-  // With this flag a pipe opens at once instead of waiting for a writer.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(file);
@@ -15,17 +15,17 @@ export function readRegularFile(path: string): Buffer {
   }
 }
 
-/** Returns a file's text; undefined if it cannot be read, or is a pipe, a socket or a device. */
+/** Returns undefined if the file cannot be read, or is a pipe, a socket or a device. */
 export function readText(path: string): string | undefined {
   return orElse(() => readRegularFile(path).toString("utf8"), undefined);
 }
 
-/** Returns the beginning of a file as text. Errors: file system errors; ENOTREG if it is not a regular file. */
+/** Returns the beginning of a file. Errors: file system errors; ENOTREG if it is not a regular file. */
 export function readHead(path: string, maxBytes: number): string {
   return readPart(path, maxBytes, () => 0);
 }
 
-/** Returns the end of a file as text. Errors: as readHead. */
+/** Returns the end of a file. Errors: as for readHead. */
 export function readTail(path: string, maxBytes: number): string {
   return readPart(path, maxBytes, (size) => Math.max(size - maxBytes, 0));
 }

@@ -1,21 +1,16 @@
-/**
- * Identifies an agent's session by the file name of its transcript, because a session may be filed twice: from the agent's own file and
- * from the transcript that the session miner writes. Pure.
- */
+/** Identifies a session by its transcript's name: a session may have the agent's own transcript and one that our session miner wrote. */
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Matches the name of a transcript that the session miner wrote. */
-const WRITTEN_DOWN = /^(?:claude-code|pi)-(?:\d{4}-\d{2}-\d{2}|undated)-/;
+const SESSION_MINER_NAME = /^(?:claude-code|pi)-(?:\d{4}-\d{2}-\d{2}|undated)-/;
 
 export type SessionName = {
-  /** UUID of the session. Sessions of agents without UUIDs are not recognised. */
   uuid: string;
   /** True for the session miner's transcript, false for the agent's own file. */
   isWrittenDown: boolean;
 };
 
-/** Returns the session of a transcript, or undefined if the file is not named like a transcript. */
+/** Returns undefined if the file name has no UUID or does not end in `.jsonl`. */
 export function sessionNameOf(sourceFile: string): SessionName | undefined {
   const name = sourceFile.slice(Math.max(sourceFile.lastIndexOf("/"), sourceFile.lastIndexOf("\\")) + 1);
   const uuid = name.endsWith(".jsonl") ? name.toLowerCase().match(UUID)?.at(-1) : undefined;
-  return uuid === undefined ? undefined : { uuid, isWrittenDown: WRITTEN_DOWN.test(name) };
+  return uuid === undefined ? undefined : { uuid, isWrittenDown: SESSION_MINER_NAME.test(name) };
 }

@@ -1,7 +1,4 @@
-/**
- * Names the staging folders of the docs feeder, and finds the user's file of a staged copy. The feeder writes the folders
- * (feeders/doc-miner/staging-area.ts); the broker reads them through this file.
- */
+/** Finds the originals of the docs feeder's staged copies (feeders/doc-miner/staging-area.ts). */
 import { createHash } from "node:crypto";
 import { type BigIntStats, closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -13,12 +10,12 @@ export const STAGING_FOLDER = "mempalace-docs";
 export const MANIFESTS = ".manifest";
 export const OWNER_FILE = "owner.json";
 
-/** Returns the staging folder. It is beside the user's cache folder and the same for every palace. */
+/** Returns the staging folder, which all palaces of the user share. */
 export function stagingHome(cacheDir: string): string {
   return join(dirname(cacheDir), STAGING_FOLDER);
 }
 
-/** Returns the folder of a project. The first project of a wing uses the wing's folder; every other project uses a folder below it. */
+/** Returns the name of a project's folder below the wing's folder. The first project of a wing uses the wing's folder itself. */
 export function folderOfProject(root: string): string {
   return `${basename(root)}-${shortHash(root)}`;
 }
@@ -27,23 +24,23 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** Number of bytes to read of a manifest: the project comes first, and the list of files may be long. */
+/** Bytes to read of a manifest: the project is at the beginning, and the list of files after it may be long. */
 const HEAD_SIZE_BYTES = 16 * 1024;
 const ROOT = /"root":("(?:[^"\\]|\\.)*")/;
 
-/** Map from a folder below the wing's folder to the project that is staged in it. */
+/** Project folder of each staging folder below the wing's folder. The key "" is for the wing's folder itself. */
 type Projects = ReadonlyMap<string, string>;
 
 export class StagedOriginals {
   readonly #home: string;
-  /** Projects of each wing, cached until a manifest is written. */
+  /** Cache of each wing's projects, valid until the folder of manifests changes. */
   readonly #known = new Map<string, { mtimeNs: bigint; projects: Projects }>();
 
   constructor(home: string) {
     this.#home = home;
   }
 
-  /** Returns the user's file from which a staged copy was made, if the file still exists. Returns undefined for any other path. */
+  /** Returns the original of a staged copy, if it still exists. Returns undefined for any other path. */
   original(sourceFile: string): string | undefined {
     const parts = sourceFile.split("/");
     const at = parts.indexOf(STAGING_FOLDER);
@@ -58,7 +55,7 @@ export class StagedOriginals {
     return look(path)?.isFile() === true ? path : undefined;
   }
 
-  /** Returns the paths of the staged copies under which a user's file may have been filed. */
+  /** Returns the paths that staged copies of a user's file may have. */
   stagedAs(path: string): string[] {
     if (!isAbsolute(path)) return [];
     return namesIn(join(this.#home, MANIFESTS)).flatMap((wing) =>
@@ -82,7 +79,6 @@ export class StagedOriginals {
   }
 }
 
-/** Returns the file's stat, or undefined if it does not exist or cannot have this name. */
 function look(path: string): BigIntStats | undefined {
   return orElse(() => statSync(path, { bigint: true }), undefined);
 }
@@ -103,7 +99,7 @@ function rootIn(file: string): string | undefined {
     const found = ROOT.exec(head.toString("utf8", 0, readSync(fd, head)))?.[1];
     return parseAs(found ?? "", isText);
   } catch {
-    // Without a readable manifest, answers show the path of the staged copy.
+    // Answers show the path of the staged copy if its project is unknown.
     return undefined;
   } finally {
     if (fd !== undefined) closeSync(fd);

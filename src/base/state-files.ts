@@ -1,7 +1,4 @@
-/**
- * Small files in the user's state folder that outlive a broker and its palace. They record that a ledger existed, which engine served it,
- * that a user stopped the broker, that a start is running, and why the last start failed. Client and broker read and write the files.
- */
+/** Files in the user's state folder with which clients and brokers inform each other about a palace. */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readRecord } from "./parse-json.ts";
@@ -26,7 +23,7 @@ function put(paths: MarkPaths, name: MarkName, content: object): void {
   }
 }
 
-/** Returns the error for a state folder in which no file can be made: STORE_DISK_FULL or STORE_READ_ONLY. */
+/** Returns the error for a failed write into `folder`: STORE_DISK_FULL or STORE_READ_ONLY. */
 export function writeFailure(folder: string, cause: unknown): PalaceError {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
   if (isDiskFull(cause))
@@ -34,12 +31,11 @@ export function writeFailure(folder: string, cause: unknown): PalaceError {
   return new PalaceError("STORE_READ_ONLY", `${folder} cannot be written (${code})`, "make it writable", { cause });
 }
 
-/** Returns true if the error says that the disk or the user's quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException | null)?.code ?? "");
 }
 
-// --- a stop by hand, which lasts until somebody starts the broker again ---
+// --- `stopped`: the user stopped the broker, so clients do not start it ---
 
 export function setStopped(paths: MarkPaths): void {
   put(paths, "stopped", { atMs: Date.now() });
@@ -53,12 +49,9 @@ export function clearStopped(paths: MarkPaths): void {
   rmSync(mark(paths, "stopped"), { force: true });
 }
 
-// --- starting: the client that makes the file starts a broker, the other clients wait for it ---
+// --- `starting`: the client that makes this file starts a broker, and other clients wait for that broker ---
 
-/**
- * Makes the file `starting`; returns false if another client has made it. First removes the file of a client that died: it is older than
- * `staleMs`, or dated in the future because the clock was set back.
- */
+/** Makes `starting`; returns false if another client has it. Replaces a file that is older than `staleMs`, or as far in the future. */
 export function takeStarting(paths: MarkPaths, staleMs: number): boolean {
   const file = mark(paths, "starting");
   mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
@@ -79,7 +72,7 @@ export function isStarting(paths: MarkPaths, staleMs: number): boolean {
   return since !== undefined && Math.abs(Date.now() - since) <= staleMs;
 }
 
-/** Returns true if a client died while it started a broker. */
+/** Returns true if the file `starting` is too old: its client died while it started a broker. */
 export function staleStart(paths: MarkPaths, staleMs: number): boolean {
   return existsSync(mark(paths, "starting")) && !isStarting(paths, staleMs);
 }
@@ -88,12 +81,11 @@ export function dropStarting(paths: MarkPaths): void {
   rmSync(mark(paths, "starting"), { force: true });
 }
 
-/** Records why no broker will start, for the clients that wait. */
+/** Tells waiting clients why no broker will start. */
 export function setFailed(paths: MarkPaths, error: PalaceError): void {
   put(paths, "failed", { message: error.message, ...error.toWire() });
 }
 
-/** Deletes the failure of an earlier start, because its cause may be gone. */
 export function clearFailed(paths: MarkPaths): void {
   rmSync(mark(paths, "failed"), { force: true });
 }
@@ -103,9 +95,9 @@ export function readFailed(paths: MarkPaths): PalaceError | undefined {
   return isErrorCode(code) ? new PalaceError(code, String(message), String(hint)) : undefined;
 }
 
-// --- a permanent broker asks another broker to leave; its file is in the palace's folder, so brokers in other containers see it ---
+// --- A permanent broker asks another broker to end. The file is in the palace's folder, which brokers in other containers see, too ---
 
-/** Age after which a request has no effect. A waiting broker renews its request; an old request comes from a broker that gave up. */
+/** Age after which a request has no effect. A waiting broker renews its request, so an old request is from a broker that gave up. */
 const WANTED_MS = 5_000;
 
 export function askToMakeWay(file: string): void {
@@ -117,9 +109,9 @@ export function isWanted(file: string): boolean {
   return since !== undefined && Math.abs(Date.now() - since) < WANTED_MS;
 }
 
-// --- the engine that served the palace last ---
+// --- `engine`: the last broker's engine ---
 
-/** Records the engine in the state folder, not beside the palace: it may be a command to run, and others may have made the palace. */
+/** Stores the engine outside the palace: it may be a command, and a palace from someone else must not run commands here. */
 export function rememberEngine(paths: MarkPaths, text: string | undefined): void {
   if (text === undefined) rmSync(mark(paths, "engine"), { force: true });
   else if (recallEngine(paths) !== text) put(paths, "engine", { engine: text });
@@ -131,20 +123,20 @@ export function recallEngine(paths: MarkPaths): string | undefined {
   return typeof engine === "string" ? engine : undefined;
 }
 
-// --- a ledger existed here ---
+// --- `known`: the palace had a ledger ---
 
-/** File beside the ledger during a restore (memory/backup/swap.ts). */
+/** Name of a file that exists beside the ledger during a restore (memory/backup/swap.ts). */
 export const RESTORE_MARKER = "restore.json";
 
-/** Records that a ledger exists here. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function rememberLedger(paths: MarkPaths): void {
   if (readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
     put(paths, "known", { ledgerFile: paths.ledgerFile });
 }
 
-/** Returns the error for a palace that existed and is gone: only the user may begin a new one. */
+/** Returns an error if the ledger has vanished, because only the user may begin a new palace then. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
-  // During a restore the ledger is missing for a moment. The next process with the palace's lock finishes an interrupted restore.
+  // During a restore the ledger is missing for a moment. After a kill, the next process that locks the palace finishes the restore.
   if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
   if (existsSync(paths.ledgerFile) || readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
     return undefined;

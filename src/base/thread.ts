@@ -1,17 +1,14 @@
-/**
- * Calls methods of a worker thread. One table has the types of all methods. `startThread` and `lazyThread` run in the parent, `serveThread`
- * in the `*-thread.ts` entries. When a thread dies, its open calls fail.
- */
+/** Typed calls to a worker thread. `startThread` and `lazyThread` run in the parent, `serveThread` in the thread. */
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ErrorCode, isErrorCode, PalaceError, unavailable } from "./errors.ts";
 import { isDiskFull } from "./state-files.ts";
 
-/** Maximum number of open calls of one thread; the broker's own queues are shorter. */
+/** Maximum number of open calls of one thread; a further call fails. The broker's own queues are shorter. */
 const CALLS_MAX = 4096;
 
-// `never` lets any method fit this type; the compiler checks every call against the table.
+// With `never`, a method with any parameters fits this type.
 export type Methods = Record<string, (...args: never[]) => unknown>;
 
 export type Thread<M extends Methods> = {
@@ -23,24 +20,18 @@ type Request = { id: number; method: string; args: unknown[] };
 type Failure = { code: ErrorCode; message: string; hint: string };
 type Reply = { id: number; value?: unknown; failure?: Failure };
 
-/**
- * Limit for a thread's young objects, MiB. With V8's default they may take 192 MB, and an idle thread keeps that memory. With this limit it
- * keeps 16 MB; the old generation is not affected.
- */
+/** Limit of a thread's young generation. An idle thread may keep 192 MB with V8's default, and keeps 16 MB with this limit. */
 const YOUNG_MAX_MIB = 24;
 
-/** Id of the message that says whether the thread has opened. */
+/** Id of the thread's first message, which reports the result of `open`. */
 const OPENED = 0;
 
-/**
- * Returns the file of a thread's entry. `owner` is the caller's import.meta.url: before and after the build, the entry is in the same
- * folder with the same extension.
- */
+/** Returns a thread's file, beside its caller and with the same extension (`.ts` or `.js`). `owner`: the caller's import.meta.url. */
 export function threadFile(owner: string, name: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(owner))}`, owner);
 }
 
-/** Starts a thread and resolves when it has opened. Errors: the error of its `open`; STORE_UNAVAILABLE if the thread ended. */
+/** Starts a thread and waits for its `open`. Errors: the errors of `open`; STORE_UNAVAILABLE if the thread ended. */
 export async function startThread<M extends Methods>(file: URL, workerData: unknown): Promise<Thread<M>> {
   const name = nameOf(file);
   const worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MAX_MIB } });
@@ -95,14 +86,10 @@ function nameOf(file: URL): string {
 
 export type LazyThread<M extends Methods> = Thread<M> & {
   isStarted(): boolean;
-  /** Starts the thread early, for a caller that expects to need it soon. */
   start(): Promise<Thread<M>>;
 };
 
-/**
- * Returns a thread that starts with its first call, which then also has the errors of `startThread`. After a failed start the next call
- * tries again.
- */
+/** Returns a thread that starts with its first call. If the start fails, the call fails, and the next call tries again. */
 export function lazyThread<M extends Methods>(file: URL, workerData: unknown): LazyThread<M> {
   let thread: Promise<Thread<M>> | undefined;
   let isClosed = false;
@@ -125,7 +112,7 @@ export function lazyThread<M extends Methods>(file: URL, workerData: unknown): L
   };
 }
 
-/** Runs in the thread: calls `open`, reports the result to the parent, then answers calls in the order of their arrival. */
+/** Calls `open`, reports its result to the parent, then starts the calls in the order of their arrival. Runs in the thread. */
 export async function serveThread<M extends Methods>(open: () => M | Promise<M>): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error("broken invariant: a thread entry runs in a worker thread");
@@ -145,10 +132,7 @@ export async function serveThread<M extends Methods>(open: () => M | Promise<M>)
   });
 }
 
-/**
- * Translates an error for the parent: SQLite's codes for a damaged file and a full disk become our codes, every other unknown error becomes
- * STORE_UNAVAILABLE.
- */
+/** Converts an error for the parent. Some of SQLite's codes become ours; other unknown errors become STORE_UNAVAILABLE. */
 function describeFailure(error: unknown): Failure {
   if (error instanceof PalaceError) return { code: error.code, message: error.message, hint: error.hint };
   const code = String((error as { code?: unknown } | null)?.code ?? "");

@@ -1,4 +1,4 @@
-/** Returns the work's value, or undefined after `timeoutMs`; the work continues, but we ignore its result. Errors: the work's errors. */
+/** Returns the result of `work`, or undefined after `timeoutMs`, while the work continues. Errors: the errors of `work`. */
 import { type Clock, SYSTEM_CLOCK, type Timer } from "./clock.ts";
 
 export async function within<T>(

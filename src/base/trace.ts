@@ -1,41 +1,36 @@
-/**
- * Spans of a trace, for every wing. Without a tracer (the usual case) every function here does nothing, and nothing else is loaded.
- * `open-telemetry.ts` makes the tracer.
- */
+/** Spans of a trace. Tracing is usually off: these functions then do nothing, and open-telemetry.ts is not loaded. */
 import { isRecord } from "./parse-json.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A piece of work with a beginning and an end. */
 export type Span = {
-  /** W3C Trace Context of this span, for the next process. */
+  /** W3C Trace Context of this span, to send to the next process. */
   readonly traceparent: string;
   begin(name: string, attributes?: SpanAttributes): Span;
-  /** Ends the span. `error`: kind of the failure, from a small set and never a message, because messages may quote a memory. */
+  /** Ends the span. `error`: kind of the failure. Never a message, because messages may quote a memory. */
   end(attributes?: SpanAttributes, error?: string): void;
-  /** Runs `work`. This span is the current span in `work` and in everything that `work` awaits. */
+  /** Runs `work` with this span as the current span, also in everything that `work` awaits. */
   run<T>(work: () => T): T;
 };
 
-/** Makes spans and sends them to a collector. */
 export type Tracer = {
-  /** Begins a span of a call. `meta`: the call's `_meta`, whose `traceparent` names the parent. */
+  /** Begins a call's span. `meta`: the call's `_meta`, whose `traceparent` identifies the parent span. */
   call(name: string, kind: "client" | "server", meta: unknown, attributes: SpanAttributes): Span;
   current(): Span | undefined;
-  /** Number of spans that the collector has accepted, and of spans that never reached it. */
+  /** `sent`: number of spans that the collector accepted. `lost`: number of spans that were dropped or refused. */
   counts(): { sent: number; lost: number };
-  /** Sends the waiting spans. Never rejects; resolves after `timeoutMs` at the latest. */
+  /** Sends the waiting spans. Never rejects, and resolves after `timeoutMs` at the latest. */
   close(timeoutMs: number): Promise<void>;
 };
 
-/** The parent span in a `traceparent`. The ids are hexadecimal. */
+/** Content of a `traceparent`. The ids are hexadecimal. */
 export type TraceParent = { traceId: string; spanId: string; flags: number };
 
-/** Maximum length of a `traceparent` that we read. Version 00 has 55 characters; later versions may add fields. */
+/** Maximum length of a `traceparent`. Version 00 has 55 characters; later versions may add fields. */
 const TRACEPARENT_MAX = 256;
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Key of `_meta` with the parent span. The environment variable has this name in upper case. Source: MCP SEP-414, W3C Trace Context. */
+/** Key of `_meta` with the parent span (MCP SEP-414). The environment variable has this name in upper case. */
 export const TRACEPARENT_META = "traceparent";
 export const TRACESTATE_META = "tracestate";
 
@@ -45,17 +40,16 @@ export function useTracer(one: Tracer | undefined): void {
   tracer = one;
 }
 
-/** Returns the tracer; undefined if tracing is off. */
 export function tracerInUse(): Tracer | undefined {
   return tracer;
 }
 
-/** Returns the span in which this code runs; undefined if tracing is off or the work belongs to no traced call. */
+/** Returns the span in which this code runs. Returns undefined if tracing is off or no traced call is running this code. */
 export function currentSpan(): Span | undefined {
   return tracer?.current();
 }
 
-/** Runs `work` in a new span inside the current span. Errors: the errors of `work`. */
+/** Runs `work` in a child of the current span. Errors: the errors of `work`. */
 export async function traced<T>(name: string, work: () => T | Promise<T>): Promise<T> {
   const span = currentSpan()?.begin(name);
   if (span === undefined) return work();
@@ -69,7 +63,7 @@ export async function traced<T>(name: string, work: () => T | Promise<T>): Promi
   }
 }
 
-/** Parses a `traceparent`; undefined if it is missing, malformed or too long. */
+/** Returns undefined if the `traceparent` is missing, malformed or too long. */
 export function parseTraceParent(given: unknown): TraceParent | undefined {
   if (typeof given !== "string" || given.length > TRACEPARENT_MAX) return undefined;
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(given) ?? [];
@@ -77,7 +71,6 @@ export function parseTraceParent(given: unknown): TraceParent | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags ?? "", 16) };
 }
 
-/** Returns the string at `key` in a call's `_meta`; undefined if it has no such string. */
 export function metaText(meta: unknown, key: string): string | undefined {
   const value = isRecord(meta) ? meta[key] : undefined;
   return typeof value === "string" ? value : undefined;

@@ -1,4 +1,4 @@
-/** Version of the product, read once from package.json. */
+/** Version of this program, from package.json. */
 import { readFileSync } from "node:fs";
 import { parseRecord } from "./parse-json.ts";
 

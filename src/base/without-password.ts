@@ -1,19 +1,17 @@
 /** Hides passwords in URLs before a text is shown or logged. */
 
-/** Matches the beginning of a URL. The URL ends where the next URL begins, or earlier. */
 const SCHEME = /([a-z][a-z0-9+.-]{0,20}:\/\/)/i;
-/** Matches the end of a URL: a blank, or the end of a string in JSON. */
+/** Matches the end of a URL: white space, or the end of a JSON string. */
 const END = /\s|"[\]},:]/;
 
 /**
- * Returns the text with `…` in place of the user and password of each URL: `http://…@host`. A user without a password is hidden, too,
- * because it may be a token. SSH's user stays: `ssh://ada:…@host`. An unescaped password may contain `/`, `?`, `#`, `@` and quotes, so the
- * last `@` counts.
+ * Replaces user and password of each URL: `http://…@host`. Also replaces a user without a password, which may be a token. In an SSH URL,
+ * replaces only the password: `ssh://ada:…@host`. The password ends at the URL's last `@`, because a password may contain an `@`.
  */
 export function withoutPassword(text: string): string {
   if (!text.includes("@") || !text.includes("://")) return text;
   const parts = text.split(SCHEME);
-  // `parts` alternates between texts (even indexes) and the scheme of the URL with which the next text begins (odd indexes).
+  // Odd indexes have a URL's scheme; the next even index has the rest of the URL and the text after it.
   return parts.map((part, at) => (at > 0 && at % 2 === 0 ? hidden(parts[at - 1] ?? "", part) : part)).join("");
 }
 

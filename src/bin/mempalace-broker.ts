@@ -31,7 +31,7 @@ import { START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { executable } from "../cli/executable.ts";
 import { logFile } from "../cli/terminal/log-rotation.ts";
 
-/** Maximum wait for a slow reader of the log, ms, because the next broker waits for the lock meanwhile. */
+/** Maximum time, ms, that an ending broker waits for a slow reader of its log. It is short because the next broker waits for the lock. */
 const READERS_MAX_MS = 1_000;
 
 const HELP = `usage: mempalace-broker --ensure | --foreground | --at-login [--palace DIR] [--new]
@@ -122,7 +122,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
       });
       if (typeof outcome === "number") return outcome;
       if (isMeantToStay && makesWay(outcome.heldBy)) askToMakeWay(config.paths.wantedFile);
-      // Gives up if the lock's holder answers. If it does not, it is about to exit, and this broker then takes its place.
+      // Gives up if the lock's holder answers. A holder that does not answer is about to exit, and this broker then takes its place.
       else if (await isServed(config)) deadline = 0;
       if (performance.now() > deadline) {
         log.info("another broker holds this palace", { home: config.paths.home, holder: outcome.heldBy });
@@ -154,7 +154,7 @@ function whyNotHere(config: Config): string | undefined {
   return hasBridge(config) ? "clients here use the host's broker over a bridge" : undefined;
 }
 
-/** Returns true if a broker serves the palace. One that is ending does not count: its clients wait for the next one. */
+/** Returns true if a broker serves the palace. A broker that is ending does not count: its clients wait for the next broker. */
 async function isServed(config: Config): Promise<boolean> {
   const live = await findBroker(config);
   return live !== undefined && live.health.status !== "draining";

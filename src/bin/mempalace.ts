@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `mempalace VERB`: upstream's command line (palace.md 9) through the broker. A verb that it lacks names the command to use instead. */
+/** `mempalace VERB`: upstream's command line (palace.md 9) through the broker. The error for a verb that we lack names another command. */
 import { leave } from "../base/exit-process.ts";
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";

@@ -80,7 +80,7 @@ function tell(line: string, argv: readonly string[]): void {
   if (!hasFlag(argv, "--json")) process.stderr.write(`palace: ${line}\n`);
 }
 
-/** Returns the error for an unknown verb, with a suggested command, which repeats the typed words if it takes any. */
+/** Returns the error for an unknown verb. Its hint suggests a command, with the typed words if that command takes any. */
 function unknownVerb(verb: string, synonym: Synonym | undefined, argv: readonly string[]): PalaceError {
   const meant = synonym?.means ?? nearestVerb(verb);
   const typed = argv.filter((word, at) => !word.startsWith("-") && argv[at - 1] !== "--palace").map(quoted);
@@ -142,7 +142,7 @@ function newName(verb: string): string {
   return Object.hasOwn(OLD_NAMES, verb) ? OLD_NAMES[verb as keyof typeof OLD_NAMES] : `palace ${verb}`;
 }
 
-/** Splits the arguments. Common options before the verb are passed to it. */
+/** Splits the arguments at the verb. `common`: options before the verb, which the verb gets, too. */
 function splitArguments(argv: readonly string[]): { common: string[]; name: string; rest: string[] } {
   let at = 0;
   while (argv[at]?.startsWith("-") === true) at += argv[at] === "--palace" ? 2 : 1;

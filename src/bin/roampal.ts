@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `roampal VERB`: Roampal's command line (outcome-memory.md 9). A verb that it lacks names the command to use instead. */
+/** `roampal VERB`: Roampal's command line (outcome-memory.md 9). The error for a verb that we lack names a command of ours. */
 import "../base/node-version.ts";
 import { VERSION } from "../base/version.ts";
 import { wrongUsage } from "../base/errors.ts";

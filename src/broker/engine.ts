@@ -23,7 +23,7 @@ export function shuttingDown(): PalaceError {
 /** Sends a peer a message that it did not request. */
 export type Notify = (method: string, params: Record<string, unknown> | undefined) => void;
 
-/** Returns undefined if no answer is due. `sizeBytes`: length of the message on the wire. */
+/** Handles a message. Returns undefined for a message without an answer, such as a notification. `sizeBytes`: length on the wire. */
 export type Dispatch = (
   peer: Peer,
   message: unknown,
@@ -59,7 +59,7 @@ export function emptyPalace(
   };
 }
 
-/** The server's description of itself in MCP's handshake. `capabilities`: for clients of 2026-07-28. */
+/** The server's description of itself in MCP's handshake. `capabilities`: for clients of MCP revision 2026-07-28. */
 export type Identity = { serverInfo: Implementation; instructions?: string; capabilities: Capabilities };
 
 export type Engine = {
@@ -71,10 +71,10 @@ export type Engine = {
   health(): Pick<Health, "status" | "error">;
   report(): EngineReport;
   status(): PalaceStatus & Pick<StatusReport, "upstreamLock">;
-  /** Identity that `POST /mcp` tells clients if it is not our own; undefined until it is known. */
+  /** Returns the child server's identity, which `POST /mcp` sends in place of ours; undefined until the child has given it. */
   identity?: () => Identity | undefined;
   failure(): PalaceError | undefined;
-  /** Returns true while long work runs, with or without clients. */
+  /** Returns true while long work runs, such as a job. The broker then does not exit as idle. */
   isBusy(): boolean;
   /** Accepts no more calls and answers the running ones. */
   drain(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * Decides which files of the broker's machine a peer may see. A peer on the user's socket, or an admin, sees all files. Any other peer sees
- * only the folders that the owner opened; a link out of them shows nothing, not even whether a file exists.
+ * only the folders that the owner opened. Through a link that leads out of these folders, the peer cannot even see whether a file exists.
  */
 import { resolve, sep } from "node:path";
 import { canBePath } from "../base/path-size.ts";

@@ -23,7 +23,7 @@ export type Peer = {
   tools: ToolProfile;
   /** Names of the client's project, the most specific first; absent if the client named none. */
   project?: readonly string[];
-  /** Tells whether the peer reads its answers. Unset means `goes on`; in any other state, the peer's next read waits. */
+  /** Tells whether the peer reads its answers. Unset means `goes on`. In any other state, the peer's next read call waits in the queue. */
   reading?: () => "goes on" | "behind" | "others wait" | "gone";
   /** MCP revision that the client named in the handshake; undefined before the handshake, and if the client named none. */
   revision?: McpVersion | undefined;

@@ -16,7 +16,7 @@ import { spelled } from "./terminal/spelling.ts";
 
 const COMMON = options("palace= json help|h version");
 
-/** Text of --help about --palace. */
+/** Text that --help adds after the option --palace. */
 const PLACES: Readonly<Record<Place | "writing", string>> = {
   there: " (an existing palace)",
   anew: " (creates a palace there if there is none)",
@@ -61,9 +61,9 @@ export type VerbParts<T extends ParseArgsOptionsConfig> = {
   options?: T;
   /** Minimum and maximum number of positional arguments; none by default. */
   args?: readonly [number, number];
-  /** Condition for --palace; by default a palace must exist there. */
+  /** Condition for the folder of --palace. By default the folder must have a palace. */
   place?: Place | ((call: Pick<Call<T>, "values" | "args">) => Place | Promise<Place>);
-  /** True for a verb of the memory's owner: if the broker runs in a container, Docker gives access (docker/owner.ts). */
+  /** True for a verb of the memory's owner. Such a verb reaches a broker in a container through Docker (docker/owner.ts). */
   forOwner?: true;
   /** True if the command itself reports faults of the settings file. */
   showsSettingsFaults?: boolean;
@@ -131,7 +131,7 @@ async function runConnected<C extends Omit<Call<{}>, "connect" | "values">>(
   }
 }
 
-/** Warns of an invalid settings file: a broker does not start with it, and other commands ignore the invalid value. */
+/** Warns of invalid values in the settings file, because the command continues without them. */
 function warnOfSettings({ settings }: Config, out: Output): void {
   for (const { message, hint } of settings.faults.filter(({ kind }) => kind !== "unknown")) {
     out.notice(`palace: ${message}; this command continues without it`);
@@ -185,7 +185,7 @@ function asKnown(thrown: unknown): unknown {
 
 export function usageError(usage: string, problem: string): PalaceError {
   const [calls = ""] = usage.split("\n\n");
-  // Each call is on its own line; a long call takes several lines.
+  // Each call begins on its own line; the further lines of a long call are indented.
   const forms = calls.replaceAll(/\n\s+/g, " ").split("\n");
   const [command = ""] = /^[a-z-]+(?: [a-z][a-z-]+)*(?= |$)/.exec(forms[0] ?? "") ?? [];
   return wrongUsage(problem, `usage: ${forms.join(" | ")}; more: ${command} --help`);

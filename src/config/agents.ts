@@ -44,7 +44,6 @@ export function roampalPlaces(env: Env) {
   return {
     /** Roampal's data folder, which may not exist. */
     roampalDir: readVariable(env, "ROAMPAL_DATA_PATH") ?? data,
-    /** Folder of Roampal's settings and profiles. */
     roampalSettings: config,
   };
 }

@@ -27,7 +27,7 @@ function parseConfig(settings: Settings, paths: Paths, own: Env) {
   return Object.freeze({
     paths,
     handedOn: () => handedOn(paths, own),
-    /** Environment without the settings file's values. A broker that is started for this palace gets the same environment. */
+    /** Environment without the settings file's values. A broker that is started for this palace gets this environment. */
     env: own,
     settings,
     ...clientConfig(env),
@@ -65,8 +65,9 @@ function doorsConfig({ env, fileOnly }: Settings, own: Env) {
     outcomePort: readSetting(from, "outcome-port"),
   });
   return {
-    /** Doors in the environment, which the broker stores for its next start. Undefined: `lastingDoors`, else the stored doors. */
+    /** Doors from environment variables. The broker stores them for later starts without these variables. */
     ...read(own),
+    /** Doors from the settings file. */
     lastingDoors: read(fileOnly),
     outcomeLocal: readSetting(env, "outcome-local"),
     allowedHosts: readSetting(env, "allowed-hosts"),

@@ -33,7 +33,7 @@ export type FilingSettings = Readonly<{
   ignored: readonly string[];
 }>;
 
-/** Each call reads the file again, so that mining uses current values. */
+/** Reads config.json at each call, so that mining uses current values. */
 export function readFiling(env: Env, settingsDir: string): FilingSettings {
   const { values: file, fault } = readUpstreamFile(settingsDir);
   const ignored = fault === undefined ? [] : [fault];
@@ -110,7 +110,7 @@ function leastCount({ env, file, ignored }: Read, name: VariableName, key: strin
     ignored.push(`${name} is not a whole number of at least 1: it is not used`);
   if (value !== undefined || file[key] === undefined || file[key] === null) return value;
   const given = file[key];
-  // MemPalace counts a boolean and a number below 1 as 1 here, but not for sizes of drawers.
+  // A boolean or a number below 1 counts as 1, as in MemPalace.
   const number = typeof given === "boolean" ? Number(given) : wholeNumber(given, -Infinity);
   if (number === undefined) ignored.push(`${key} is not a whole number: it is not used`);
   return number === undefined ? undefined : Math.max(1, number);

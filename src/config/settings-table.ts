@@ -31,12 +31,12 @@ export type Setting<T = unknown> = Readonly<{
   takesEffect: TakesEffect;
   kind: Kind<T>;
   default: T;
-  /** Default in words; empty if there is none. */
+  /** Default as the help shows it; empty if there is none. */
   defaultText: string;
   meaning: string;
 }>;
 
-/** Row without its meaning, which `means` adds. `words`: description of a default that depends on something else. */
+/** Setting that still needs its meaning (the help text). `words` describes a default that depends on something else. */
 type Means<T> = { means: (meaning: string, words?: string) => Setting<T> };
 
 function setting<T, D extends T | undefined>(

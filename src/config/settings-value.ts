@@ -4,27 +4,28 @@ import { isAbsolute, join } from "node:path";
 export type SettingValue = string | number | boolean | readonly string[];
 
 export type Kind<T = unknown> = Readonly<{
-  /** Values that the key accepts, in words. */
+  /** Description of the accepted values, for help and errors ("on or off"). */
   takes: string;
-  /** Valid value for a hint. `exported`: valid value for a hint about the environment variable, if it must differ. */
+  /** Valid value that a hint suggests after an error. */
   example: string;
+  /** Valid value of the environment variable, if `example` is not valid there. */
   exported?: string;
   isPath?: true;
-  /** Reads a value of the file or the command line; undefined if it is bad. `home` replaces `~`. */
+  /** Checks a value from settings.json or the command line; undefined if it is bad. `home` replaces `~`. */
   parse: (given: unknown, home: string) => SettingValue | undefined;
-  /** Reads a variable, which may accept more values than the file; undefined if it is bad. */
+  /** Parses an environment variable, which may accept more values than the file; undefined if the text is bad. */
   read: (text: string) => T | undefined;
-  /** End of the error "NAME=VALUE is …" about a bad variable. Undefined: a bad variable counts as not set, without an error. */
+  /** End of the error "NAME=VALUE is …" about a bad variable. Without `refusal`, a bad variable counts as not set. */
   refusal?: string;
 }>;
 
 export type Address = Readonly<{ host: string; port: number }>;
 
-/** Port for `on`, which Roampal's own server also uses. */
+/** Port for the value `on`: the port of Roampal's own server. */
 const OUTCOME_PORT = 27_182;
 const ON = ["on", "true", "yes", "1"];
 const OFF = ["off", "false", "no", "0"];
-/** Maximum length of a value, because the operating system limits the size of an environment. */
+/** Maximum characters of a text or list. A longer value is refused, because the operating system limits the size of an environment. */
 const TEXT_MAX = 4_096;
 const NUMERAL = /^\d{1,15}(?:\.\d{1,6})?$/;
 
@@ -36,7 +37,7 @@ export const FOLDER: Kind<string> = {
   parse: parsePath,
   read: asWritten,
 };
-/** Folder that must be absolute in a variable, too: the broker has no fixed working directory. */
+/** Folder. The environment variable must have an absolute path, too, because the broker has no fixed working directory. */
 export const ABSOLUTE_FOLDER: Kind<string> = {
   ...FOLDER,
   read: (text) => (isAbsolute(text) ? text : undefined),
@@ -46,7 +47,7 @@ export const FILE: Kind<string> = { ...FOLDER, takes: "the absolute path of a fi
 export const FOLDERS: Kind<readonly string[]> = listOf("absolute paths of folders, with colons", ":", parsePath);
 export const WORDS: Kind<readonly string[]> = listOf("words, with commas", ",", parseText);
 export const SWITCH: Kind<boolean> = { takes: "on or off", example: "VALUE", parse: parseSwitch, read: parseSwitch };
-/** Switch that reads its variable as MemPalace does: anything but false, 0 and no is on. */
+/** Switch whose variable is read as in MemPalace: any text except false, 0 and no means on. */
 export const AUTO_SAVE: Kind<boolean> = {
   ...SWITCH,
   read: (text) => !["false", "0", "no"].includes(text.toLowerCase()),
@@ -91,7 +92,7 @@ export const PORT: Kind<number | "off"> = {
   refusal: "neither a port nor on or off",
 };
 
-/** Makes the kind of a setting with fixed words; a boolean in the file means on or off. `more`: words only for the variable. */
+/** Returns the `Kind` of a setting with fixed words. `more`: words that only the environment variable accepts. */
 export function choice<const T extends string>(words: readonly T[], more: readonly T[] = []): Kind<T> {
   const all = [...words, ...more];
   return {
@@ -105,7 +106,7 @@ export function choice<const T extends string>(words: readonly T[], more: readon
 
 type Range = Readonly<{ from: number; to?: number; isWhole?: boolean }>;
 
-/** Makes the kind of a number. `words`: valid range, for the error about a variable. `least`: lower limit for a variable. */
+/** Returns the `Kind` of a numeric setting. `words`: the range in words, for an error. `least`: lower limit of the variable. */
 export function number({ from, to = Infinity, isWhole = false }: Range, words = "", least = from): Kind<number> {
   const pick = (value: unknown, low: number): number | undefined =>
     typeof value === "number" && Number.isFinite(value) && value >= low && value <= to ? value : undefined;
@@ -125,12 +126,12 @@ export function number({ from, to = Infinity, isWhole = false }: Range, words = 
   };
 }
 
-/** Makes the kind of a number whose variable may be below the range, but must be above 0. */
+/** Returns the `Kind` of a numeric setting whose variable may be below the range, but must be above 0. */
 export function positive(range: Range, words: string): Kind<number> {
   return number(range, words, Number.MIN_VALUE);
 }
 
-/** Makes the kind of a whole number. A variable out of range counts as the nearest number in the range; other text counts as not set. */
+/** Returns the `Kind` of a whole-number setting. A variable out of range is moved to the nearest limit; text counts as not set. */
 export function wholeNumber(from: number, to = Infinity): Kind<number> {
   const { refusal: _, ...kind } = number({ from, to, isWhole: true });
   const clamp = (value: number): number => Math.min(Math.max(value, from), to);
@@ -147,7 +148,7 @@ export function asVariable(kind: Kind, value: SettingValue): string {
   return typeof value === "object" ? value.join(kind === FOLDERS ? ":" : ",") : String(value);
 }
 
-/** Formats a value as a person types it. */
+/** Formats a value as it is written on the command line (a switch as on or off). */
 export function asText(kind: Kind, value: SettingValue): string {
   return typeof value === "boolean" ? (value ? "on" : "off") : asVariable(kind, value);
 }

@@ -16,10 +16,10 @@ import {
 import { asText, asVariable, parseValue, type SettingValue } from "./settings-value.ts";
 
 export const SETTINGS_FILE = "settings.json";
-/** Maximum size of the settings file, bytes. */
+/** Maximum size of the settings file, bytes. A larger file is a fault. */
 const SIZE_MAX = 262_144;
 
-/** Problem in the file. `unknown`: a key that is a secret or may belong to a newer version. */
+/** Problem in the file. Kind `unknown`: the key is not a setting; it may be a secret, or a setting of a newer version. */
 export type Fault = Readonly<{ kind: "file" | "value" | "unknown"; key: string; message: string; hint: string }>;
 
 export type FileSettings = Readonly<{
@@ -29,14 +29,14 @@ export type FileSettings = Readonly<{
   faults: readonly Fault[];
 }>;
 
-/** Source of a value. `remembered`: the broker stored it when it last started with it (`listen` and `outcome-port` only). */
+/** Source of a value. `remembered`: the value with which the broker last started (`listen` and `outcome-port` only). */
 export type Source = "environment" | "file" | "remembered" | "default";
 
 export type Told = Readonly<{
   key: SettingKey;
   value: string;
   source: "environment" | "file";
-  /** Variable that sets the value; absent for a value of the file. */
+  /** Name of the environment variable that sets the value; absent if the file sets it. */
   variable?: string;
   takesEffect: TakesEffect;
 }>;
@@ -47,9 +47,9 @@ export function readSettings(home: string, env: Env) {
   const file = readSettingsFile(home, env);
   return {
     file,
-    /** Environment, and the file's values for variables that the environment does not set. */
+    /** Environment, plus the file's values for variables that the environment does not set. */
     env: withFile(env, file),
-    /** Variables that only the file sets. */
+    /** Variables that the file sets and the environment does not. */
     fileOnly: onlyFile(env, file),
     faults: file.faults,
     /** Lists the settings that the environment or the file sets, without passwords. */
@@ -64,7 +64,7 @@ export function readSettingsFile(home: string, env: Env): FileSettings {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return empty;
-    // Reading a pipe of that name would hang.
+    // Reading a pipe or a device would never end.
     if (!stat.isFile() || stat.size > SIZE_MAX)
       return { ...empty, isThere: true, faults: [fileFault(path, "is not a settings file")] };
     text = readFileSync(path, "utf8");
@@ -97,13 +97,13 @@ function parseSettings(text: string, path: string, home: string): Pick<FileSetti
   return { values, faults };
 }
 
-/** Settings that name an address, each with the secret that is sent there. */
+/** Settings with the address of a service, each with the secret that we send to that address. */
 const SENT_TO = [
   ["judge-url", "MEMPALACE_JUDGE_KEY"],
   ["chroma-url", "MEMPALACE_CHROMA_TOKEN"],
 ] as const;
 
-/** Adds the file's values. Removes a secret if the file names its receiver, because the file may come from another person. */
+/** Adds the file's values to the environment. Removes a secret if the file sets the address for it: the file may be another person's. */
 export function withFile(env: Env, file: Pick<FileSettings, "values">): Env {
   const added = onlyFile(env, file);
   const secrets = SENT_TO.filter(([key]) => variableOf(key) in added).map(([, name]) => [name, undefined]);
@@ -167,7 +167,7 @@ function parseJsonc(text: string): unknown {
   }
 }
 
-/** Refuses an unreadable file and bad values, but not unknown keys. Errors: CONFIG_BAD_VALUE. */
+/** Throws the file's first fault, but allows unknown keys. Errors: CONFIG_BAD_VALUE. */
 export function assertSettings({ faults }: Pick<Settings, "faults">): void {
   const fault = faults.find(({ kind }) => kind !== "unknown");
   if (fault !== undefined) throw badValue(fault.message, fault.hint);

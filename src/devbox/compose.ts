@@ -1,4 +1,4 @@
-/** Runs `docker compose`, and asks it for the stack's parts: only compose knows the result of `.env`, environment and defaults. */
+/** Runs `docker compose`, and reads the stack's settings from its output: only compose combines `.env`, environment and defaults. */
 import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
@@ -14,16 +14,16 @@ export type Place = Readonly<{
   env: Env;
 }>;
 
-/** `log` shows progress to people. Ctrl-C aborts `signal`. */
+/** Progress and cancellation: `log` prints a line for the user, and Ctrl-C aborts `signal`. */
 export type Watch = Readonly<{ log: (line: string) => void; signal?: AbortSignal | undefined }>;
 
 export const SERVICES = ["chroma", "broker", "devbox"] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** The stack, as compose reads it from its files. `workspace` is a path on the host. */
+/** Stack of containers as `docker compose config` describes it. `workspace` is a path on the host. */
 export type Stack = Readonly<{
   project: string;
-  /** Services that the settings of this stack switch on. */
+  /** Services that this stack's settings enable. */
   services: readonly Service[];
   volumes: Readonly<Record<"palace" | "data" | "run" | "broker", string>>;
   workspace: string;
@@ -32,13 +32,13 @@ export type Stack = Readonly<{
   images: Readonly<Record<Service, string>>;
 }>;
 
-/** Maximum time for the second run of a failed build: longer than the 11 s after which npm in a build gives up. */
+/** Time limit for repeating a failed build to read its error. npm in a build needs 11 s until it fails. */
 const ASK_AGAIN_MAX_MS = 60_000;
 const TICK_MS = 10_000;
 const FAILURE_LINES = 60;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** File names that compose looks for, in its order. It uses the first base file that exists, and the first override in that folder. */
+/** File names that compose looks for, in its order. It uses the first base file and the first override file that exist. */
 const BASE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
 const OVERRIDE_FILES = [
   "compose.override.yml",
@@ -47,7 +47,9 @@ const OVERRIDE_FILES = [
   "docker-compose.override.yaml",
 ];
 
-/** Names every file, so that the command works in any folder: compose looks for COMPOSE_FILE's files in the current folder. */
+/**
+ * Returns the start of a compose command, with the path of each file: compose itself looks in the current folder for COMPOSE_FILE's files.
+ */
 export function composeCommand(place: Place): string[] {
   return [
     ...["docker", "compose", "--project-directory", place.root],
@@ -55,7 +57,7 @@ export function composeCommand(place: Place): string[] {
   ];
 }
 
-/** Returns the files that a plain `docker compose` in `root` reads: the files of COMPOSE_FILE, else the default file and its override. */
+/** Returns the files that a plain `docker compose` in `root` reads: the files of COMPOSE_FILE, or the default file and its override. */
 function composeFiles({ root, env }: Place): string[] {
   const dotEnv = readDotEnv(root);
   const chosen = [env["COMPOSE_FILE"], dotEnv["COMPOSE_FILE"]].find((value = "") => value !== "");
@@ -106,7 +108,7 @@ export async function readStack({ root, env }: Place): Promise<Stack> {
   };
 }
 
-/** Errors: CONFIG_BAD_VALUE for a missing file, with the variable that names it; compose would only name the file. */
+/** Refuses a missing certificate file. Unlike compose, names the variable that points to the file. Errors: CONFIG_BAD_VALUE. */
 export function assertCertificates({ certificates }: Pick<Stack, "certificates">, { root, env }: Place): void {
   if (certificates === "" || statSync(certificates, { throwIfNoEntry: false })?.isFile() === true) return;
   const dotEnv = readDotEnv(root);
@@ -132,7 +134,7 @@ async function output({ root, env }: Place, ...args: string[]): Promise<string> 
   }
 }
 
-/** Makes the error for settings that compose refuses. Compose names the unreadable file and line, if any. */
+/** Makes the error for settings that compose refuses; its hint has the unreadable file and line if compose printed them. */
 export function refusedSettings(said: string, root: string, cause?: unknown): PalaceError {
   const [line = ""] = said.trim().split("\n").slice(-1);
   const [, file = join(root, ".env"), number] = /failed to read (.+?): (?:line (\d+))?/.exec(line) ?? [];
@@ -151,7 +153,7 @@ export function noDocker(cause: unknown): PalaceError {
   );
 }
 
-/** Returns undefined, or the last lines of a failed command: "" on a terminal, where the user saw them. Errors: the signal's reason. */
+/** Returns undefined on success, else the last lines of the output ("" on a terminal, which shows them). Throws an abort's reason. */
 export async function runCompose(
   place: Place,
   args: readonly string[],
@@ -185,7 +187,7 @@ export async function runCompose(
   }
 }
 
-/** Repeats a command that failed on a terminal, to read its error. Returns undefined if it succeeds now, "" if it takes too long. */
+/** Repeats a command that failed on a terminal, to read its error. Returns undefined if it succeeds this time, "" at the time limit. */
 export async function askAgain(place: Place, args: readonly string[], watch: Watch): Promise<string | undefined> {
   const limit = AbortSignal.timeout(ASK_AGAIN_MAX_MS);
   const signal = AbortSignal.any([limit, ...(watch.signal ? [watch.signal] : [])]);
@@ -196,7 +198,7 @@ export async function askAgain(place: Place, args: readonly string[], watch: Wat
   });
 }
 
-/** Returns the last step of a build, or the last container, that the output names. */
+/** Returns the build step or container that the output mentions last, as progress for the user. */
 export function atWhat(said: string): string {
   const steps = said.match(/^#\d+ \[.+$|^ ?(?:Container|Network|Volume) \S+ +\S+/gm);
   return (steps?.at(-1) ?? "working")

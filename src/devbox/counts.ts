@@ -1,11 +1,11 @@
-/** Counts a memory's rows in a container of the stack. It reads only tables that the ledgers of all versions have. */
+/** Counts the memory's rows with a script that runs in a container. The script reads only tables that all versions of the ledger have. */
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unread } from "./home-tree.ts";
 
 export type Counts = Readonly<{
   /** Version of the ledger's tables. */
   schema: number;
-  /** `seq`: number of the last write. `mark`: key and fingerprint of the write that `countCommand` was asked about. */
+  /** Number of the journal's last write. */
   seq: number;
   mark: string;
   drawers: number;
@@ -15,7 +15,7 @@ export type Counts = Readonly<{
   digest: string;
 }>;
 
-/** Returns the command that counts a memory's rows. `upTo`: last write of an earlier count; 0 for the ledger's last write. */
+/** Returns the command for the container. `upTo`: number of the write whose key and fingerprint become `mark`; 0 for the last write. */
 export function countCommand(upTo: number): string[] {
   return ["node", "-e", LOOK, String(upTo)];
 }
@@ -31,7 +31,7 @@ function isCounts(value: unknown): value is Counts {
   return areNumbers && [mark, digest].every((text) => typeof text === "string");
 }
 
-/** Returns undefined if nothing differs. After later writes the counts always differ, so only the last write of `before` counts. */
+/** Describes the first difference; undefined if there is none. If `after` has later writes, only the last write of `before` is compared. */
 export function countsDiffer(before: Counts, after: Counts): string | undefined {
   if (after.seq < before.seq) return `the journal ends at write ${after.seq}, but ended at ${before.seq} before`;
   if (after.mark !== before.mark) return `write ${before.seq} of the journal has changed`;

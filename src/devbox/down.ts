@@ -1,4 +1,4 @@
-/** Ends the stack: removes the containers, and keeps memory and home unless the caller asks to erase the volumes. */
+/** Ends the stack: removes the containers. Memory and home stay, unless the caller also removes the volumes. */
 import { join } from "node:path";
 import { unavailable, wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
@@ -9,10 +9,10 @@ import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
 
-/** Arguments for all services, including services that do not start by default. */
+/** Options that include the services that do not start by default. */
 const ALL = ["--profile", "bridged", "--profile", "owner"];
 
-/** Takes the stack down. Errors: BROKER_START_FAILED with compose's message. */
+/** Removes the containers. Errors: BROKER_START_FAILED with compose's message. */
 export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: boolean, watch: Watch): Promise<void> {
   const failure = await runCompose(place, [...ALL, "down", ...(withVolumes ? ["--volumes"] : [])], watch);
   if (failure === undefined) return;
@@ -30,7 +30,7 @@ export async function assertErased({ engine, stack }: Opened): Promise<void> {
       );
 }
 
-/** Copies memory and home after all writers are stopped; returns the copy's folder. Errors: CONFIG_USAGE if no container exists. */
+/** Stops the containers that can write, copies memory and home, and returns the copy's folder. Errors: CONFIG_USAGE without containers. */
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
   if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))

@@ -1,4 +1,4 @@
-/** Connects to the Docker daemon that `docker` would use, through its API. Loads dockerode only when needed. */
+/** Connects to the Docker daemon that the `docker` command uses. Loads the library dockerode only when needed. */
 import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { EventEmitter } from "node:events";
@@ -13,7 +13,7 @@ export type Engine = Docker;
 const ANSWER_MAX_MS = 30_000;
 const ADDRESS = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
 
-/** Connects to Docker. Errors: CONFIG_USAGE if Docker does not answer. */
+/** Errors: CONFIG_USAGE if Docker does not answer. */
 export async function openEngine(env: Env): Promise<Engine> {
   try {
     const { stdout } = await promisify(execFile)("docker", ADDRESS, { env, timeout: ANSWER_MAX_MS });
@@ -35,7 +35,7 @@ export async function connectEngine(address: string): Promise<Engine> {
 /** Node's diagnostics channel for the HTTP requests of this process. */
 const REQUESTS = "http.client.request.start";
 
-/** Makes a request fail if its answer is cut off. Otherwise dockerode never answers, and the process exits in the middle of its work. */
+/** Passes an answer's error on to its request. Otherwise dockerode would wait forever, and Node would exit in the middle of the work. */
 function failCutAnswer(begun: unknown): void {
   const { request } = begun as { request: EventEmitter };
   request.once("response", (response: EventEmitter) =>
@@ -45,7 +45,7 @@ function failCutAnswer(begun: unknown): void {
 
 const LOST = ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ERR_STREAM_PREMATURE_CLOSE"];
 
-/** Returns the error for a lost connection to Docker, or undefined for another error. `next`: hint for finishing the work. */
+/** Returns an error to show if the connection to Docker was lost, else undefined. `next`: hint for finishing the work. */
 export function lostEngine(error: unknown, next: string): PalaceError | undefined {
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (!LOST.includes(code) && !(code === "ENOENT" && syscall === "connect")) return undefined;
@@ -66,7 +66,7 @@ export function addressOptions(address: string): Docker.DockerOptions {
   return { host: hostname, port, protocol: protocol === "https:" || port === "2376" ? "https" : "http" };
 }
 
-/** A container of the stack. */
+/** Container of the stack. `folder`: the folder in which compose made it. */
 export type Box = Readonly<{
   id: string;
   name: string;
@@ -98,7 +98,7 @@ export async function hasVolume(engine: Engine, name: string): Promise<boolean> 
   return (await unlessMissing(engine.getVolume(name).inspect())) !== undefined;
 }
 
-/** Returns Docker's answer; undefined if the requested object does not exist. */
+/** Returns undefined if the requested object does not exist (status 404). */
 export function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: { statusCode?: number }) => {
     if (error.statusCode === 404) return undefined;

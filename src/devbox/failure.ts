@@ -1,23 +1,22 @@
-/** Finds the error in the output of a failed compose, and a command that helps. */
+/** Finds the error in the output of a failed `docker compose`, and suggests a next command. */
 import { quoted } from "../base/shell-word.ts";
 import { PalaceError } from "../base/errors.ts";
 import { composeCommand, type Place } from "./compose.ts";
 
-/** Maximum number of characters of an error that the user sees. */
+/** Maximum characters of an error's last line; the rest is cut off. */
 const SHOWN_MAX = 300;
 
 /** Matches the message about a failed container. Compose separates the parts of a container's name by `-`, older versions by `_`. */
 const FAILED_BOX = /container \S+?[-_](chroma|broker|devbox|devbox-bridged)[-_]\d+ (?:is unhealthy|exited)/;
 
-/** Matches a line of dashes in BuildKit's output. */
 const RULE = /^-+$/;
 
 type Known = readonly [pattern: RegExp, hint: (place: Place) => string];
 
-/** Hints by the text of the error; the first match counts. */
+/** Hints for known errors; the first matching pattern is used. */
 const KNOWN: readonly Known[] = [
   [
-    // Docker itself pulls images, without the certificates of a build.
+    // Docker pulls images itself and does not use the certificates that we give to a build.
     /failed to (?:resolve|do request)[^\n]*(?:x509|certificate)/,
     () => "add the proxy's certificate to the engine's machine and restart Docker; it pulls images itself",
   ],
@@ -54,7 +53,7 @@ export function lastError(said: string): string[] {
   const lines = said.trimEnd().split("\n");
   const last = lines.at(-1)?.trim() ?? "";
   if (!/failed to solve|^ERROR: |^target /.test(last)) return last === "" ? [] : [last.slice(0, SHOWN_MAX)];
-  // BuildKit repeats the end of a failed step below its title, between two lines of dashes.
+  // Under the title of a failed step, BuildKit repeats the end of the step's output, between two lines of dashes.
   const from = lines.findLastIndex((line, at) => RULE.test(line) && /^ ?> /.test(lines[at + 1] ?? ""));
   const to = lines.findIndex((line, at) => at > from && RULE.test(line));
   const step = from === -1 ? [] : lines.slice(from + 2, to === -1 ? undefined : to);
@@ -63,7 +62,7 @@ export function lastError(said: string): string[] {
   return [...step.map((line) => line.replace(/^\d+\.\d+ /, "").trim()), end.slice(0, SHOWN_MAX)].filter(Boolean);
 }
 
-/** Returns the next command to type. `said`: end of a failed compose's output. */
+/** Returns advice for the user, often a command. `said`: end of a failed compose's output. */
 function failureHint(said: string, place: Place): string {
   const error = lastError(said).join("\n");
   const known = KNOWN.find(([pattern]) => pattern.test(error));

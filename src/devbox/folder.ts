@@ -1,4 +1,4 @@
-/** Finds the stack's folder: the clone, or for an installed package a folder in our state folder, which npm does not replace. */
+/** Finds the stack's folder: the git clone, or for a package a folder in our state folder, because npm replaces the package's folder. */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,14 +17,14 @@ const COPIED = [
   "src/base/without-password.ts",
 ];
 const LOCK = { from: "dist/package-lock.data.json", to: "package-lock.json" };
-/** Content of .dockerignore. It keeps `.env.devbox`, which contains keys, out of every image. */
+/** Content of .dockerignore, which excludes all other files: `.env.devbox` contains keys and must not get into an image. */
 const IGNORE = ["*", ...COPIED, LOCK.to].map((name, at) => (at === 0 ? name : `!${name}`)).join("\n");
 
 export function isClone(packageRoot: string): boolean {
   return existsSync(join(packageRoot, "package-lock.json")) && existsSync(join(packageRoot, "src", "bin"));
 }
 
-/** `isBuilding`: for a package, copies the files for a build again. Errors: CONFIG_USAGE for an incomplete install. */
+/** Copies an npm package's files to the stack's folder, if missing or `isBuilding`. Errors: CONFIG_USAGE for an incomplete install. */
 export function stackFolder(packageRoot: string, stateDir: string, isBuilding: boolean): string {
   if (isClone(packageRoot)) return packageRoot;
   const folder = join(stateDir, "devbox", "stack.d");
@@ -43,7 +43,7 @@ export function stackFolder(packageRoot: string, stateDir: string, isBuilding: b
   return folder;
 }
 
-/** Returns an image's revision label: the user's `PALACE_REVISION`, else the folder's commit, else the package's version. */
+/** Returns the revision label for new images: the user's `PALACE_REVISION`, else the folder's commit, else the package's version. */
 export async function revisionOf(root: string, env: Env): Promise<string> {
   const { PALACE_REVISION: given = "" } = env;
   if (given !== "") return given;

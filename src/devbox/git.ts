@@ -1,4 +1,4 @@
-/** Makes git in the devbox work as on the host: with the host's identity (name and email), and also in a worktree. */
+/** Lets git in the devbox work as on the host: with the host's name and email, and also if the workspace is a worktree. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -18,7 +18,7 @@ export type GitFolder = Readonly<{ source: string; target: string }>;
 
 const WORKSPACE = "/workspace";
 const ANSWER_MAX_MS = 10_000;
-/** Script that sets name and email once for each home, unless the person has set them. It prints the keys it has set. */
+/** Script that sets name and email once per home, unless the user has set them. It prints the keys it has set. */
 const SET_IDENTITY = `mark=$HOME/.local/state/devbox/git-identity
 [ ! -e "$mark" ] || exit 0
 for key in name email; do
@@ -29,7 +29,7 @@ for key in name email; do
 done
 mkdir -p "\${mark%/*}" && : > "$mark"`;
 
-/** Returns the identity that the host's git has in the workspace; git may have another one elsewhere (`includeIf`). */
+/** Returns the name and email that the host's git uses in this workspace (with `includeIf` they depend on the folder). */
 export async function hostIdentity(env: Env, workspace: string): Promise<Identity | undefined> {
   const ask = (key: string): Promise<string> => {
     const args = ["-C", workspace, "config", "--global", "--includes", "--get", key];
@@ -42,7 +42,7 @@ export async function hostIdentity(env: Env, workspace: string): Promise<Identit
   return name === "" && email === "" ? undefined : { name, email };
 }
 
-/** Gives the devbox the host's identity, once for each home. Keeps an identity that the person has set in the devbox. */
+/** Gives the devbox the host's name and email, once per home. Keeps values that the user has set in the devbox. */
 export async function giveIdentity(
   engine: Engine,
   project: string,
@@ -61,8 +61,8 @@ export async function giveIdentity(
 }
 
 /**
- * Finds the repository of a worktree; undefined if the workspace needs none. Agents in the devbox can write `.git`, so a folder is mounted
- * only if git itself made it for this workspace: `COMMON/worktrees/NAME`, whose file `gitdir` names the workspace.
+ * Returns the git folder to mount; undefined if the workspace is not a worktree. Agents in the devbox can write `.git`, so a folder is
+ * mounted only if git itself made it for this workspace: `COMMON/worktrees/NAME`, whose file `gitdir` names the workspace.
  */
 export function gitFolderOf(workspace: string): GitFolder | undefined {
   const link = linkOf(workspace);
@@ -79,7 +79,7 @@ export function gitFolderOf(workspace: string): GitFolder | undefined {
   return { source, target: dirname(dirname(resolve(WORKSPACE, link))) };
 }
 
-/** Returns why git cannot work in the devbox, or undefined if git can work. */
+/** Returns a message for the user if git cannot work in the devbox. */
 export function gitObstacle(workspace: string): string | undefined {
   const folder = gitFolderOf(workspace);
   if (folder !== undefined && `${folder.source}${folder.target}`.includes(":"))
@@ -87,13 +87,13 @@ export function gitObstacle(workspace: string): string | undefined {
   const link = linkOf(workspace);
   const own = link === undefined ? undefined : realPath(resolve(workspace, link));
   if (folder !== undefined || own === undefined || isInside(workspace, own)) return undefined;
-  // For a submodule, git would look for the work tree beside its git folder, not in /workspace.
+  // A submodule's git folder has a setting with the path of the work tree, which is not /workspace in the devbox.
   return /^\s*worktree\s*=/m.test(readText(join(own, "config")) ?? "")
     ? "git will not work in the devbox: the workspace is a submodule; use the folder of the repository around it as workspace"
     : `git will not work in the devbox: ${own} is not a worktree's folder that git made for this workspace, so it is not mounted; git -C ${quoted(workspace)} worktree repair may help`;
 }
 
-/** Returns the path that a workspace's `.git` names, if `.git` is a file. */
+/** Returns the path in the workspace's `.git` if `.git` is a file, as in a worktree. */
 function linkOf(workspace: string): string | undefined {
   return /^gitdir: (.+)$/m.exec(readText(join(workspace, ".git")) ?? "")?.[1];
 }
@@ -103,13 +103,13 @@ function isInside(workspace: string, path: string): boolean {
   return !way.startsWith("..") && !isAbsolute(way);
 }
 
-/** Returns the variables of docker-compose.yml for the mount of the folder; with empty values no folder is mounted. */
+/** Returns the variables with which docker-compose.yml mounts the git folder; with empty values it mounts none. */
 export function gitVariables(folder: GitFolder | undefined): Record<"DEVBOX_GIT_DIR" | "DEVBOX_GIT_TARGET", string> {
   const { source = "", target = "" } = folder ?? {};
   return { DEVBOX_GIT_DIR: source, DEVBOX_GIT_TARGET: target === source ? "" : target };
 }
 
-/** Writes the given variables to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
+/** Writes the variables of `gitVariables` to `.env`, so that a later plain `docker compose up` mounts the folder, too. */
 export function keepGitFolder(root: string, folder: GitFolder | undefined): void {
   const values = Object.entries(gitVariables(folder));
   writeSettings(root, Object.fromEntries(values.filter(([name, value]) => value !== "" || hasSetting(root, name))));

@@ -2,12 +2,12 @@
 import { isRecord, parseAs } from "../base/parse-json.ts";
 import { unavailable } from "../base/errors.ts";
 
-/** `entries`: path → kind and mode, with a hash or a link's target. `ours`: files of `palace install`, which a new container makes. */
+/** List of the home. `entries`: path → kind and mode, with a hash or a link's target. `ours`: files that `palace install` writes again. */
 export type HomeTree = Readonly<{ entries: Readonly<Record<string, string>>; ours: readonly string[] }>;
 
 export const HOME = "/home/developer";
 
-/** Prefixes of paths in the home that may differ, as listed in docs/how-to/devbox.md. */
+/** Prefixes of paths that are left out of the list, because their files may differ (docs/how-to/devbox.md). */
 const CACHES = [".cache/", ".npm/", ".local/state/", ".zcompdump"] as const;
 
 export function treeCommand(): string[] {
@@ -22,12 +22,12 @@ function isTree(value: unknown): value is HomeTree {
   return isRecord(value) && isRecord(value["entries"]) && Array.isArray(value["ours"]);
 }
 
-/** Throws the error for a container that succeeded but printed an unexpected output. */
+/** Throws an error about a container whose output cannot be parsed. */
 export function unread(what: "home" | "memory"): never {
   throw unavailable(`the container that read the ${what} gave no result`, "try again");
 }
 
-/** Lists the paths that are missing or changed, in the tree's order. Added paths do not count. */
+/** Lists the paths that are missing or changed in `after`; added paths do not count. */
 export function treeDiffers(before: HomeTree, after: HomeTree): string[] {
   const ours = new Set(after.ours);
   return Object.entries(before.entries)

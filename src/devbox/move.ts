@@ -1,4 +1,4 @@
-/** Copies the stack's volumes to another project name and keeps the old volumes. After a kill the next `up` copies again. */
+/** Copies the volumes of another project name to this stack and keeps the old ones. If it is killed, the next `up` copies again. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -15,13 +15,13 @@ import { asRoot, runOneOff } from "./one-off.ts";
 import { assertOurs, real } from "./owner.ts";
 
 export type Wanted = Readonly<{
-  /** Project to copy from, if the user names one. */
+  /** Project to copy from (`--from`). */
   from: string | undefined;
-  /** True if the user wants a new memory and home. */
+  /** True if the user wants a new memory and home (`--fresh`). */
   fresh: boolean | undefined;
 }>;
 
-/** The stack to copy from. */
+/** Stack to copy from. */
 export type Before = Readonly<{ stack: Stack; place: Place; note: Note | undefined }>;
 
 type Here = Readonly<{
@@ -44,7 +44,9 @@ read_all | tar --extract --numeric-owner --same-permissions --same-owner --direc
 sync --file-system /to
 read_all | tar --compare --numeric-owner --directory /to --file -`;
 
-/** Finds the project whose memory to copy. Errors: CONFIG_USAGE if the user must choose, or named a project that cannot be copied. */
+/**
+ * Returns undefined if there is nothing to copy. Errors: CONFIG_USAGE if the user must choose, or chose a project that cannot be copied.
+ */
 export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<Before | undefined> {
   const { stack, hasVolumes, place, state } = here;
   const refuse = (why: string, hint: string): PalaceError => wrongUsage(`${why}; nothing was changed`, hint);
@@ -87,7 +89,7 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
   );
 }
 
-/** Ends the old stack and fills the new stack's volumes. `place`: the new stack's place. Errors: STORE_UNAVAILABLE, compose's errors. */
+/** Takes the old stack down and copies its volumes. `place`: settings of the new stack. Errors: STORE_UNAVAILABLE, compose's errors. */
 export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
   const { engine, stack, state } = here;
   writeState(state, FILE, { from: before.stack.project });
@@ -139,7 +141,7 @@ async function earlierProject(here: Here): Promise<string | undefined> {
   return undefined;
 }
 
-/** Opens a project; undefined if it has no memory. Errors: CONFIG_USAGE if it belongs to another folder. */
+/** Returns the stack of a project; undefined if it has no memory. Errors: CONFIG_USAGE if the project belongs to another folder. */
 async function openBefore({ engine, engineId, state, place }: Here, project: string): Promise<Before | undefined> {
   const there = { root: place.root, env: { ...place.env, COMPOSE_PROJECT_NAME: project } };
   const stack = await readStack(there);
@@ -160,7 +162,7 @@ async function wasStarted({ engine, stack }: Here): Promise<boolean> {
   return states.some(({ StartedAt }) => Date.parse(StartedAt) > 0);
 }
 
-/** Returns the project from which a killed run was copying. */
+/** Returns the project of a copy that was begun and not finished. */
 function readMove(state: string): string | undefined {
   const { from } = readRecord(join(state, FILE));
   return typeof from === "string" ? from : undefined;

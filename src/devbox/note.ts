@@ -1,6 +1,6 @@
 /**
- * Remembers a stack's owner and workspace in our state folder. A volume's label would not work: when labels change, compose offers to
- * replace the volume by an empty one.
+ * Stores a stack's owner and workspace in our state folder. Volume labels do not work for this: when a label changes, compose offers to
+ * replace the volume with an empty one.
  */
 import { mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { readRecord } from "../base/parse-json.ts";
 import { writeFailure } from "../base/state-files.ts";
 
 export type Note = Readonly<{
-  /** Folders that own the stack: one, or several that share it on purpose. */
+  /** Folders that use this stack. Several folders share a stack only if the user allowed it. */
   folders: readonly string[];
   workspace: string;
   /** Id of the Docker daemon; each daemon has its own stacks. */
   engine: string;
 }>;
 
-/** Returns the folder with all state of one stack. Project names have only lower case letters, digits, - and _. */
+/** Returns the folder with our state about one stack. It needs no escaping: project names have only lower case letters, digits, - and _. */
 export function stateFolder(stateDir: string, project: string): string {
   return join(stateDir, "devbox", project);
 }

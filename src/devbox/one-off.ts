@@ -1,4 +1,4 @@
-/** Runs a program in a container with the stack's volumes, for reads and copies while the stack is stopped, and removes it. */
+/** Runs a program in a temporary container with the stack's volumes, to read or copy data while the stack is stopped. */
 import { type Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
@@ -17,7 +17,7 @@ export type Program = Readonly<{
 
 export type Ended = Readonly<{ code: number; said: string }>;
 
-/** Label for finding the containers of a killed run. */
+/** Label of our containers; finds the containers that a killed run left. */
 const LABEL = "palace-devbox.one-off";
 const SAID_MAX = 16_384;
 
@@ -31,7 +31,7 @@ export function asRoot(
   return { imageId, user: "0:0", host: { Mounts: mounts, ...shut, CapDrop: ["ALL"], CapAdd: capabilities } };
 }
 
-/** Runs the program to its end and returns its exit code and the end of its stderr. Ends `stdout`. */
+/** Runs the program to its end and ends `stdout`. `said` in the result is the end of its stderr. */
 export async function runOneOff(engine: Engine, project: string, program: Program): Promise<Ended> {
   const { imageId, command, env = [], user, host, stdin, stdout } = program;
   const isFed = stdin !== undefined;
@@ -61,12 +61,12 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     // Docker cannot end a container whose output nobody reads, and would never answer the removal below.
     broken.catch(() => (stream as Duplex).destroy());
     const ended = finished(stream, { writable: false });
-    // Prevents an unhandled rejection if the connection to Docker or the output is lost now: the start or the wait below reports the error.
+    // Prevents an unhandled rejection if the connection or the output fails at this moment. `start` or the wait below reports the error.
     for (const lost of [broken, ended]) lost.catch(() => undefined);
     await container.start();
     stdin?.pipe(stream);
     const waited = Promise.all([container.wait() as Promise<{ StatusCode: number }>, ended]);
-    // If the output cannot be written, stops waiting. The container is then removed, because its program may hold the memory's lock.
+    // A write error of the output ends the wait, and `finally` removes the container: its program may hold the memory's lock.
     const [{ StatusCode }] = await Promise.race([waited, broken]);
     stdout.end();
     return { code: StatusCode, said: said.trim() };
@@ -79,7 +79,7 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
   }
 }
 
-/** Runs a program and returns its short output. Errors: STORE_UNAVAILABLE with the program's message. */
+/** Runs a program with little output and returns that output. Errors: STORE_UNAVAILABLE with the program's message. */
 export async function askOneOff(engine: Engine, project: string, program: Omit<Program, "stdout">): Promise<string> {
   const { stdout, text } = collector();
   const { code, said } = await runOneOff(engine, project, { ...program, stdout });

@@ -1,8 +1,8 @@
-/** An opened stack, for the parts of `palace devbox`. */
+/** Type of an opened stack, which all commands of `palace devbox` share. */
 import type { Place, Stack } from "./compose.ts";
 import type { Engine } from "./engine.ts";
 
-/** A stack that belongs to this folder, with its settings. `before`: the project from which its memory has just been copied. */
+/** Stack that this folder may use. `before`: the project from which the stack's memory has just been copied. */
 export type Opened = Readonly<{
   stack: Stack;
   engine: Engine;

@@ -1,4 +1,4 @@
-/** Checks which folder owns the stack: all clones have the same project name, so a second clone would change the first one's stack. */
+/** Checks which folder owns the stack. All clones have the same project name, so a second clone could change the first one's stack. */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { quoted } from "../base/shell-word.ts";
@@ -9,25 +9,25 @@ import { orElse } from "../base/or-else.ts";
 export type Claims = Readonly<{
   root: string;
   project: string;
-  /** Folders from which the containers were made, by their labels. */
+  /** Folders from which compose made the containers, read from the containers' labels. */
   containers: readonly string[];
   note: Note | undefined;
   hasVolumes: boolean;
 }>;
 
-/** Returns the other folder that owns the stack, if any. A missing folder (a clone that was moved or deleted) owns nothing. */
+/** Returns the owner if it is another folder. A missing folder (a clone that was moved or deleted) owns nothing. */
 export function otherOwner({ root, containers, note, hasVolumes }: Claims): string | undefined {
   const here = real(root);
   const shared = (note?.folders ?? []).map(real);
   const made = containers.map(real).filter(isClone);
   if (shared.includes(here)) return undefined;
-  // Plain compose may have made a container from this folder: then this folder now owns the stack.
+  // The note does not name this folder if the user ran `docker compose` here directly. This folder then owns the stack.
   if (made.includes(here)) return undefined;
   if (made[0] !== undefined) return made[0];
   return hasVolumes ? shared.find(isClone) : undefined;
 }
 
-/** Refuses another folder's stack. Errors: CONFIG_USAGE; the hint says how to share that stack, and how to make another one. */
+/** Refuses a stack of another folder. Errors: CONFIG_USAGE; the hint says how to share that stack or make another one. */
 export function assertOurs(claims: Claims): void {
   const other = otherOwner(claims);
   if (other === undefined) return;

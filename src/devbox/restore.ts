@@ -12,7 +12,7 @@ import { sourceOf } from "./recreate/roll-back.ts";
 import { checkBackup, homeTree, putPalace, readTree, restoreHome, restorePalace } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
 
-/** A copy. `folder`: set if the copy has a home besides the memory. */
+/** Checked copy. `folder`: set if the copy has a home besides the memory. */
 export type Copy = Readonly<{ file: string; folder: string | undefined; drawers: number; facts: number }>;
 
 /** Reads and checks the whole copy. Errors: CONFIG_USAGE for a stack without containers or a path without a copy, STORE_CORRUPT. */
@@ -31,7 +31,7 @@ export async function openCopy({ engine, stack }: Opened, path: string, cacheDir
 }
 
 /**
- * Restores the copy and returns the number of restored files of the home. The old memory stays beside the new one, changed files stay as
+ * Restores the copy and returns the number of restored files of the home. The replaced memory is kept beside the new one, replaced files as
  * NAME.~1~. Errors: STORE_CORRUPT, BROKER_START_FAILED.
  */
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {

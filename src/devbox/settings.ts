@@ -1,4 +1,4 @@
-/** Edits `.env` beside docker-compose.yml: writes the lines that every later `docker compose`, plain or ours, needs for the same stack. */
+/** Edits `.env` beside docker-compose.yml, so that every later `docker compose` command, plain or ours, has the same settings. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeUserFile } from "../base/atomic-file.ts";
@@ -26,7 +26,7 @@ export function writeSettings(root: string, settings: Readonly<Record<string, st
   return true;
 }
 
-/** Quotes a value for compose. Single quotes make everything literal; in double quotes `\` and `$` are special. */
+/** Quotes a value for compose: single quotes make all characters literal; in double quotes, `\` and `$` are escaped. */
 export function quotedValue(value: string): string {
   if (/^[\w./:@%+,-]+$/.test(value)) return value;
   return value.includes("'") ? `"${value.replaceAll(/[\\"$]/g, "\\$&")}"` : `'${value}'`;

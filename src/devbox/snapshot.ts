@@ -31,10 +31,12 @@ export type Source = Readonly<{
 export type Snapshot = Readonly<{ counts: Counts; palace: FileSum; home: FileSum }>;
 type FileSum = Readonly<{ bytes: number; sha256: string }>;
 
-/** Maximum number of files to pass as arguments of one command. */
+/** Maximum number of files to name in one command; for more, all files are restored. */
 const NAMED_MAX = 1_000;
 const DRAFT = "devbox-verify-";
-/** Command that starts its own broker, makes a backup and ends the broker. ASIDE keeps that broker's state files inside the container. */
+/**
+ * Command for a temporary container: starts a broker, makes a backup, stops it. ASIDE keeps the broker's state files out of the volumes.
+ */
 const BACKUP = "palace backup - && palace stop >&2";
 const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
 
@@ -67,7 +69,7 @@ async function copyInto(source: Source, folder: string): Promise<Snapshot> {
   return snapshot;
 }
 
-/** Counts the memory with the old image and without a broker. */
+/** Counts the rows of the memory in a temporary container of the old image, without a broker. */
 export async function countStopped(source: Source, upTo: number): Promise<Counts> {
   const program = { ...(await likeBroker(source)), command: countCommand(upTo) };
   return parseCounts(await askOneOff(source.engine, source.project, program));
@@ -118,7 +120,7 @@ export function removeOldSnapshots(parent: string, keep: number): void {
   for (const name of namesIn(parent)) if (!kept.has(name)) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
-/** Returns options for a program that runs like the broker's container: its image, volumes, user and environment, on the given network. */
+/** Returns options for a program with the broker container's image, volumes, user and environment, but the given network. */
 async function likeBroker({ engine, broker }: Source, network = "none"): Promise<Omit<Program, "command" | "stdout">> {
   const { Config, HostConfig } = await engine.getContainer(broker.id).inspect();
   const { Binds, Mounts, Tmpfs, ReadonlyRootfs, CapDrop, SecurityOpt } = HostConfig;
@@ -127,7 +129,7 @@ async function likeBroker({ engine, broker }: Source, network = "none"): Promise
   return { imageId: broker.imageId, host, user: Config.User, env };
 }
 
-/** Returns the network of the stack's Chroma: without it, a broker would wait a minute for Chroma before it copies. */
+/** Starts Chroma and returns its network. A broker that cannot reach Chroma would wait a minute before it copies. */
 async function besideChroma({ engine, project }: Source): Promise<string> {
   const chroma = (await boxesOf(engine, project)).find(({ service }) => service === "chroma");
   if (chroma === undefined) return "none";
@@ -161,7 +163,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   const written = finished(part);
   sum.once("error", (error) => part.destroy(error));
   written.catch((error: Error) => sum.destroy(error));
-  // Waits for the end of the program even on a full disk, because the old stack could not start while the program runs.
+  // Even on a full disk, waits until the program ends: the old stack cannot start while the program runs.
   const { code, said } = await runOneOff(engine, project, { ...program, stdout: sum });
   await written;
   if (code !== 0) throw copyFailed(file, said);
@@ -169,7 +171,7 @@ async function intoFile({ engine, project }: Source, file: string, program: Omit
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** Checks that a copy's bytes have not changed since the snapshot. Errors: STORE_CORRUPT. */
+/** Compares a copy's bytes with the hash in snapshot.json. Errors: STORE_CORRUPT. */
 async function assertWritten(folder: string, name: "palace" | "home"): Promise<void> {
   const file = join(folder, `${name}.tar`);
   const list = join(folder, "snapshot.json");
@@ -207,7 +209,7 @@ async function verifyPalace({ cacheDir }: Source, file: string, counts: Counts):
     throw copyFailed(file, `it holds ${held.drawers} drawers, and the memory ${counts.drawers}`);
 }
 
-/** Reads the whole backup and returns its counts. Errors: STORE_CORRUPT, CONFIG_USAGE for a backup with a passphrase. */
+/** Verifies a whole backup and returns its counts. Errors: STORE_CORRUPT, CONFIG_USAGE for a backup with a passphrase. */
 export async function checkBackup(file: string, cacheDir: string): Promise<{ drawers: number; facts: number }> {
   removeDrafts(cacheDir, DRAFT);
   const { folder, release } = makeDraft(cacheDir, DRAFT);

@@ -1,4 +1,4 @@
-/** Status of the stack, for people and programs. Asks Docker, and asks the running containers for the remaining facts. Changes nothing. */
+/** Collects the status of the stack from Docker and from the running containers. Changes nothing. */
 import { join } from "node:path";
 import { isRecord, parseRecord } from "../base/parse-json.ts";
 import { within } from "../base/time-limit.ts";
@@ -26,10 +26,10 @@ export type VolumeState = Readonly<{ name: string; bytes: number | null }>;
 export type DevboxStatus = Readonly<{
   project: string;
   folder: string;
-  /** Other folder from which a container was made; null if this folder made all. */
+  /** Folder of another clone that made a container; null if this folder made all of them. */
   madeFrom: string | null;
   revision: string;
-  /** Services that the stack should have by its settings; `services` has the existing containers. */
+  /** Services that the settings enable; `services` lists the existing containers. */
   expected: readonly Service[];
   services: readonly ServiceState[];
   volumes: readonly VolumeState[];
@@ -91,7 +91,7 @@ async function serviceState(engine: Engine, { id, name, service, imageId }: Box)
   return { service, name, state: State.Status, health, image: Config.Image, revision };
 }
 
-/** Returns the revision of an image; null also for an image that plain `docker compose` built, because it sets no revision. */
+/** Returns the revision of an image; null if it has none, as after a build with plain `docker compose`. */
 export function revisionIn(labels: Record<string, string> | null | undefined): string | null {
   const { "org.opencontainers.image.revision": revision = "unknown" } = labels ?? {};
   return revision === "unknown" ? null : revision;
@@ -140,7 +140,7 @@ function backupMoments(text: string): number[] {
   return made.flatMap((one) => (isRecord(one) && typeof one["madeAtMs"] === "number" ? [one["madeAtMs"]] : []));
 }
 
-/** Returns the time in the name of a job or a snapshot. */
+/** Converts the name of a snapshot to an ISO time. */
 export function momentOf(id: string): string {
   return id.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/, "T$1:$2:$3.$4Z");
 }

@@ -1,4 +1,4 @@
-/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. A second run changes nothing. */
+/** Brings the stack up, for `palace devbox up`, `palace up --docker` and scripts/up. Repeating it changes nothing. */
 import {
   askAgain,
   assertCertificates,
@@ -30,17 +30,17 @@ export type UpOptions = Place &
     cacheDir: string;
     cwd: string;
     workspace?: string | undefined;
-    /** True if this folder is to share another folder's stack from now on. */
+    /** True for `--share`: this folder uses another folder's stack from then on. */
     share?: boolean | undefined;
-    /** Project to copy memory and home from. */
+    /** Project from which memory and home are copied (`--from`). */
     from?: string | undefined;
-    /** True if this folder is to get a new memory and home, although it has them under another project name. */
+    /** True for `--fresh`: makes a new memory and home, even if this folder has them under another project name. */
     fresh?: boolean | undefined;
   }>;
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Opens the stack, and removes what a killed run has left. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
+/** Reads and locks the stack, and removes what a killed run has left. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -74,11 +74,11 @@ export async function upStack(options: UpOptions): Promise<Opened> {
   const here = { ...opened, engineId: await engineId(engine) };
   const before = await stackBefore(here, { from: options.from, fresh: options.fresh });
   const chosen = await workspaceOf(opened, options, before);
-  // Chooses no uid for copied volumes, because their files already have one.
+  // Copied volumes keep the owner of their files, so the stack's user is chosen only for new volumes.
   if (before === undefined) await writeStackUser(opened.place, options, engine);
   const { folder: workspace } = chosen;
   const revision = await revisionOf(root, options.env);
-  // The variable stays unset for the folder that compose chooses by itself, because the container treats a named folder differently.
+  // Leaves DEVBOX_WORKSPACE unset for compose's default folder, because the container warns if a folder that was set once is unset later.
   const mounts = workspace === opened.stack.workspace ? {} : { DEVBOX_WORKSPACE: workspace };
   const obstacle = gitObstacle(workspace);
   if (obstacle !== undefined) log(obstacle);
@@ -115,12 +115,12 @@ async function workspaceOf(
   return chooseWorkspace({ root, option: workspace, variable, cwd, resolved: stack.workspace, last });
 }
 
-/** Returns the note's workspace, or undefined if it is empty, as for a stack that never came up. */
+/** Returns the workspace in the note; undefined if it is empty, as for a stack that never came up. */
 function noted(workspace: string | undefined): string | undefined {
   return workspace === "" ? undefined : workspace;
 }
 
-/** Returns the host's folder that the devbox mounts; undefined before its container's first start. */
+/** Returns the folder of the host that the devbox mounts; undefined if its container was never started. */
 async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<string | undefined> {
   const box = (await boxesOf(engine, project)).find(({ service }) => service === "devbox");
   if (box === undefined) return undefined;
@@ -129,13 +129,13 @@ async function mountedWorkspace(engine: Engine, { project }: Stack): Promise<str
   return Mounts.find(({ Destination }) => Destination === "/workspace")?.Source;
 }
 
-/** Ignores a note about another Docker daemon. */
+/** Returns our note about the stack, unless it is about another Docker daemon. */
 async function noteOf(engine: Engine, state: string): Promise<Note | undefined> {
   const note = readNote(state);
   return note !== undefined && note.engine === (await engineId(engine)) ? note : undefined;
 }
 
-/** Notes that this folder owns the stack. A stack without volumes has no owner, so folders that were noted before are dropped. */
+/** Stores this folder as an owner of the stack. For a stack without volumes, drops the earlier owners. */
 async function noteFolder({ engine, state, place, hasVolumes }: Opened, workspace: string): Promise<void> {
   const before = hasVolumes ? ((await noteOf(engine, state))?.folders ?? []) : [];
   const folders = [...new Set([...before, real(place.root)])];
@@ -146,7 +146,7 @@ async function engineId(engine: Engine): Promise<string> {
   return String(((await engine.info()) as { ID?: string }).ID ?? "");
 }
 
-/** Returns undefined for a stack without a broker. Errors: BROKER_START_FAILED if the broker does not run. */
+/** Returns the name of the broker's container; undefined for a stack without a broker. Errors: BROKER_START_FAILED if it does not run. */
 export async function brokerContainer({ engine, stack, place }: Opened): Promise<string | undefined> {
   if (!stack.services.includes("broker")) return undefined;
   const found = (await boxesOf(engine, stack.project)).find(

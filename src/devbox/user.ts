@@ -1,10 +1,10 @@
-/** Chooses the stack's uid, the caller's, and writes it to `.env`, because every later `docker compose` must use the same uid. */
+/** Writes the user's uid to `.env` as the stack's uid, because every later `docker compose` must use the same one. */
 import type { Env } from "../config/env.ts";
 import { type Place, readStack, type Watch } from "./compose.ts";
 import { type Engine, hasVolume, openEngine } from "./engine.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
-/** The uid in the images, and the default in docker-compose.yml. */
+/** Uid in the images, and default in docker-compose.yml. */
 const DEFAULT_UID = 1000;
 
 /** Writes the uid. Changes nothing if `.env` or the environment has a uid, if the default is right, or if the stack has volumes. */
@@ -23,13 +23,13 @@ export async function writeStackUser({ root, env }: Place, { log }: Watch, opene
   log(`the stack runs as uid ${uid}, gid ${gid}, ${why} (written to .env)`);
 }
 
-/** Returns true if Docker is rootless. Root in its containers is then the user who runs Docker; every other uid is foreign on the host. */
+/** Returns true if Docker is rootless. Uid 0 in its containers is then the user who runs Docker; other uids cannot use the user's files. */
 async function isRootless(engine: Engine): Promise<boolean> {
   const { SecurityOptions } = (await engine.info()) as { SecurityOptions?: string[] | null };
   return (SecurityOptions ?? []).some((one) => one.split(",").includes("name=rootless"));
 }
 
-/** Returns the calling user; behind `sudo`, the user who typed it. */
+/** Returns the user who runs the command, also behind `sudo`. */
 function callerOf(env: Env): { uid: number; gid: number } | undefined {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if (uid === undefined || gid === undefined) return undefined;

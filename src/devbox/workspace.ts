@@ -1,4 +1,4 @@
-/** Chooses the folder for /workspace. A folder that the user names once is written to `.env`, so every later `up` mounts it. */
+/** Chooses the host's folder for /workspace. A folder that the user once names is written to `.env` for every later `up`. */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -6,22 +6,22 @@ import { quoted } from "../base/shell-word.ts";
 import { badValue } from "../base/errors.ts";
 import { hasSetting, writeSettings } from "./settings.ts";
 
-/** The chosen folder. `isKept`: every later `up` uses it, too. */
+/** Chosen folder. `isKept`: it is written to `.env`. */
 export type Chosen = Readonly<{ folder: string; isKept: boolean }>;
 
 export type Wanted = Readonly<{
   root: string;
-  /** The option is relative to the current folder, the variable to docker-compose.yml, as in compose. */
+  /** Value of `--workspace`, relative to `cwd`. The variable is relative to `root`, as in compose. */
   option: string | undefined;
   variable: string | undefined;
   cwd: string;
-  /** Folder that compose would mount if we named none. */
+  /** Folder that compose mounts by default. */
   resolved: string;
-  /** Folder that the devbox mounted last, from the devbox's container or else from our note. */
+  /** Folder that the devbox mounted last, from its container or our record. */
   last: string | undefined;
 }>;
 
-/** Chooses, but changes nothing. Errors: CONFIG_BAD_VALUE for a folder that is missing or cannot be mounted. */
+/** Chooses without writing. Errors: CONFIG_BAD_VALUE for a folder that is missing or cannot be mounted. */
 export function chooseWorkspace(wanted: Wanted): Chosen {
   const { root, option, variable, cwd, resolved, last } = wanted;
   const named = option ?? variable;

@@ -6,7 +6,7 @@ import { FORMATS_READ } from "./format-miner/kinds.ts";
 import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { BOOK_MAX_BYTES } from "../protocol/limits.ts";
 
-/** `stem`: the file's name without extension. Errors: CONFIG_USAGE, which says why the file cannot be read. */
+/** Returns the file's name without extension (`stem`) and its text. Errors: CONFIG_USAGE with the reason if the file cannot be read. */
 export async function readBook(path: string): Promise<{ stem: string; content: string }> {
   const stem = basename(path, extname(path));
   const content = FORMATS_READ.has(extname(path).toLowerCase()) ? await converted(path) : plain(path);

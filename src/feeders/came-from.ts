@@ -1,4 +1,4 @@
-/** Finds the files on this machine from which drawers were made, and formats sources for users. */
+/** Finds the files on this machine from which drawers were made, and formats their paths for users. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { extname, isAbsolute } from "node:path";
@@ -6,21 +6,21 @@ import type { Config } from "../config/config.ts";
 import { originalsOf, shownPath } from "./doc-miner/filed-as.ts";
 import { FORMATS_READ } from "./format-miner/kinds.ts";
 
-/** Files that may contain an erased text. `searched`: the caller searches their bytes. `listed`: such a search may miss the text. */
+/** Files that may contain an erased text. The caller searches the bytes of `searched`; such a search can miss the text in `listed`. */
 export type CameFrom = { searched: string[]; listed: string[] };
 
 const OF_OPENCODE = /[\\/]mempalace-session[\\/][^\\/]+[\\/]opencode-[^\\/]+\.jsonl$/;
 
-/** `palace`: name of the palace in the feeders' notes, which is the broker's address or else the palace's folder. */
+/** Returns the cache folder, and the palace's name in this cache: the broker's address, or the folder of the palace. */
 export function placeOf(config: Config): { cacheDir: string; palace: string } {
   return { cacheDir: config.paths.cacheDir, palace: config.endpoint ?? config.paths.home };
 }
 
 export function cameFrom(config: Config, sources: readonly string[]): CameFrom {
   const { opencodeDatabase, claudeCodeDir, piDir } = config.sessions;
-  // A source without an absolute path is a name, not a file in the working directory.
+  // A source that is not an absolute path is only a name.
   const files = sources.flatMap((source) => [source, ...originalsOf(source, placeOf(config))]).filter(isAbsolute);
-  // Office documents contain their text compressed or encoded, so a search of their bytes does not find it.
+  // Office documents contain their text compressed or encoded, so a search of their bytes misses it.
   const office = files.filter((file) => FORMATS_READ.has(extname(file).toLowerCase()));
   // A search of the bytes misses a text that spans several database pages, so the databases are listed too.
   const databases = sources.some((source) => OF_OPENCODE.test(source)) ? [opencodeDatabase] : [];
@@ -35,7 +35,7 @@ export function shownSource(config: Config, source: string): string {
   return shownPath(source, { ...placeOf(config), cwd: process.cwd(), home: homedir() });
 }
 
-/** Returns `shownSource` with a cache, for lists that name the same sources many times. */
+/** Returns `shownSource` with a cache, for lists that repeat the same sources. */
 export function sourcesShown(config: Config): (source: string) => string {
   const shown = new Map<string, string>();
   return (source) => {

@@ -14,7 +14,7 @@ export type ConverterLimits = {
   memoryMaxMebibytes: number;
 };
 
-/** Usual limits. `sizeMax` is upstream's. A book of a thousand pages takes about ten seconds. */
+/** Default limits. `sizeMax` is as in upstream. A book of a thousand pages takes about ten seconds. */
 export const CONVERSION: Omit<ConverterLimits, "textMax"> = {
   sizeMax: 500 * 1024 ** 2,
   timeMaxMs: 120_000,
@@ -78,7 +78,7 @@ export class Converter {
     const reply = await promise;
     clearTimeout(timer);
     worker.off("message", resolve).off("error", onError).off("exit", onExit);
-    // A late answer of this thread would count as the answer for the next document.
+    // Ends the thread after an error: its late answer would count as the answer for the next document.
     if (isBroken) await this.close();
     return reply;
   }
@@ -94,7 +94,7 @@ export class Converter {
     // Hides what libraries print about a document.
     worker.stdout.resume();
     worker.stderr.resume();
-    // After an error between two documents, the next document gets a new thread.
+    // After an error outside of a conversion, the next document gets a new thread.
     worker.on("error", () => (this.#worker = this.#worker === worker ? undefined : this.#worker));
     worker.unref();
     this.#worker = worker;

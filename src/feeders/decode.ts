@@ -1,9 +1,9 @@
-/** Decodes a text file of any program: by its byte order mark, else as UTF-8, else as Windows-1252. Pure. */
+/** Decodes a text file by its byte order mark, else as UTF-8, else as Windows-1252. Pure. */
 
-/** `lost`: number of characters that could not be read; they are U+FFFD in the text. */
+/** Decoded text. `lost`: number of characters that could not be decoded and are U+FFFD in the text. */
 export type Decoded = { text: string; lost: number };
 
-/** Longest run of letters above ASCII that may be Windows-1252. A longer run shows another encoding, such as Chinese or Cyrillic. */
+/** Maximum length of a run of non-ASCII letters in Windows-1252. A longer run shows another encoding, such as Chinese or Cyrillic. */
 const LETTERS_MAX = 3;
 const OF_OTHERS = new RegExp(`[\\x81\\x8d\\x8f\\x90\\x9d]|[\\x80-\\xff]{${LETTERS_MAX + 1}}`);
 
@@ -13,7 +13,7 @@ export function decodeText(bytes: Buffer): Decoded {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const found = decoded((hasMark ? bytes.subarray(3) : bytes).toString("utf8"));
   if (found.lost === 0 || hasMark || bytes.includes(0)) return found;
-  // Keeps the UTF-8 text if at least half of the characters above ASCII are valid: then it is damaged UTF-8, not another encoding.
+  // If at least half of the characters above ASCII are valid, the text is damaged UTF-8 and not another encoding.
   const whole = (found.text.match(/[^\x00-\x7f\ufffd]/g) ?? []).length;
   if (whole >= found.lost || OF_OTHERS.test(bytes.toString("latin1"))) return found;
   return { text: new TextDecoder("windows-1252").decode(bytes), lost: 0 };

@@ -1,4 +1,4 @@
-/** Reads fields of JSON that other programs wrote. A value of an unexpected type counts as empty. Pure. */
+/** Reads fields of other programs' JSON. A value of an unexpected type counts as empty. Pure. */
 import { isRecord } from "../base/parse-json.ts";
 
 export type Fields = Record<string, unknown>;

@@ -6,7 +6,7 @@ const READ_SIZE_BYTES = 1024 * 1024;
 const READ_SIZE_MIN_BYTES = 4096;
 const LINE_FEED = 10;
 
-/** Yields the file's pieces from `start` on. Each piece overwrites the piece before, because all use the same buffer. */
+/** Yields the file's content in pieces from `start` on. All pieces share one buffer, so each overwrites the one before. */
 export function* pieces(file: number, start: number): Generator<Buffer> {
   const left = Math.max(fstatSync(file).size - start, READ_SIZE_MIN_BYTES);
   const buffer = Buffer.allocUnsafe(Math.min(left, READ_SIZE_BYTES));
@@ -18,7 +18,7 @@ export function* pieces(file: number, start: number): Generator<Buffer> {
   }
 }
 
-/** Yields the lines from `start` on, each with its line feed. The last line may have none. */
+/** Yields the lines from `start` on with their line feeds; the last line may lack one. */
 export function* lines(file: number, start: number): Generator<Buffer> {
   let rest: Buffer[] = [];
   for (const piece of pieces(file, start)) {
@@ -37,7 +37,7 @@ export function isWhole(line: Buffer): boolean {
   return line.at(-1) === LINE_FEED;
 }
 
-/** Yields the JSON objects of a file with one object per line. Skips other lines, and any path that is not a regular file. */
+/** Yields the objects of a file with one JSON object per line. Skips other lines; yields nothing for a path that is not a regular file. */
 export function* jsonLines(
   path: string,
   { followsLinks }: { followsLinks: boolean },

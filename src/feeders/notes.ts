@@ -1,4 +1,4 @@
-/** Reads and writes a miner's notes: the state in which it filed each source. If the notes are lost, the next run only reads more. */
+/** Reads and writes a miner's notes: the state of each source when it was filed. Without notes, the next run only reads more. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../base/atomic-file.ts";
@@ -22,7 +22,7 @@ export function readText(file: string): string | undefined {
   return orElse(() => readFileSync(file, "utf8"), undefined);
 }
 
-/** Returns the file's JSON value; undefined for a missing, unreadable or damaged file. */
+/** Returns undefined for a missing, unreadable or damaged file. */
 export function readJson(file: string): unknown {
   return parseJson(readText(file) ?? "");
 }
@@ -40,7 +40,7 @@ export function writeNotes(file: string, notes: object): void {
   writeFileAtomic(file, content);
 }
 
-/** Ignores inherited properties, which a name such as `constructor` would find. */
+/** Returns the entry with this name. A plain index would find inherited properties for names such as `constructor`. */
 export function ofName<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
@@ -49,7 +49,7 @@ export function isAsNoted(found: { mtime: number; size: number }, noted: NotedSo
   return noted.size === found.size && Math.abs(noted.mtime - found.mtime) <= MTIME_TOLERANCE_S;
 }
 
-/** Returns filing records from the notes of the last run, for a run without a broker. */
+/** Returns filing records as the last run noted them, for a run without a broker. */
 export function notedRecords(
   files: Readonly<Record<string, NotedSource | null>>,
   sourceFileOf: (name: string) => string,

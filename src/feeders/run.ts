@@ -1,14 +1,14 @@
-/** Report of a mining run, and the loop that files the changed sources, a few at a time. */
+/** Types of a mining run, and the loop that files changed sources, a few at a time. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Caller, isRefusal } from "./send.ts";
 
 export type FeedWatch = {
   notice(line: string): void;
-  /** Called after each source. `drawers`: number of its drawers; undefined if the source was not sent. */
+  /** Called after each source with its number of drawers, or undefined if the source was not sent. */
   progress(done: number, total: number, name: string, drawers: number | undefined): void;
 };
 
-/** A skipped file. `outcome`: code of the reason, if it has one. */
+/** Skipped file. `outcome`: upstream's code for the reason, if there is one. */
 export type Skip = { file: string; reason: string; outcome?: string };
 
 export type RunReport = {
@@ -21,31 +21,31 @@ export type RunReport = {
   interrupted: boolean;
   /** Number of sources that should have been filed but were not. */
   failed: number;
-  /** Sources that a real run would file. Set by a dry run only. */
+  /** Sources that a real run would file. Only a dry run sets it. */
   wouldFile?: string[];
 };
 
 export type FeedDeps = {
-  /** Undefined in a dry run without a running broker, because a dry run starts none. */
+  /** Undefined in a dry run if no broker runs, because a dry run does not start one. */
   caller: Caller | undefined;
   watch: FeedWatch;
-  /** After an abort, the sources in flight are finished and no others are begun. */
+  /** After an abort, sources in flight are finished, and no others are begun. */
   signal: AbortSignal;
 };
 
 type Filing = Omit<FeedDeps, "caller"> & { report: Pick<RunReport, "interrupted"> & { filed?: number } };
 
 type FileEach<File> = {
-  /** Maximum number of sources to file; 0 = all. */
+  /** Maximum number of sources to file; 0 for all. */
   limit: number;
-  /** Maximum number of sources in flight. A small number lets other agents' writes run in between. */
+  /** Maximum number of sources in flight. A small number leaves the broker time for other agents' writes. */
   inFlightMax: number;
   nameOf: (file: File) => string;
   /** Files a source and returns its number of drawers; undefined if it was not sent. */
   file: (file: File) => Promise<number | undefined>;
 };
 
-/** After an error, begins no other source and finishes the sources in flight. Errors: the first error of `file`. */
+/** Files the sources. After an error it begins no others and finishes those in flight. Errors: the first error of `file`. */
 export async function fileEach<File>(
   { report, watch, signal }: Filing,
   files: readonly File[],
@@ -62,7 +62,7 @@ export async function fileEach<File>(
       try {
         const drawers = await file(found);
         watch.progress(++done, files.length, nameOf(found), drawers);
-        // Reading a file blocks the event loop, which must run for a signal to arrive.
+        // Reading a file blocks the event loop. This lets the loop run, so that an abort signal can arrive.
         await turn();
       } catch (error) {
         failed = true;
@@ -70,7 +70,7 @@ export async function fileEach<File>(
       }
     }
   };
-  // With a limit, sources are filed one after the other, so that the run can stop exactly at the limit.
+  // With a limit, files one source after the other, to stop exactly at the limit.
   const workers = await Promise.allSettled(Array.from({ length: limit > 0 ? 1 : inFlightMax }, work));
   report.interrupted = signal.aborted && done < files.length;
   const broken = workers.find((worker) => worker.status === "rejected");
@@ -79,7 +79,7 @@ export async function fileEach<File>(
 
 type Failures = Pick<RunReport, "skipped" | "failed">;
 
-/** Counts a source that the broker refuses; other sources may still be filed. Throws any other error. */
+/** Counts a source that the broker refuses. Throws an error that is not about this source alone. */
 export function countRefused(
   report: Failures,
   file: string,

@@ -20,7 +20,7 @@ const RETRY_MS = 500;
 const RETRY_MAX_MS = 10_000;
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["PROTOCOL_BAD_PARAMS", "TRANSPORT_FRAME_TOO_LARGE"]);
 
-/** Uses a random key, not a digest of the content, because a file that changes back must be filed again. */
+/** Uses a random key. With a digest of the content as the key, a file that changes back would not be filed again. */
 export async function send<M extends Write>(
   caller: Caller,
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export async function send<M extends Write>(
   }
 }
 
-/** Returns true if the broker refuses only this document; others may still be filed. */
+/** Returns true for an error about one document; other documents may still be filed. */
 export function isRefusal(error: unknown): error is PalaceError {
   return error instanceof PalaceError && REFUSALS.has(error.code);
 }

@@ -1,11 +1,11 @@
-/** Makes the answers of the tools in the profile `outcome`: text for the agent, also for errors (outcome-memory.md 5.1). */
+/** Makes the answers of the tools in the profile `outcome`: texts for the agent, also about errors (outcome-memory.md 5.1). */
 import { InvalidValue } from "../memory/text/validate.ts";
 import type { ScoreResult } from "../protocol/outcome.ts";
 import { plainId } from "./memory/memory.ts";
 
 export type OutcomeAnswer = { text: string; isError?: true };
 
-/** Wraps a write so that it answers with a sentence. A refused value becomes an error answer; any other error is thrown. */
+/** Wraps a write; its result becomes a sentence, and an InvalidValue an answer with `isError`. Throws other errors. */
 export function answering<A extends unknown[], D>(
   write: (...given: A) => D,
   say: (done: D) => string,
@@ -19,7 +19,7 @@ export function answering<A extends unknown[], D>(
   };
 }
 
-/** Wraps a read as `answering` wraps a write: a refused value becomes an error answer. */
+/** Wraps a read; an InvalidValue becomes an answer with `isError`. Throws other errors. */
 export function answeringLater<A extends unknown[]>(
   answer: (...given: A) => Promise<string>,
 ): (...given: A) => Promise<OutcomeAnswer> {
@@ -37,7 +37,7 @@ function refusal(error: unknown): OutcomeAnswer {
   throw error;
 }
 
-/** Sentences of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if no stored fact fits the given text. */
+/** Answers of the tools that write (outcome-memory.md 5.3–5.7). `id` is null if no stored fact fits the agent's text. */
 export const SAID = {
   added: ({ id }: { id: string }) => `Added to memory bank (ID: ${id})`,
   updated: ({ id }: { id: string | null }) =>
@@ -54,7 +54,7 @@ export const SAID = {
     ].join(". "),
 };
 
-/** Returns the sentence for an agent that contradicts scores that it gave earlier in the same turn. */
+/** Returns the answer if an earlier call in the same turn scored these memories differently, so that the earlier scores stay. */
 export function keptSaid(ids: readonly string[]): string {
   return `Unchanged, since an earlier call of this turn scored them differently: ${ids.join(", ")}. If that was wrong, tell the user: palace outcome score ID OUTCOME`;
 }

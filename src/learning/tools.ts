@@ -1,4 +1,4 @@
-/** The tools and methods of src/learning: the function for each name. */
+/** Maps the name of each tool and method of src/learning to its function. */
 import type { LedgerTx, WriteCall } from "../memory/port/ledger.ts";
 import type { MemoryContext } from "../memory/tools/reads.ts";
 import { answering, answeringLater, SAID } from "./answer.ts";
@@ -56,7 +56,7 @@ export const LEARNING_METHODS = {
 /** Writes that only the broker itself makes. No peer can call them. */
 export const LEARNING_OWN_WRITES = { "memory.age": ofProfile(ageMemories) } satisfies Record<string, Write>;
 
-/** Findings that the main thread makes for a write before the writer thread applies it. */
+/** Functions that collect a write's data on the main thread, before the writer thread applies the write. */
 export const LEARNING_FINDINGS = {
   update_memory: (context, { old_content: fact }) => findFact(apart(context, undefined), fact, "update"),
   delete_memory: (context, { content: fact }) => findFact(apart(context, undefined), fact, "archive"),

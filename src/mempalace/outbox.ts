@@ -1,18 +1,18 @@
-/** Sends the outbox's records to the palace. After a kill it may send a batch again. No call waits for it. */
+/** Sends the outbox's records to the public palace in the background. After a crash it may send a batch again. */
 import { faultPoint } from "../base/fault-point.ts";
 import type { Log } from "../base/log.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver } from "../memory/port/public-palace.ts";
 import { badValue, PalaceError } from "../base/errors.ts";
 import type { StatusReport } from "../protocol/spec.ts";
 
-/** Time that the first record after a pause waits for more, because a batch costs little more than one record. */
+/** Time to wait for more records after a pause: a batch of many records costs little more than one record. */
 const GATHER_MS = 25;
-/** Interval at which the list is checked even without a wake-up. */
+/** Interval at which the outbox is checked even if nobody calls `wake`. */
 const IDLE_MS = 5_000;
-/** Wait after a failure. It doubles each time, up to the maximum; half of it is random. */
+/** Pause after a failure. It doubles with each failure, up to the maximum; half of it is random. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** Maximum number of records that the palace may refuse. If it refuses more, the fault is in the palace. */
+/** Maximum number of records that the palace may refuse. At this number the whole palace counts as failing, and sending stops. */
 const REFUSED_MAX = 256;
 const STOP_TIMEOUT_MS = 2_000;
 
@@ -34,7 +34,7 @@ export type OutboxOptions = {
   driver: PalaceDriver;
   log: Log;
   clock?: OutboxClock;
-  /** Returns the reason why the palace must not be opened or written at present. Call `wake` when it changes. */
+  /** Returns why the palace must not be opened or written at present; else undefined. Call `wake` when that changes. */
   lockedBy?: () => PalaceError | undefined;
   /** Called when the state or its detail changes. Must not throw. */
   onState: (status: Pick<OutboxStatus, "state" | "detail">) => void;
@@ -42,7 +42,7 @@ export type OutboxOptions = {
 
 export type Outbox = {
   wake(): void;
-  /** Stops sending, and resolves after the running opening or batch. The returned function resumes sending. */
+  /** Stops sending. Resolves when the current opening or batch has ended. The returned function resumes sending. */
   hold(): Promise<() => void>;
   status(): OutboxStatus;
   /** Finishes or abandons the current batch and closes the driver, within `timeoutMs`. Idempotent. */
@@ -81,8 +81,8 @@ const WALL_CLOCK: OutboxClock = {
 class Pump {
   readonly #deps: Required<OutboxOptions>;
   /**
-   * Refused changes by the record's id. They are sent again when the drawer changes, after a removal, to another palace, and after a
-   * restart.
+   * Changes that the palace refused, by the record's id. The outbox sends a refused change again after the drawer has changed, after a
+   * removal, to another palace, or after a restart.
    */
   readonly #refused = new Map<string, { seq: number; reason: string }>();
   readonly #stopping = new AbortController();
@@ -91,7 +91,7 @@ class Pump {
   #detail = "opening the palace";
   #failures = 0;
   #target: string | undefined;
-  /** Time of the palace's last answer; undefined if the palace has to be opened. */
+  /** Time of the palace's last answer; undefined if the palace must be opened again before the next batch. */
   #openedAtMs: number | undefined;
   #woken = false;
   #abandoned = false;
@@ -173,7 +173,7 @@ class Pump {
     this.#refused.clear();
   }
 
-  /** Waits while another process writes the palace. The driver checks that process's changes at the next opening. */
+  /** Waits while another process has the palace's lock. The next opening of the driver checks that process's changes. */
   async #leaveAlone(lock: PalaceError): Promise<void> {
     this.#openedAtMs = undefined;
     this.#enter("waiting", lock.message);
@@ -181,12 +181,12 @@ class Pump {
     await this.#sleep(IDLE_MS);
   }
 
-  /** Sends one batch. Returns false after the last one. */
+  /** Sends one batch. Returns false if nothing can be sent at present. */
   async #sendNext(): Promise<boolean> {
     const { source, driver, clock } = this.#deps;
     if (this.#stopped || this.#holders > 0) return false;
     if (this.#deps.lockedBy() !== undefined) {
-      // The next opening checks what other programs have changed meanwhile.
+      // Makes the next batch open the palace again, because opening checks the changes of other programs.
       this.#openedAtMs = undefined;
       return false;
     }
@@ -205,7 +205,7 @@ class Pump {
     return true;
   }
 
-  /** Returns the next entries for one call to the driver: all writes or all removals, each id once. */
+  /** Returns the next entries for one call to the driver: only writes or only removals, and each id once. */
   #nextBatch(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const listed = new Map(entries.map(({ id, seq }) => [id, seq]));
     for (const [id, { seq }] of this.#refused) if (listed.get(id) !== seq) this.#refused.delete(id);
@@ -223,7 +223,7 @@ class Pump {
     return [...batch.values()];
   }
 
-  /** Sends a batch and returns the written entries. A refused batch is halved until the refused record is alone. Errors: the driver's. */
+  /** Sends a batch and returns the accepted entries. Halves a refused batch until each refused record is alone. Errors: the driver's. */
   async #send(batch: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
     const { driver } = this.#deps;
     const records = batch.flatMap(({ record }) => record ?? []);
@@ -274,7 +274,7 @@ class Pump {
     this.#openedAtMs = undefined;
     const longestMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 16));
     const retryMs = Math.max(RETRY_MIN_MS, Math.round(longestMs * (0.5 + clock.random() / 2)));
-    // A palace with another model's vectors does not change by itself, so it is reported once and probed from time to time.
+    // A palace with another model's vectors does not change by itself, so only the first failure is logged.
     const isForeign = error instanceof PalaceError && error.code === "STORE_MODEL_MISMATCH";
     this.#enter(isForeign ? "waiting" : "unreachable", isForeign ? `${message}; ${error.hint}` : message);
     if (!isForeign || this.#failures === 1)
@@ -285,7 +285,6 @@ class Pump {
     await this.#sleep(retryMs - RETRY_MIN_MS);
   }
 
-  /** Waits for `ms`, a wake-up, or `stop`. */
   async #sleep(ms: number): Promise<void> {
     this.#alarm = new AbortController();
     if (this.#woken || this.#stopped || ms <= 0) return;

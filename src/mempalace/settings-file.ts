@@ -18,7 +18,7 @@ export function createSettingsStore(home: string) {
   };
   return {
     hooks,
-    /** Errors: CONFIG_BAD_VALUE for an invalid config.json, which is then not changed. */
+    /** Changes the hooks' settings. Errors: CONFIG_BAD_VALUE for an invalid config.json, which stays unchanged. */
     setHooks(change: Partial<Hooks>): void {
       const config = existsSync(configFile) ? parseAs(readFileSync(configFile, "utf8"), isRecord) : {};
       if (config === undefined)

@@ -1,13 +1,12 @@
-/** Cleans the names that clients give themselves. Client and broker use it. */
+/** Cleans the name that a client gives itself. */
 const AGENT_MAX = 64;
 
-/** Agent name of a person who types `palace outcome`. */
+/** Agent name of the command `palace outcome`. */
 export const PERSON = "palace outcome";
 
-/** Name of a client that gives none. */
 export const NAMELESS = "unknown";
 
-/** Returns the name in a form for logs: printable and short. */
+/** Returns the name cut to 64 printable ASCII characters. */
 export function agentName(given: unknown): string {
   const name =
     typeof given === "string"

@@ -1,8 +1,8 @@
-/** Wire types of `mempalace compress`, which summarises drawers in AAAK. Part of spec.ts. */
+/** Wire types of `mempalace compress`, which summarises drawers in AAAK. */
 
 export type NamePair = [name: string, code: string];
 
-/** Summary of one drawer. `tokens`: estimated as upstream does. `chars`: code points. */
+/** Summary of one drawer. The token counts are estimates, made as upstream makes them; `originalChars` and `chars` count code points. */
 export type CompressedDrawer = {
   id: string;
   wing: string;
@@ -22,5 +22,5 @@ export type CompressPreview = {
   result: { total: number; drawers: CompressedDrawer[] };
 };
 
-/** Files the summaries beside the drawers' closets, as upstream's command does. */
+/** Stores each summary as a closet with the drawer's id, as upstream's command does. Skips deleted drawers. */
 export type Compress = { params: { ids: string[]; names?: NamePair[] }; result: { stored: number } };

@@ -1,6 +1,6 @@
 /** Events of the coordination log, which agents append for each other. */
 
-/** Text of an event, as agents send and see it. The names are the columns of the file and of upstream's answers. */
+/** Content of an event. The fields have the names of the columns in logstream.sqlite3, which are also the names in upstream's answers. */
 export type EventText = {
   type: string;
   stream: string;

@@ -1,7 +1,7 @@
-/** Requests of feeders: a document, or a part of a transcript. The methods are in spec.ts. */
+/** Wire types of feeders' requests, which file documents and transcripts. */
 
 export const EXTRACT_MODES = ["exchange", "general"] as const;
-/** Form in which a transcript is filed: as exchanges, or as the memories found in it, each with a type. */
+/** `exchange`: files a transcript as exchanges. `general`: files memories that it extracts from the transcript. */
 export type ExtractMode = (typeof EXTRACT_MODES)[number];
 
 /** Separates a transcript's name from its extraction mode in the key of a filing record. No path contains it. */
@@ -14,13 +14,10 @@ export type Miner = (typeof MINERS)[number];
 /** Metadata keys that only miners write. */
 export const MINED_KEYS = ["normalize_version", "source_mtime", "ingest_mode"] as const;
 
-/**
- * File that MemPalace had mined before this broker adopted the palace. `mtime`: the file's time then, s since 1970; null for MemPalace
- * 3.3.6, which did not record it.
- */
+/** File that MemPalace mined. `mtime`: modification time when it was mined, s since 1970; null if MemPalace 3.3.6 mined it. */
 export type MinedSource = { sourceFile: string; mtime: number | null; filedAt: string };
 
-/** Sizes for cutting a document, characters: maximum drawer, maximum overlap of two neighbours, minimum drawer. */
+/** Sizes for cutting a document, characters: a drawer's maximum and minimum size, and the maximum `overlap` of two neighbouring drawers. */
 export type Cut = Readonly<{ size: number; overlap: number; sizeMin: number }>;
 
 /** Halls with their keywords, in order: if several halls match equally well, the first one wins. */
@@ -32,43 +29,40 @@ export type SourceContent = {
   sourceFile: string;
   mtime: number;
   sha256: string;
-  /** Whole document; the broker cuts it as upstream's project miner does. Absent if the document was sent in parts. */
+  /** Whole document, which the broker cuts into drawers. Absent if the document was sent in parts. */
   content?: string;
-  /** Replaces `content` if the document was sent with `source.part`: `sending` is the transmission's id, `length` counts characters. */
+  /** Set instead of `content` if the document was sent with `source.part`. `sending`: see SourcePart. `length`: characters in total. */
   parts?: { sending: string; length: number };
-  /** Date of the text's subject, YYYY-MM-DD, if known. */
+  /** Date that the text is about, YYYY-MM-DD, if known. */
   contentDate?: string;
-  /** Place where `contentDate` was found: `filename`, `frontmatter`, `body` or `mtime`. */
+  /** Source of `contentDate`: `filename`, `frontmatter`, `body` or `mtime`. */
   contentDateSource?: string;
   /** Time when the text was written, as ISO 8601, if known. */
   authoredAt?: string;
   /** Inode of the document's folder, decimal. */
   sourceDirIno?: string;
-  /** Names from upstream's registry that the document mentions, at most KNOWN_NAMES_MAX; its drawers are tagged with them. */
+  /** Names from upstream's registry that the document mentions, at most KNOWN_NAMES_MAX. The broker tags the drawers with these names. */
   knownNames?: string[];
   /** Sizes for cutting. Default: DRAWER_SIZE, DRAWER_OVERLAP and DRAWER_SIZE_MIN. */
   cut?: Cut;
-  /** Halls of the drawers. Default: MemPalace's own halls. At most HALL_KEYWORDS_MAX keywords. */
+  /** Halls to sort the drawers into, with at most HALL_KEYWORDS_MAX keywords. Default: MemPalace's own halls. */
   halls?: HallKeywords;
-  /** Languages in which to look for names, by MemPalace's codes, at most LANGUAGES_MAX. Default: English. */
+  /** Codes of the languages in which the broker looks for names in the text, at most LANGUAGES_MAX. Default: English. */
   languages?: readonly string[];
-  /**
-   * Maximum number of drawers of the document; 0 means unlimited. The broker does not file a larger document, and keeps the drawers of its
-   * earlier version.
-   */
+  /** Maximum number of drawers; 0 means unlimited. If the document has more, the broker keeps the drawers of its earlier version. */
   drawersMax?: number;
-  /** True for text that was extracted from an office document; the broker files it as upstream's format mode does. */
+  /** True for text from an office document, which the broker files as upstream's miner `formats` does. */
   isExtracted?: boolean;
   addedBy: string;
 };
 
 /**
- * Characters (UTF-16) of a document from `from` on, at most SOURCE_PART_MAX, never half of a surrogate pair. Each part begins where the
- * previous one ended. The broker only stores the parts; `source.replace` with their `sending` files the document and replaces its drawers.
+ * Part of a document: at most SOURCE_PART_MAX characters (UTF-16), beginning at `from`, where the previous part ended. A part never splits
+ * a surrogate pair. The broker only stores parts; `source.replace` with the same `sending` files the document.
  */
 export type SourcePart = {
   sourceFile: string;
-  /** Id of one transmission of the document. The broker keeps only the newest transmission of a source. */
+  /** Id of this transmission of the document. The broker drops the parts of the source's earlier transmissions. */
   sending: string;
   from: number;
   content: string;
@@ -87,7 +81,7 @@ export type ConversationPart = {
   from: number;
   total: number;
   addedBy: string;
-  /** SHA-256 of each conversation of the transcript, separated by commas. */
+  /** SHA-256 of each conversation in the transcript, separated by commas. */
   contentHash?: string;
   /** Time of the last message, as written in the transcript. */
   authoredAt?: string;
@@ -95,24 +89,23 @@ export type ConversationPart = {
   authoredAts?: (string | null)[];
   /** Inode of the transcript's folder, decimal. */
   sourceDirIno?: string;
-  /** Extraction mode, `exchange` by default. The drawers of the other mode are kept. */
+  /** Extraction mode, `exchange` by default. Drawers of the same transcript in another mode are kept. */
   extractMode?: ExtractMode;
   rooms?: string[];
-  /** Halls of the drawers, with the same default and limit as for a document. */
   halls?: HallKeywords;
 };
 
-/** Filing record of one source. A feeder uses it to see whether the source has changed. */
+/** Filing record of one source. A feeder compares a file with its record to see whether the file has changed. */
 export type FilingRecord = {
   sourceFile: string;
-  /** Time of the file, seconds since 1970. */
+  /** Modification time of the file, s since 1970. */
   mtime: number;
   /** SHA-256 of the filed content, hex. */
   sha256: string;
   drawers: number;
 };
 
-/** One message of an agent's session, with the agent's own ids. */
+/** Message of an agent's session, with the agent's own ids. */
 export type SweptMessage = {
   sessionId: string;
   uuid: string;

@@ -1,4 +1,4 @@
-/** Returns the line that wakes an agent for a task, for `task_create` and `task launch`. The line begins like MemPalace 3.11's line. */
+/** Returns the prompt that starts an agent on a task. Its beginning is the same as in MemPalace 3.11. */
 export function handoff(correlationId: string, agent: string): string {
   return (
     `Open MemPalace task ${correlationId} as ${agent}. List its events, acknowledge the request as claimed, ` +

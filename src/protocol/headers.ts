@@ -1,35 +1,33 @@
-/** Names of HTTP headers and of keys in `_meta`, for values for which MCP has no field. */
-/** Key of `params._meta` with an idempotency key. A repeated key returns the first call's result. */
+/** Key in `params._meta` for the idempotency key. A call with the idempotency key of an earlier call gets the earlier call's result. */
 export const IDEMPOTENCY_META = "palace/idempotencyKey";
-/** MCP's key in each request for the name and version of an MCP 2026-07-28 client, which has no handshake. */
+/** MCP's own key in `_meta` for the client's name and version. MCP 2026-07-28 has no handshake, so each request has them. */
 export const CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo";
-/** Key for the time of a spooled write, ms since 1970. The write gets this time, not the time of its delivery. */
+/** Key in `params._meta` for the time of a spooled write, ms since 1970. The broker stores this time instead of the time of delivery. */
 export const WRITTEN_META = "palace/writtenAtMs";
-/** Key for the name of the agent that spooled a write. The journal has this name, not the name of the client that delivers the write. */
+/** Key in `params._meta` for the agent that spooled a write. The journal records this agent, not the client that delivers the write. */
 export const AUTHOR_META = "palace/author";
-/** Key in a result's `_meta`; true if the broker returns an earlier result. */
+/** Key in a result's `_meta` for a boolean: true if the broker returns the stored result of an earlier call. */
 export const REPLAYED_META = "palace/replayed";
 export const IDEMPOTENCY_HEADER = "idempotency-key";
-/** HTTP header of the upgrade with the name of the agent behind a shim, for the journal. */
+/** HTTP header of the upgrade request: the name of the agent that uses the shim, for the journal. */
 export const AGENT_HEADER = "palace-agent";
-/** HTTP header with the client's project names (project-header.ts), of the upgrade or of a request to `/mcp`. */
+/** HTTP header of the upgrade request and of requests to `/mcp`: the client's project names, as project-header.ts writes them. */
 export const PROJECT_HEADER = "palace-project";
-/** Name of a shim until MCP's handshake gives its agent's name. */
+/** Agent name that a shim sends until MCP's handshake gives the real name. */
 export const UNNAMED_AGENT = "mcp";
 
-/** HTTP header, in the upgrade or in a request to `/mcp`, that selects the tools of `tools/list`; `/mcp?tools=` works, too. */
+/** HTTP header of the upgrade request and of requests to `/mcp`: the tool profile for `tools/list`. `/mcp?tools=` has the same effect. */
 export const TOOLS_HEADER = "palace-tools";
 export const TOOL_PROFILES = ["full", "light", "outcome", "full+outcome", "light+outcome"] as const;
 
-/** Name of a set of tools. */
 export type ToolProfile = (typeof TOOL_PROFILES)[number];
 
-/** MCP's own header with the negotiated revision, of a request to `/mcp` and of the upgrade when a link reconnects. */
+/** MCP's own header with the negotiated revision. Requests to `/mcp` have it, and the upgrade request of a shim that reconnects. */
 export const MCP_VERSION_HEADER = "mcp-protocol-version";
 
-/** HTTP header of the answer to the upgrade, with the broker's instance id. */
+/** HTTP header of the answer to the upgrade request: the broker's instance id. */
 export const INSTANCE_HEADER = "palace-instance";
-/** HTTP header with the reason, for people, why an admitted peer gets no further connection. */
+/** HTTP header of a refusal (429): why an authorized peer gets no further connection, as text for people. */
 export const REFUSED_HEADER = "palace-refused";
-/** HTTP header of the answer to the upgrade: protocol versions of the broker as `min-max`. Older brokers do not send it. */
+/** HTTP header of the answer to the upgrade request: the broker's protocol versions as `min-max`. Older brokers do not send it. */
 export const PROTOCOL_HEADER = "palace-protocol";

@@ -1,17 +1,18 @@
 /** Wire types of forgetting, undo and the journal. */
 
-/** Selects the items to forget, in one of three ways. `match`: everything that contains exactly this text. */
+/** Selects what to forget. `match`: everything that contains this text. */
 export type ForgetSelector = { ids: string[] } | { source: string } | { match: string };
 
 /**
- * Identifies one text to forget among others with the same beginning. `piece`: a part of the text; `at`: the part's position; `length`: the
- * text's length (both in UTF-16 units); `sha256`: digest of the whole text, hex.
+ * Fingerprint of a text to forget, with which a client finds whole copies of the text in its spool. `piece`: an excerpt of the text. `at`:
+ * the excerpt's position. `length`: the text's length. Both count UTF-16 units. `sha256`: digest of the whole text, hex.
  */
 export type TextMark = { piece: string; at: number; length: number; sha256: string };
 
 /**
- * Items that would be forgotten. `traces`: pieces of the texts, to find copies in other files. `ids`: ids of facts and entities, made from
- * their words in lower case. `carried`: entries of Roampal's graphs. Older brokers do not send `marks`, `ids` and `carried`.
+ * Preview of a forget. `traces`: excerpts of the texts, to find copies in other files. `ids`: ids of facts and entities; they consist of
+ * the same words, in lower case. `carried`: number of entries imported from Roampal's graphs. Older brokers send no `marks`, `ids` or
+ * `carried`.
  */
 export type ForgetPreview = {
   drawers: { drawer_id: string; wing: string; room: string; source_file: string; preview: string }[];
@@ -26,7 +27,7 @@ export type ForgetPreview = {
   ids?: string[];
 };
 
-/** Numbers of forgotten items. `carried`: entries imported from Roampal's graphs. `erasure`: items that must still be erased from files. */
+/** Numbers of forgotten items. `images`: before-images. `erasure`: items that the broker must still erase from its files. */
 export type Forgotten = {
   drawers: number;
   facts: number;
@@ -39,13 +40,10 @@ export type Forgotten = {
 
 export type ForgetResult = Forgotten & { drawer_ids: string[]; missing: string[] };
 
-/** Progress of erasing forgotten texts from files. `notes`: places where pieces of a text may remain. */
+/** Progress of erasing forgotten texts from files. `notes`: where fragments of a text may remain. */
 export type ErasureReport = { pending: number; problems: string[]; notes: string[] };
 
-/**
- * Selects writes of the journal, newest first. `imported`: lists writes that an import brought, instead of this memory's own writes.
- * `before`: the value of `next` in the previous page. If it is missing, the page begins at the newest write.
- */
+/** Selects writes, newest first. `imported`: only imported writes, instead of this memory's own. `before`: `next` of the previous page. */
 export type AuditRequest = {
   agent?: string;
   tool?: string;
@@ -55,11 +53,11 @@ export type AuditRequest = {
   limit: number;
 };
 
-/** One write of the journal. `at_ms`: time of arrival. `claimed_ms`: the client's own date, if earlier. */
+/** Write in the journal. `at_ms`: time of arrival. `claimed_ms`: the time that the client gave, if it is earlier. */
 export type AuditEntry = {
-  /** Row number in the journal of the memory that did the write. */
+  /** Row number in the journal. An imported write has the number of its original journal. */
   seq: number;
-  /** Path that the write was imported from, if another memory did it. */
+  /** Path of the memory from which the write was imported. */
   imported_from?: string;
   at_ms: number;
   claimed_ms?: number;
@@ -69,35 +67,32 @@ export type AuditEntry = {
   pid: number;
   method: string;
   request_id: string;
-  /** Arguments of the call: long texts as length and hash, secrets of well-known shape masked. */
+  /** Arguments of the call: long texts are replaced by length and hash, and known kinds of secrets are masked. */
   arguments: Record<string, unknown>;
 };
 
-/** Page of the journal. `next`: value of `before` for the next page; null after the last page. Even an empty page may have a `next`. */
+/** Page of the journal. `next`: value of `before` for the next page; null after the last page. A page may be empty and have a `next`. */
 export type AuditPage = { entries: AuditEntry[]; next: number | null };
 
-/** Writes to undo. `seq`: undoes only this journal row, not other writes of the same millisecond. Older brokers ignore it. */
+/** Selects writes to undo. `seq`: only this journal row, without other writes of the same millisecond. Older brokers ignore it. */
 export type UndoRequest = { agent: string; sinceMs: number; untilMs: number; seq?: number };
 export type UndoReport = {
   writes: number;
-  /** The `seq` of the request. Older brokers do not send it: they undo all writes of that time. */
+  /** The `seq` of the request. Older brokers send no `seq` and undo all selected writes. */
   seq?: number;
-  /** Number of writes that cannot be undone, because the journal no longer has their changes. */
+  /** Number of writes that cannot be undone, because their before-images have expired. */
   too_old: number;
-  /** Number of writes that the client dated before their arrival (it spooled them, or claims so), and the earliest date. Absent if 0. */
+  /** Writes for which the client gave a time before their arrival, and the earliest of these times. Absent if there are none. */
   dated_by_client?: { writes: number; earliest_ms: number };
-  /**
-   * Arrival of the agent's latest write from `sinceMs` to `untilMs`; if there is none, of the agent's newest write. Absent if the agent has
-   * written nothing, or from older brokers.
-   */
+  /** Arrival of the agent's last selected write, else of its last write. Absent if the agent never wrote. Older brokers never send it. */
   latest_ms?: number;
-  /** All agents that wrote from `sinceMs` to `untilMs`, the most frequent first. */
+  /** Agents that wrote in the selected time, at most 20, the most frequent first. */
   agents: string[];
   removed: number;
   restored: number;
   reverted: number;
   refused: number;
-  /** Changes of the undo. `preview`: the text that disappears or returns; only set in a preview. */
+  /** Changes that the undo makes. `preview`: the text that it removes or restores; set only by `memory.undoPreview`. */
   items: {
     kind: string;
     id: string;

@@ -1,10 +1,10 @@
-/** Wire types of `palace import`, which merges another memory into the running one. Client and broker also check rows with it. */
+/** Wire types of `palace import`, which merges another memory into the running one, and checks of imported rows. */
 import { hasLevels, isRecord, parseJson } from "../base/parse-json.ts";
 import { MINED_KEYS } from "./filing.ts";
 import { CARRIED_LEVELS_MAX } from "./limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "./outcome.ts";
 
-/** Kinds of rows. The ledger uses the same names, also for the old rows that it keeps for an undo. */
+/** Kinds of imported rows. The ledger stores these names with its before-images. */
 export const IMPORT_KINDS = [
   "drawer",
   "standing",
@@ -26,50 +26,49 @@ export type ImportedRow = {
 };
 
 export type ImportItems = {
-  /** A drawer with its public id: one row, or the slices of a long text in their order. */
+  /** Drawer with its public id. A long text has several rows: its slices in order. */
   drawer: { id: string; rows: readonly ImportedRow[] };
-  /** Outcomes of a drawer. `body`: its score and its outcomes as a JSON array. */
+  /** `body`: a drawer's score and outcomes as a JSON array. */
   standing: { id: string; body: string };
-  /** All closets of one source; the `sourceFile` of closets without a source is "". */
+  /** All closets of one source. `sourceFile` is "" for closets without a source. */
   closet: { sourceFile: string; closets: readonly ImportedRow[] };
-  /** Filing record of a mined file. */
   source: { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
-  /** An entity of the graph. `body`: its columns as a JSON array. */
+  /** `body`: the entity's columns as a JSON array. */
   entity: { id: string; body: string };
   triple: { id: string; body: string };
-  /** A tunnel. `body`: its record as JSON. */
+  /** `body`: the tunnel's record as JSON. */
   tunnel: { id: string; body: string };
   hallway: { id: string; body: string };
   /** Entry imported from Roampal's graphs. `body`: the entry's value as JSON. */
   carried: { id: string; body: string };
-  /** A write of the journal. `id`: its time and key. `body`: the other columns as a JSON array. */
+  /** Write in the journal. `id`: its time and key. `body`: the other columns as a JSON array. */
   journal: { id: string; body: string };
 };
 
-/** Part of an import. `from`: the path that the user named; the journal stores it. */
+/** Part of an import. `from`: path of the other memory as the user gave it, for the journal. */
 export type ImportPart = {
   [K in ImportKind]: { from: string; kind: K; items: readonly ImportItems[K][] };
 }[ImportKind];
 
-/** Result of merging a part, or of its preview. It counts rows; a drawer with slices has several rows. */
+/** Result of merging a part, or of its preview. The counts are of rows; a drawer with slices has several rows. */
 export type MergeReport = {
   added: number;
   /** Number of rows that are newer in the other memory. */
   updated: number;
   /** Number of rows that already exist in this memory. */
   here: number;
-  /** Ids of drawers, facts and links that differ in this memory. The merge keeps ours. */
+  /** Ids of drawers, facts and links that differ in the two memories. The merge keeps this memory's version. */
   kept: string[];
   /** Mined files of which this memory has another version. The merge skips all their rows. */
   keptSources: string[];
-  /** Ids of drawers that an earlier import added and that were deleted from this memory since. */
+  /** Ids of drawers that an earlier import added and that were then deleted from this memory. The merge does not add them again. */
   gone: string[];
-  /** Drawers that changed in both memories. The merge also files the other text, under a new id. */
+  /** Drawers that changed in both memories. The merge files the other memory's text as well, under the new id `as`. */
   beside: { id: string; as: string }[];
   refused: { id: string; why: string }[];
 };
 
-/** Returns the file from which a miner made the drawer. Returns undefined for a note, even if the note names a file. */
+/** Returns the file from which a miner made the drawer. Returns undefined for any other drawer, even if it has a `source_file`. */
 export function minedFrom(metadata: Readonly<Record<string, unknown>>): string | undefined {
   const { source_file: file } = metadata;
   const isMined = MINED_KEYS.some((key) => metadata[key] !== undefined);
@@ -80,12 +79,12 @@ export function isScalar(value: unknown): boolean {
   return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** Returns true for metadata that a drawer can have: strings, numbers, booleans, and lists of these. */
+/** Returns true if each value is a string, number or boolean, or a list of these. */
 export function isFlat(metadata: unknown): metadata is ImportedRow["metadata"] {
   return isRecord(metadata) && Object.values(metadata).every((value) => [value].flat().every(isScalar));
 }
 
-/** Returns true for an entry of Roampal's graph files: file, section and name, with a value as JSON. */
+/** Returns true for a valid CarriedEntry, whose JSON has at most CARRIED_LEVELS_MAX levels. */
 export function isCarriedEntry(value: unknown): value is CarriedEntry {
   const { at, value: json } = isRecord(value) ? value : {};
   if (!Array.isArray(at) || at.length > 3 || !at.every((one) => typeof one === "string")) return false;

@@ -1,7 +1,4 @@
-/**
- * MCP 2026-07-28, which has no handshake: the envelope in `params._meta` of each request, the answer to `server/discover`, and the fields
- * of every result. Used for streams, the shim without a broker and a child's answers. Over HTTP the SDK checks the envelope first. Pure.
- */
+/** MCP 2026-07-28 has no handshake: each request's `_meta` has an envelope with version and client, which the SDK reads on HTTP. */
 import { isRecord } from "../base/parse-json.ts";
 import { CLIENT_INFO_META } from "./headers.ts";
 import { RPC, type RpcError } from "./spec.ts";
@@ -11,12 +8,12 @@ export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
 export const SERVER_INFO_META = "io.modelcontextprotocol/serverInfo";
-/** Keys between a client and this server; a child server never sees them. */
+/** Keys of the envelope. The broker removes them from requests to its engine's child process. */
 export const ENVELOPE_KEYS: readonly string[] = [VERSION_META, CLIENT_INFO_META, CAPABILITIES_META, LOG_LEVEL_META];
 
-/** Time that a client may cache the lists of this server, ms. The lists change only with the server's version. */
+/** Time that a client may cache this server's lists, ms. Only a new version of the server changes the lists. */
 export const LISTS_TTL_MS = 300_000;
-/** Methods whose results a client may cache. True means that the result is a list of this server. */
+/** Methods whose results get caching hints. True: the result is a list of this server. */
 const CACHEABLE: Readonly<Record<string, boolean>> = {
   "server/discover": true,
   "tools/list": true,
@@ -29,12 +26,12 @@ const CACHEABLE: Readonly<Record<string, boolean>> = {
 export type Implementation = { name: string; version: string } & Record<string, unknown>;
 export type Capabilities = Readonly<Record<string, object>>;
 export const CAPABILITIES: Capabilities = { tools: {}, resources: {}, prompts: {} };
-/** Client's name and version, from a valid envelope of a request. */
+/** Content of a valid envelope. `clientInfo`: name and version; undefined if the client sent none. */
 export type Envelope = { clientInfo: unknown };
 
 /**
- * Reads the envelope of a request. Returns undefined for a request of an older revision, an error for a malformed envelope or an
- * unsupported version. `initialize` with a malformed envelope counts as the older handshake.
+ * Reads the envelope of a request. Returns undefined for a request of an older revision, and for `initialize` with a malformed envelope.
+ * Returns an error for any other malformed envelope and for an unsupported version.
  */
 export function readEnvelope(
   method: string,
@@ -72,7 +69,6 @@ function issueOf(meta: Record<string, unknown>): { key: string; problem: string 
   return isNamed ? undefined : { key: CLIENT_INFO_META, problem: "expected an object with name and version" };
 }
 
-/** Returns the answer to `server/discover`. */
 export function discovered(capabilities: Capabilities, instructions: string | undefined): Record<string, unknown> {
   return {
     supportedVersions: [MODERN_MCP_VERSION],
@@ -81,7 +77,7 @@ export function discovered(capabilities: Capabilities, instructions: string | un
   };
 }
 
-/** Adds the fields that this revision requires in each result. `ttlMs`: how long lists may be cached. */
+/** Adds the fields that MCP 2026-07-28 requires in each result. `ttlMs`: how long a client may cache lists, ms. */
 export function modernResult(
   method: string,
   result: unknown,
@@ -93,7 +89,7 @@ export function modernResult(
   return {
     ...said,
     resultType: said["resultType"] ?? "complete",
-    // `private`, because the lists of tools depend on the client's profile, and other results are the user's memory.
+    // Scope `private`, because the lists of tools depend on the client's profile, and other results are the user's memory.
     ...(isList !== undefined && { ttlMs: isList ? ttlMs : 0, cacheScope: "private" }),
     _meta: { [SERVER_INFO_META]: serverInfo, ...meta },
   };

@@ -1,7 +1,4 @@
-/**
- * Answers an MCP 2026-07-28 client's requests that need no open palace: the server's description, and its lists of tools, resources and
- * prompts. The broker uses these answers; while no broker answers, the shim uses them. Pure.
- */
+/** Answers the MCP 2026-07-28 requests that need no open palace. While no broker answers, the shim also uses these answers. */
 import { INSTRUCTIONS } from "./introduction.ts";
 import { CAPABILITIES, discovered } from "./modern.ts";
 import { PROMPTS } from "./prompts.ts";
@@ -20,7 +17,7 @@ const OFFERS: Readonly<Record<string, (profile: ToolProfile) => Record<string, u
 
 export const OFFERED: readonly string[] = Object.keys(OFFERS);
 
-/** Returns the result of a method that needs no open palace, or undefined for any other method. */
+/** Returns the answer; undefined if the method is not in OFFERED. */
 export function offer(method: string, profile: ToolProfile): Record<string, unknown> | undefined {
   return Object.hasOwn(OFFERS, method) ? OFFERS[method]?.(profile) : undefined;
 }

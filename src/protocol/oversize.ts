@@ -2,7 +2,7 @@
 import { PalaceError } from "../base/errors.ts";
 import { FRAME_SIZE_MAX_BYTES, REQUEST_SIZE_MAX_BYTES } from "./limits.ts";
 
-/** Returns the error for an answer that is too large for a message. The call itself was carried out. */
+/** Returns the error for an answer that is too large for a message. The broker has executed the call. */
 export function tooLarge(what: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",
@@ -11,7 +11,7 @@ export function tooLarge(what: string): PalaceError {
   );
 }
 
-/** Returns the error for a request that is too large for a message. The client does not send it. */
+/** Returns the error for a request that was too large, so that the client did not send it. */
 export function requestTooLarge(): PalaceError {
   return new PalaceError(
     "TRANSPORT_FRAME_TOO_LARGE",

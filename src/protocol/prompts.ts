@@ -1,7 +1,4 @@
-/**
- * Prompts that a user of an MCP 2026-07-28 client may choose, usually as a slash command: waking up with the memory, and filing a session.
- * Pure.
- */
+/** Prompts that the user of an MCP 2026-07-28 client may choose, usually as slash commands. */
 import type { ToolProfile } from "./headers.ts";
 
 export const PROMPTS = [
@@ -28,7 +25,7 @@ export function wakeUpPrompt(story: string): Prompt {
   );
 }
 
-/** Returns the prompt `remember`. It names only tools that the client's list has. */
+/** Returns the prompt `remember`. It mentions only tools of the client's profile. */
 export function rememberPrompt(what: string | undefined, profile: ToolProfile): Prompt {
   const one = profile === "outcome" ? "add_to_memory_bank" : "mempalace_add_drawer";
   if (what !== undefined && what.trim() !== "")

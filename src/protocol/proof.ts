@@ -1,20 +1,18 @@
 /**
- * Mutual proof on the TCP door: both sides prove that they know a token without sending it, as SCRAM does (RFC 5802). The token takes the
- * place of the salted password: it is random, so it needs no stretching. The server stores `TokenKeys`, which can check a client and answer
- * it; a thief of these keys cannot log in as the client.
+ * Mutual proof on the TCP door: client and server prove that they know a token without sending it, as in SCRAM (RFC 5802). Unlike SCRAM's
+ * password, a token is random and needs no key stretching. The server stores only `TokenKeys`, with which a thief cannot log in.
  *   client → GET /auth                                             server → 401, Palace-Challenge: <server nonce>
  *   client → Authorization: Palace id, client nonce, server nonce, proof    server → Palace-Proof: <signature>
- * Pure except for the nonces. The client loads this file only when it dials TCP.
+ * The client loads this file only when it dials TCP.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Keys of a token that the server stores, each 32 bytes as base64url. */
+/** Keys derived from a token, each 32 bytes as base64url. */
 export type TokenKeys = { storedKey: string; serverKey: string };
 
-/** Values that both proofs cover, so that a proof is valid for only one request on one connection. */
+/** Values that both proofs sign, so that a proof is valid for only one request on one connection. */
 export type ProofContext = { path: string; id: string; clientNonce: string; serverNonce: string };
 
-/** Paths and headers of the exchange. */
 export const AUTH_PATH = "/auth";
 export const CHALLENGE_HEADER = "palace-challenge";
 export const PROOF_HEADER = "palace-proof";
@@ -22,13 +20,13 @@ const SCHEME = "Palace";
 
 const TOKEN = /^pdx_([A-Za-z0-9_-]{8})_([A-Za-z0-9_-]{43})$/;
 
-/** Makes a new token, which is shown once and never stored. */
+/** Makes a new token. The caller shows it once and never stores it. */
 export function makeToken(): { id: string; token: string } {
   const id = randomBytes(6).toString("base64url");
   return { id, token: `pdx_${id}_${randomBytes(32).toString("base64url")}` };
 }
 
-/** Returns the token's public part, which identifies it to the server. Returns undefined for any other text. */
+/** Returns the token's public part, by which the server finds the token's keys. Returns undefined if `token` is malformed. */
 export function tokenId(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
@@ -44,7 +42,7 @@ export function keysOf(token: string): TokenKeys {
   };
 }
 
-/** Returns the value of the `Authorization` header. */
+/** Returns the value of the `Authorization` header, which contains the client's proof. */
 export function proofHeader(token: string, context: ProofContext): string {
   const key = clientKey(token);
   const signature = hmac(sha256(key), message(context));
@@ -53,7 +51,7 @@ export function proofHeader(token: string, context: ProofContext): string {
   return `${SCHEME} ${id}.${clientNonce}.${serverNonce}.${proof.toString("base64url")}`;
 }
 
-/** Reads an `Authorization` header. Returns undefined for any other scheme. */
+/** Reads an `Authorization` header. Returns undefined for another scheme or a malformed value. */
 export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & { proof: string }) | undefined {
   const match = /^Palace ([\w-]{8})\.([\w-]{16,64})\.([\w-]{16,64})\.([\w-]{43})$/.exec(header);
   if (match === null) return undefined;
@@ -61,7 +59,6 @@ export function parseProofHeader(header: string): (Omit<ProofContext, "path"> & 
   return { id, clientNonce, serverNonce, proof };
 }
 
-/** Checks the client's proof, on the server. */
 export function isProof(keys: TokenKeys, context: ProofContext, proof: string): boolean {
   const storedKey = Buffer.from(keys.storedKey, "base64url");
   const signature = hmac(storedKey, message(context));
@@ -69,7 +66,7 @@ export function isProof(keys: TokenKeys, context: ProofContext, proof: string): 
   return isEqual(sha256(key), storedKey);
 }
 
-/** Returns true if `token` is the token itself: standard clients send it without a proof. */
+/** Returns true if the token is right. For standard MCP clients, which send the token itself and no proof. */
 export function isToken(keys: TokenKeys, token: string): boolean {
   return isEqual(sha256(clientKey(token)), Buffer.from(keys.storedKey, "base64url"));
 }

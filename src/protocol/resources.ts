@@ -1,4 +1,4 @@
-/** Resources for clients of MCP 2026-07-28: the wake-up text, and each drawer by its id. */
+/** Resources for clients of MCP 2026-07-28. */
 import { orElse } from "../base/or-else.ts";
 
 export const WAKE_UP_URI = "palace://wake-up";
@@ -24,7 +24,6 @@ export const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** Returns the drawer id in a resource's URI, or undefined for any other URI. */
 export function drawerIdIn(uri: string): string | undefined {
   if (!uri.startsWith(DRAWER_URI) || uri.length === DRAWER_URI.length) return undefined;
   return orElse(() => decodeURIComponent(uri.slice(DRAWER_URI.length)), undefined);

@@ -1,12 +1,12 @@
-/** Turns any error into the form of JSON-RPC. Separate from spec.ts, because the build bundles only spec.ts for other programs. */
+/** Converts errors to JSON-RPC errors. Separate from spec.ts, because other programs get spec.ts alone. */
 import { PalaceError } from "../base/errors.ts";
 import { cut } from "../base/shorten.ts";
 import { RPC, type RpcError } from "./spec.ts";
 
-/** Maximum length of an error's text, characters: an error may quote a peer's message, but not all of it. */
+/** Maximum length of an error's text, characters. The text may quote a peer's long message. */
 export const ERROR_TEXT_MAX = 4_000;
 
-/** JSON-RPC error with its own number and text: upstream's, a child's, or a refusal. */
+/** Carries a JSON-RPC error that the client gets unchanged. */
 export class RpcFailure extends Error {
   readonly error: RpcError;
   constructor(error: RpcError) {
@@ -15,7 +15,7 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Returns an error in the form that is sent to the client. An error that is not ours becomes upstream's `Internal tool error`. */
+/** Converts any thrown value. Unknown errors become `Internal tool error`, as in upstream. */
 export function rpcErrorOf(error: unknown): RpcError {
   if (error instanceof PalaceError) return { code: RPC.SERVER_ERROR, message: error.message, data: error.toWire() };
   const { name, message } = error instanceof Error ? error : new Error(String(error));

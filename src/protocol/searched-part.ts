@@ -1,9 +1,9 @@
-/** Number of first characters of a long prompt that a search reads; they have the subject. A pasted log can have millions. */
+/** Number of characters at a prompt's beginning that a search reads. A pasted log can have millions. */
 const FIRST = 2_000;
-/** Number of last characters that a search reads; they have the question. */
+/** Number of characters at the end that a search reads. This is more, because the question is usually there. */
 const LAST = 8_000;
 
-/** Returns the part of a prompt that a search reads: the whole prompt if it is short, else its beginning and its end. */
+/** Returns the text to search for: the prompt, or the beginning and the end of a long one. */
 export function searchedPart(prompt: string): string {
   if (prompt.length <= FIRST + LAST) return prompt;
   return `${prompt.slice(0, FIRST)}\n${prompt.slice(-LAST)}`.toWellFormed();

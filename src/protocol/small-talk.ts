@@ -1,6 +1,4 @@
-/** Recognises prompts that no memory can answer. Client and broker both use it before they search for memories. Pure. */
-
-/** Words that agree, thank, choose or ask to continue. No memory can answer a prompt that has only these words. */
+/** Words that agree, thank, choose or ask to continue. A prompt of only these words needs no search. */
 const SMALL_TALK: ReadonlySet<string> = new Set(
   `ok okay k yes yeah yep yup y no nope nah n sure right correct exactly agree agreed good great fine nice cool perfect awesome lgtm
    go on ahead do it that this so continue proceed next keep going start please pls thanks thank you thx ty very much and the
@@ -10,12 +8,12 @@ const SMALL_TALK: ReadonlySet<string> = new Set(
    what why how which when is are be can could would will shall should i me we they a an or not but then now also too just only
    more less to for from of in at by with if my your our there here think`.split(/\s+/),
 );
-/** Words that ask about the conversation or about a person. They mean nothing to a search that compares only words. */
+/** Words that refer to a person or to the conversation. A search that compares only words finds nothing useful with them. */
 const POINTING: ReadonlySet<string> = new Set(
   "who where was were am did does had has have been he she his her its".split(" "),
 );
 
-/** Returns true if no memory can answer the prompt: it is small talk, a letter or a digit. `byWords`: the search compares only words. */
+/** Returns true if the prompt needs no search: it has only small talk, single letters and digits. `byWords`: the search has no vectors. */
 export function asksNothing(prompt: string, byWords = false): boolean {
   const words =
     prompt

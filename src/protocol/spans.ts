@@ -1,16 +1,13 @@
-/**
- * Names and attributes of a call's span, after OpenTelemetry's semantic conventions for MCP. They contain names from our tables, ids and
- * error codes. They never contain an argument, an answer or a message, because these may quote a memory.
- */
+/** Makes the span of a call by OpenTelemetry's conventions for MCP. A span never has arguments or answers, which may quote a memory. */
 import { isErrorCode } from "../base/errors.ts";
 import { isRecord } from "../base/parse-json.ts";
 import type { SpanAttributes } from "../base/trace.ts";
 import { findTool } from "./tools/table.ts";
 
-/** Maximum length of a request's id as an attribute; the client chooses the id. */
+/** Maximum length of a request's id in a span; the rest is cut off. The client chooses the id. */
 const ID_MAX = 100;
 
-/** Returns the span of a request; undefined for a message without a span. `isOurs`: true for the traced methods besides `tools/call`. */
+/** Returns the span of a request; undefined if it is not traced. `isOurs`: returns true for the traced methods besides `tools/call`. */
 export function spanOfCall(
   { method, id, params }: Record<string, unknown>,
   isOurs: (method: string) => boolean = () => false,
@@ -18,7 +15,7 @@ export function spanOfCall(
   if (typeof method !== "string" || (typeof id !== "string" && typeof id !== "number")) return undefined;
   const common = { "mcp.method.name": method, "jsonrpc.request.id": String(id).slice(0, ID_MAX) };
   if (method === "tools/call") {
-    // An unknown name is a peer's own text: it could give the collector a new name for each call.
+    // An unknown name is the peer's text: with it, a peer could fill the collector with new span names.
     const tool = findTool(isRecord(params) ? params["name"] : undefined)?.fullName ?? "unknown";
     const attributes = { ...common, "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool };
     return { name: `${method} ${tool}`, attributes };
@@ -26,7 +23,7 @@ export function spanOfCall(
   return isOurs(method) ? { name: method, attributes: common } : undefined;
 }
 
-/** Returns the attributes of an answer, and the kind of its failure. `answer`: a JSON-RPC response; undefined for a cancelled request. */
+/** Returns attributes and kind of failure for a span. `answer`: a JSON-RPC response; undefined for a cancelled request. */
 export function endOfCall(answer: unknown): { attributes: SpanAttributes; error: string | undefined } {
   if (!isRecord(answer)) return { attributes: {}, error: "cancelled" };
   const { error, result } = answer;

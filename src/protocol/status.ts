@@ -1,36 +1,32 @@
-/** Wire types of the broker's reports about itself: `/health`, `palace.status`, `palace.health`. spec.ts uses them. */
+/** Wire types of the broker's reports about itself. */
 import type { WireErrorData } from "../base/errors.ts";
 
 export type Door = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
-/**
- * Door for programs that speak Roampal's HTTP API; `doors` does not list it. `isLocal`: programs of the broker's own user need no token.
- * `why`: the program that uses the port, or what the door needs.
- */
+/** Port for programs that use Roampal's HTTP API. `isLocal`: programs of the broker's own user need no token. */
 export type OutcomeDoorReport = { port: number; isLocal: boolean } & (
   | { state: "open" }
   | { state: "shut"; why: string; hint: string }
 );
 
-/** Door through which a peer came. An SSH bridge ends at the `gate`, and `ui` is the page in a browser. */
+/** Door that a peer uses. `gate`: the end of an SSH bridge. `ui`: the page in a browser. */
 export type DoorName = Door["kind"] | "gate" | "ui";
 
-/** Engine of the palace: the builtin one, or an MCP server that is the broker's child. */
+/** Engine of the palace: the builtin one, or an MCP server that the broker runs as a child process. */
 export type EngineReport =
   | { kind: "builtin" }
   | {
       kind: "command";
-      /** The program without its arguments, which may contain a secret. */
+      /** Program without its arguments, because these may contain a secret. */
       program: string;
       state: "starting" | "ready" | "waiting" | "failed";
-      /** Process id of the child; null if no child is running. */
       pid: number | null;
-      /** Number of children that this broker has started. */
+      /** Number of child processes that this broker has started. */
       generation: number;
       server: { name: string; version: string } | null;
-      /** Number of failed starts and dead children since the last answer. */
+      /** Number of failed starts and crashes since the child's last answer. */
       failures: number;
-      /** The last error, even if it no longer applies. */
+      /** Last error, even if the child works again. */
       lastError: ({ message: string; atMs: number } & WireErrorData) | null;
     };
 
@@ -43,67 +39,58 @@ export type Health = {
   topology: string;
   door: DoorName;
   startedAtMs: number;
-  /** Broker's clock at the answer. Older brokers do not send it. */
+  /** Time on the broker's clock. Older brokers do not send it. */
   nowMs?: number | undefined;
   engine: EngineReport;
   error?: { message: string } & WireErrorData;
 };
 
-/**
- * MemPalace's own lock of the palace. `held`: this broker has it. `waiting`: another process has it, so the broker does not write the
- * public palace. `none`: the lock cannot be taken here, not even by a MemPalace with this HOME.
- */
+/** MemPalace's own lock. `waiting`: another process has it, so the broker does not write the public palace. `none`: see `detail`. */
 export type UpstreamLockStatus = { state: "held" | "waiting" | "none"; detail: string };
 
-/**
- * Changes by foreign writers to the public palace, found by Chroma's sequence numbers. `looking`: the search is running; `unreadable`: the
- * palace cannot be read. In messages the report is named `strays`, for older clients.
- */
+/** Changes by foreign writers to the public palace. `looking`: the reconciler is still searching. */
 export type ForeignWritersReport = {
   state: "off" | "looking" | "clear" | "found" | "unreadable";
-  /** Possible writers, or the reason why they are unknown. */
+  /** Possible writers, or why they are unknown. */
   detail: string;
-  /** Number of foreign rows; `collections`: the rows' collections. */
+  /** Number of foreign rows in all `collections`. */
   rows: number;
   collections: { name: string; rows: number }[];
   newestAtMs: number | null;
-  /** Number of our drawers that other programs changed in the palace. */
+  /** Number of our drawers that foreign writers changed in the public palace. */
   changed: number;
-  /** Number of our drawers that were missing from the palace and that this broker sent again. */
+  /** Number of our drawers that were missing from the public palace and that this broker wrote again. */
   resent: number;
-  /** Number of rows whose vector the palace's index has lost. */
+  /** Number of rows whose vector the public palace's index has lost. */
   unindexed: number;
-  /** Number of rows, changes and deletions by other programs that this broker has adopted into its ledger. */
+  /** Number of rows, changes and deletions that this broker has adopted. */
   taken: number;
 };
 
 /** Progress of adopting the rows of an existing public palace. */
 export type AdoptionReport = {
-  /**
-   * `verifying`: the broker compares palace and ledger. `refused`: palace and ledger differ; the broker compares again and writes nothing
-   * to the palace.
-   */
+  /** `verifying`: the broker compares palace and ledger. `refused`: it could not, so it writes nothing to the palace. */
   state: "none" | "running" | "verifying" | "verified" | "refused";
   rows: number;
-  /** Number of rows examined so far. */
+  /** Number of rows read so far. */
   read: number;
   taken: number;
   /** Time when palace and ledger last had the same rows. */
   atMs: number | null;
-  /** Further information: the reason of a refusal, or what happened to the palace's vectors. */
+  /** Why the state is `refused`, or what happened to the palace's vectors. */
   detail: string;
-  /** Advice after a refusal. */
+  /** Advice if the state is `refused`. */
   hint: string;
-  /** Number of rows whose metadata has numbers that an export or a repair cannot write exactly. Older brokers do not send it. */
+  /** Number of rows with numbers in their metadata that an export or repair would round. Older brokers do not send it. */
   inexact?: number;
 };
 
-/** Wing of the memory with which `palace up` proves that it works. The statistics leave out its search. */
+/** Wing of the test memory with which `palace up` proves that the palace works. The statistics leave out searches in it. */
 export const PROOF_WING = "scratch_up";
 
 /**
- * Counters of how agents used the memory: searches, by the quality of their answers; tokens (estimated) given at a session's start and with
- * prompts; memories shown with prompts; writes that waited for a broker and were stored later.
+ * Counters of how agents used the memory: searches by the quality of their answers, estimated tokens added at a session's start and to
+ * prompts, memories shown with prompts, and writes delivered from the spool.
  */
 export const USAGE_NAMES = [
   "searchesGood",
@@ -116,50 +103,45 @@ export const USAGE_NAMES = [
 ] as const;
 export type UsageCounts = Record<(typeof USAGE_NAMES)[number], number>;
 
-/** Requests of a method since the broker's start. Times are estimates from a histogram. */
+/** Requests of a method since the broker's start. The percentiles are estimates from a histogram. */
 export type MethodTimes = { method: string; calls: number; failed: number; p50Ms: number; p95Ms: number };
 
-/**
- * Growth of the memory: its present drawers, by the time when they were filed. `unit`: the shortest unit that gives at most 62 periods, or
- * year. Periods without drawers are left out. `total` also counts earlier periods. `undated`: number of drawers with an unknown day.
- */
+/** Drawers by time of filing, in the shortest unit with at most 62 periods. `total`: number up to the period's end. */
 export type Growth = {
   unit: "day" | "month" | "year";
   undated: number;
   periods: { begins: string; filed: number; total: number }[];
 };
 
-/** Answer to `palace.stats`. `outcomes`: outcomes that memories got. Rates are 0…1, and null if there is nothing to count. */
+/** Answer to `palace.stats`. `outcomes`: numbers of outcomes that memories got. Rates are 0…1, or null without data. */
 export type StatsReport = {
-  /** Beginning of the first counted day, ms; null for all time. */
+  /** Beginning of the first counted day, ms since 1970; null for all time. */
   sinceMs: number | null;
   usage: UsageCounts;
   hitRate: number | null;
   outcomes: { worked: number; partial: number; failed: number };
   helpedRate: number | null;
-  /** Growth of the memory. Older brokers do not send it. */
+  /** Older brokers do not send it. */
   growth?: Growth;
   startedAtMs: number;
   methods: MethodTimes[];
 };
 
-/** Answer to `palace.status`. */
 export type StatusReport = {
   version: string;
   instanceId: string;
   pid: number;
   startedAtMs: number;
   topology: string;
-  /** Doors of the broker. A client on another machine names one of these doors in MEMPALACE_BROKER. */
   doors: Door[];
-  /** Absent if the outcome door is not set up. */
+  /** Absent if no port for Roampal's HTTP API is configured. */
   outcomeDoor?: OutcomeDoorReport;
   home: string;
-  /** Settings that differ from the defaults, as read at the broker's start. Older brokers do not send them. */
+  /** Settings with which the broker started and that differ from the defaults. Older brokers do not send them. */
   settings?: { key: string; value: string; source: "environment" | "file"; variable?: string }[];
   state: Health["status"];
   error?: { message: string } & WireErrorData;
-  /** With `command` the broker does not open the palace: drawers, wings, search and driver are absent. */
+  /** With kind `command`, the report has no drawers, wings, search and driver, because the engine itself opens the palace. */
   engine: EngineReport;
   drawers: number;
   wings: number;
@@ -173,11 +155,11 @@ export type StatusReport = {
     model: string | null;
     modelState: "ready" | "extra" | "loading" | "downloading" | "missing" | "failed" | "mismatch";
     modelDetail: string;
-    /** State of the cross-encoder, which sorts the best hits again. Older brokers do not send it. */
+    /** Cross-encoder, which sorts the best hits again. Older brokers do not send it. */
     reranker?: { state: "ready" | "off" | "failed"; detail: string };
     embedded: number;
     pending: number;
-    /** Estimated time until the pending drawers have their vectors, ms; null if unknown. Older brokers do not send it. */
+    /** Estimated time until all pending drawers have vectors, ms; null if unknown. Older brokers do not send it. */
     pendingMs?: number | null;
   };
   driver: {
@@ -185,24 +167,24 @@ export type StatusReport = {
     state: "off" | "synced" | "syncing" | "waiting" | "unreachable";
     /** Number of drawers whose newest state is not in the public palace yet. */
     lag: number;
-    /** Age of the oldest drawer in `lag`, ms. */
+    /** Age of the oldest drawer that `lag` counts, ms. */
     lagMs: number;
     detail: string;
   };
-  /** Closets. `lag`: number of closets that are not in the public palace yet; `pending`: number of closets without a vector yet. */
+  /** `pending`: number of closets without a vector yet. `lag`: number of closets that are not in the public palace yet. */
   closets: { count: number; pending: number; lag: number };
-  /** The graph in upstream's files. `lag`: number of rows not written there yet. `takenOver`: number of adopted rows. */
+  /** Knowledge graph. `lag`: number of rows that are not in upstream's files yet. `takenOver`: number of adopted rows. */
   graph: {
     facts: number;
     state: "off" | "synced" | "syncing" | "unreachable";
     lag: number;
-    /** Age of the oldest row of `lag`, ms. Older brokers do not send it. */
+    /** Age of the oldest row that `lag` counts, ms. Older brokers do not send it. */
     lagMs?: number;
     takenOver: number;
     detail: string;
-    /** Facts that a MemPalace has in a file that the broker does not read. Absent if there are none. */
+    /** Facts of a MemPalace in a file that the broker does not read. Absent if there are none. */
     elsewhere?: { file: string; facts: number };
-    /** File of hallways of MemPalace 3.12 and later. If it exists, the broker does not write `hallways.json`. */
+    /** Hallways file of MemPalace 3.12 or later. If set, the broker does not write `hallways.json`. */
     newer?: string;
   };
   /** Counters for all time. Older brokers do not send them. */
@@ -214,17 +196,17 @@ export type StatusReport = {
 
 export type LedgerHealth = {
   drawers: number;
-  /** Number of drawers according to the counters of each wing and room. */
+  /** Sum of the ledger's counters of drawers, one for each room. It differs from `drawers` if a counter is wrong. */
   counted: number;
   /** Number of drawers in the full-text index. */
   words: number;
   vectors: number;
-  /** Number of quantized vectors, which a search reads first. */
+  /** Number of quantized vectors. */
   codes: number;
   pending: number;
-  /** Number of drawers that have no vector and do not wait for one. */
+  /** Number of drawers that neither have a vector nor wait for one. */
   forgotten: number;
-  /** "ok", or SQLite's message about the file. */
+  /** "ok", or the error that SQLite reports about the file. */
   integrity: string;
 };
 
@@ -233,14 +215,14 @@ export type CollectionHealth = {
   rows: number;
   indexed: number;
   queued: number;
-  /** Number of rows whose vector is neither in the index nor in the queue. */
+  /** Number of rows whose vector is neither in the index nor queued for it. */
   unindexed: number;
   segment: "whole" | "absent" | "torn";
   why: string;
   isMarkPoisoned: boolean;
   /** Distance function of the collections that we write, "cosine" or "l2"; null for other collections. */
   space: string | null;
-  /** State, as upstream's probe names it (palace.md 10.4). */
+  /** State as upstream's health check reports it (palace.md 10.4). */
   state: "OK" | "DIVERGED" | "UNKNOWN";
 };
 
@@ -249,18 +231,15 @@ export type PublicHealth = {
   /** "ok", "absent", or why the file cannot be read. */
   integrity: string;
   collections: CollectionHealth[];
-  /** Differences from the ledger; null if none of the rows are ours. */
+  /** Numbers of rows that differ from the ledger; null if the palace cannot be compared. `awaited`: rows in the outbox. */
   difference: { missing: number; changed: number; foreign: number; awaited: number } | null;
-  /** Index folders that we or MemPalace moved away, and palaces that a repair kept. */
+  /** Index folders that this broker or MemPalace renamed because of damage, and former palaces that a repair kept. */
   putAside: string[];
 };
 
 export type PalaceHealthReport = { ledger: LedgerHealth; palace: PublicHealth };
 
-/**
- * Answer to `backup.list`. `isThere`: the file still exists. `file`: null if the backup went through a pipe. `failure`: why the last
- * scheduled backup failed.
- */
+/** Answer to `backup.list`. `file`: null if the backup was written to stdout. `failure`: null unless the last scheduled backup failed. */
 export type BackupsReport = {
   backups: {
     file: string | null;
@@ -278,7 +257,7 @@ export type BackupsReport = {
   } | null;
 };
 
-/** A token of the TCP door. `expiresAtMs`: null if it never expires. `usedAtMs`: null if unused since the broker's start. */
+/** Token of the TCP door. `expiresAtMs`: null if it never expires. `usedAtMs`: null if unused since the broker's start. */
 export type TokenReport = {
   name: string;
   role: "reader" | "agent" | "admin";
@@ -287,12 +266,12 @@ export type TokenReport = {
   usedAtMs: number | null;
 };
 
-/** Writes that wait on this machine for a broker, and writes that a broker refused, oldest first. `totals`: their numbers. */
+/** Writes in this machine's spool, oldest first. `waiting` and `refused` are limited; `totals` counts all writes. */
 export type SpoolReport = {
   folder: string;
   waiting: { name: string; atMs: number; agent: string; tool: string }[];
   refused: { name: string; atMs: number; tool: string; why: string }[];
-  /** Time when older refused writes were dropped to make room. */
+  /** Time when refused writes were last deleted to make room, ms; null if never. */
   droppedAtMs: number | null;
   totals: { waiting: number; refused: number };
 };

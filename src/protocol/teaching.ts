@@ -1,4 +1,4 @@
-/** Texts that teach an agent how to use its memory (palace.md 2.11). Agents rely on their content, not on their wording. */
+/** Texts that teach an agent how to use its memory (palace.md 2.11). */
 
 export const PROTOCOL_TEXT = `How to use this memory:
 1. When you wake up, call mempalace_status to see what is remembered and how it is laid out.

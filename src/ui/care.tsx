@@ -8,7 +8,7 @@ import { Tokens, Waiting } from "./machine.tsx";
 import { Action, Failure, Heading, type Loaded, useLoaded } from "./parts.tsx";
 import { bytes, plain, plural, time } from "./words.ts";
 
-/** Interval at which the page asks for a running job's progress, ms, and for jobs that other clients start. */
+/** Interval, ms, at which the page asks for a running job's progress. Without a job it asks at OTHERS_MS for jobs of other clients. */
 const PROGRESS_MS = 700;
 const OTHERS_MS = 5_000;
 

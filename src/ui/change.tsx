@@ -12,7 +12,7 @@ export type Change = "edit" | "move" | "delete" | "forget";
 type Props = { drawer: Drawer; onClose: () => void };
 
 const MASK = "[redacted: ";
-/** Maximum length of a text to search for in other drawers before it is erased. */
+/** Maximum length of a text, characters, for which the dialog finds the other drawers that contain it. */
 const MATCH_MAX = 100_000;
 const SHOWN_MAX = 8;
 

@@ -1,14 +1,14 @@
 /** Connects the page to the broker: the sign-in, calls of methods and tools, and news of changes. */
 import type { MethodName, Methods, Role, StatusReport } from "../protocol/spec.ts";
 
-/** Parts of the status that the broker sends after each change. */
+/** Part of the status. The broker sends it after each change. */
 export type News = Pick<StatusReport, "state" | "drawers" | "wings" | "peers" | "queue" | "search" | "driver"> & {
   ledgerSizeBytes: number;
 };
 
 export type Session = { bearer: string; role: Role };
 
-/** `code` is empty if no broker answered. */
+/** Failed call. `code`: the broker's error code; empty if it sent none. */
 export class CallError extends Error {
   readonly code: string;
   readonly hint: string;
@@ -21,10 +21,10 @@ export class CallError extends Error {
 
 const SIGN_IN = "/ui/session";
 const KEPT = "palace-session";
-/** Name of the lock that the reading tab holds, and of the channel on which it tells the other tabs the news. */
+/** Name of the lock of the one tab that reads news, and of the channel on which this tab passes the news to the other tabs. */
 const NEWS = "palace-news";
 const SIGNED_OUT = "signed out";
-/** Our own methods that write. Each call has its own idempotency key, so that it is done once. */
+/** Writing methods that the page calls directly, not as a tool. Each call gets an idempotency key, so that it takes effect only once. */
 const WRITES: readonly MethodName[] = ["memory.undo", "memory.forget", "outcome.score"];
 const ASK = "ask";
 const AGAIN_MS = 2_000;
@@ -33,7 +33,7 @@ const ENDED = "The broker does not answer. Type: palace ui";
 let session: Session | undefined;
 let lastId = 0;
 
-/** Matches the token of a link, which is the part of the address after #. */
+/** Matches the sign-in token in a link, which is the part of the address after #. */
 const LINK = /^#([A-Za-z0-9_-]{43})$/;
 
 export function hasLink(): boolean {
@@ -41,8 +41,8 @@ export function hasLink(): boolean {
 }
 
 /**
- * Turns the link's token into a session of this tab, not a cookie, which a browser would send to every port of 127.0.0.1. Undefined without
- * a valid link or session.
+ * Signs in with the link's token, or else with this tab's stored session. The session is not a cookie, because a browser would send a
+ * cookie to every port of 127.0.0.1. Returns undefined without a valid link or session.
  */
 export async function signIn(): Promise<Session | undefined> {
   const token = LINK.exec(location.hash)?.[1];
@@ -109,7 +109,7 @@ async function post(path: string, body: unknown): Promise<Response> {
   const headers = { "content-type": "application/json", ...credentials() };
   try {
     const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    // A refused link does not end the session that this tab has.
+    // A refused sign-in with a link does not end the session that this tab has.
     if (response.status === 401 && path !== SIGN_IN) signOut();
     return response;
   } catch {
@@ -132,8 +132,8 @@ function signOut(): void {
 }
 
 /**
- * Listens for news. One tab reads for all, because a browser opens only six connections to a server. When that tab closes, another one
- * reads.
+ * Listens for changes of the status. Only one tab reads them and passes them on, because a browser opens only six connections to a server.
+ * When that tab closes, another tab reads them.
  */
 export async function listen(onNews: (news: News | undefined) => void): Promise<void> {
   const tabs = new BroadcastChannel(NEWS);
@@ -152,7 +152,7 @@ export async function listen(onNews: (news: News | undefined) => void): Promise<
   );
 }
 
-/** Reads news until the session is over, and connects again after a lost connection. EventSource cannot send the session's header. */
+/** Reads changes of the status during the session, and connects again after a loss. EventSource could not send the session's header. */
 async function readNews(onNews: (news: News | undefined) => void): Promise<void> {
   while (session !== undefined) {
     try {

@@ -1,4 +1,4 @@
-/** Draws the entities of an entity's facts, and their entities. A list beside it has the facts for keyboard and screen reader. */
+/** Draws an entity, its neighbours and their neighbours in the knowledge graph. A list beside it is for keyboards and screen readers. */
 import { type Fact, heldAt, listFacts, rivalry } from "./known.ts";
 import { href, useLoaded } from "./parts.tsx";
 import { plain, plural } from "./words.ts";
@@ -9,11 +9,11 @@ type Drawing = { places: Map<string, Place>; edges: Edge[]; neighbours: number }
 
 const NEAR_MAX = 10;
 const FAR_MAX = 14;
-/** Maximum number of a neighbour's facts to load. */
+/** Maximum number of facts to load for each neighbour. */
 const FAR_FACTS = 20;
 const WIDTH = 720;
 const HEIGHT = 460;
-/** Maximum number of letters of a name. The tooltip has the whole name. */
+/** Maximum number of letters of a name in the drawing. The tooltip has the whole name. */
 const LETTERS = 16;
 
 type Props = { entity: string; facts: readonly Fact[]; day: string | undefined; changed: number };
@@ -88,12 +88,12 @@ function Line({ edge: { from, to, facts }, isDoubtful, isNear }: LineProps) {
   );
 }
 
-/** Returns a key for the entity of a name. Names that differ only in case or blanks are one entity. */
+/** Returns the same key for all names of an entity: upper and lower case are equal, and so are blank and underscore. */
 function keyOf(name: string): string {
   return name.normalize("NFC").toLowerCase().replaceAll(" ", "_");
 }
 
-/** Returns the entities that share a fact with `entity`, those of valid facts first. */
+/** Returns the entities that share a fact with `entity`: first those with a current fact. */
 function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   const centre = keyOf(entity);
   const names = new Map<string, string>();
@@ -105,7 +105,7 @@ function neighboursOf(entity: string, facts: readonly Fact[]): string[] {
   return [...names.values()];
 }
 
-/** Places the entity in the middle, its neighbours around it, and their neighbours outside, each near its own neighbour. */
+/** Places the entity in the middle, its neighbours around it, and the neighbours of each neighbour outside, near that neighbour. */
 function draw(entity: string, facts: readonly Fact[]): Drawing {
   const near = neighboursOf(entity, facts);
   const places = new Map<string, Place>([[keyOf(entity), { name: entity, x: WIDTH / 2, y: HEIGHT / 2 }]]);
@@ -117,12 +117,13 @@ function draw(entity: string, facts: readonly Fact[]): Drawing {
       y: HEIGHT / 2 + 8 + radius * y * (HEIGHT / 2 - 24),
     });
   };
+  const nearKeys = new Set(near.map(keyOf));
   const ring = near.slice(0, NEAR_MAX);
   // Neighbours alternate between two distances, so that their names do not cover each other.
   ring.forEach((name, at) => put(name, at / ring.length - 0.25, ring.length > 6 && at % 2 === 1 ? 0.62 : 0.48));
   const each = Math.max(1, Math.floor(FAR_MAX / ring.length));
   ring.forEach((name, at) => {
-    const further = neighboursOf(name, facts).filter((one) => !places.has(keyOf(one)) && !near.includes(one));
+    const further = neighboursOf(name, facts).filter((one) => !places.has(keyOf(one)) && !nearKeys.has(keyOf(one)));
     const some = further.slice(0, Math.min(each, 4));
     some.forEach((one, number) => {
       const aside = (number - (some.length - 1) / 2) / (ring.length * Math.max(some.length, 2));

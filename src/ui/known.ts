@@ -21,7 +21,7 @@ export async function listFacts(entity: string | undefined, offset: number, limi
 /** Maximum number of contradicting values of a relation. With more values the relation is a list, such as a person's friends. */
 const RIVALS_MAX = 3;
 
-/** Returns a function that returns true for a valid fact if another valid fact contradicts it. */
+/** Returns a function that tells whether a fact is valid and another valid fact contradicts it. */
 export function rivalry(facts: readonly Fact[]): (fact: Fact) => boolean {
   const values = new Map<string, Set<string>>();
   const keyOf = ({ subject, predicate }: Fact) => JSON.stringify([subject, predicate]);

@@ -1,4 +1,4 @@
-/** Shows what the owner manages on the broker's machine: tokens of the TCP door, and writes that wait or were refused. */
+/** Shows what the owner manages on the broker's machine: the TCP door's tokens, and the waiting and refused writes in its spool. */
 import type { SpoolReport, TokenReport } from "../protocol/spec.ts";
 import { call } from "./client.ts";
 import { announce } from "./done.tsx";

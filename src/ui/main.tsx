@@ -1,4 +1,4 @@
-/** The page of `palace ui`: signs in, listens for news, and shows the view that the address names. */
+/** The page of `palace ui`: signs in, listens for changes of the status, and shows the view that the address names. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AddNote } from "./change.tsx";
@@ -63,7 +63,7 @@ function View({ view, params, news, session }: ViewProps) {
   const param = (name: string) => params.get(name) ?? undefined;
   const isOwner = session.role === "admin";
   if (view === "place") return <PlaceView wing={param("wing") ?? ""} room={param("room")} changed={changed} />;
-  // A new key makes a new view, so that the dialogs of the last drawer close and the hits of the last question disappear.
+  // A new key makes a new view, which has no dialogs of the last drawer and no hits of the last question.
   const key = params.toString();
   if (view === "drawer") return <DrawerView key={key} id={param("id") ?? ""} role={session.role} changed={changed} />;
   if (view === "search") return <Search key={key} query={param("q") ?? ""} wing={param("wing")} room={param("room")} />;

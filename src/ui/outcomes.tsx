@@ -1,4 +1,4 @@
-/** Outcomes of a memory: its score, who gave it, the conversations that showed the memory, and the owner's own score. */
+/** Shows the outcomes of a memory: its score, who gave it, the conversations that showed the memory, and the owner's own score. */
 import type { MemoryTold } from "../protocol/outcome.ts";
 import { call } from "./client.ts";
 import { doneWith } from "./done.tsx";
@@ -10,7 +10,7 @@ const SHOWN_MAX = 8;
 
 type Props = { id: string; isOwner: boolean; changed: number };
 
-/** Shows nothing for a drawer that has no score and was shown in no conversation. */
+/** Shows the outcomes. Shows nothing for a drawer that has no score and was shown in no conversation. */
 export function Outcomes({ id, isOwner, changed }: Props) {
   const asked = useLoaded(() => call("outcome.why", { id }), [id], changed);
   const told = asked.value;

@@ -6,8 +6,8 @@ import { CallError } from "./client.ts";
 export type Loaded<T> = { value?: T; error?: Error; again: () => void };
 
 /**
- * Loads a value when an input or `changed` changes; after `changed`, the last value stays until the answer. A late answer is shown unless a
- * newer one is, because a slow broker gives only late answers.
+ * Loads a value, and loads it again when an input or `changed` changes. The last value stays until the answer. Ignores answers for earlier
+ * inputs. Shows a late answer for an earlier `changed` until a newer one comes, because a slow broker may always answer late.
  */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[], changed?: unknown): Loaded<T> {
   const [state, setState] = useState<{ value?: T; error?: Error }>({});
@@ -29,7 +29,7 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[],
   return { ...state, again: useCallback(() => setRound((last) => last + 1), []) };
 }
 
-/** Returns `value`, but changes it at most once per `everyMs`, because a mine writes a thousand times a second. */
+/** Returns `value`, but changes it at most once per `everyMs`, because mining changes it a thousand times a second. */
 export function useSlowly<T>(value: T, everyMs: number): T {
   const [shown, setShown] = useState(value);
   const changedMs = useRef(0);
@@ -67,7 +67,7 @@ export function Heading({ children, aside }: { children: ComponentChildren; asid
 
 type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
 
-/** The browser keeps the focus in the dialog, and Escape closes it. */
+/** Modal dialog: the browser keeps the focus in it, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => element.current?.showModal(), []);
@@ -111,7 +111,7 @@ type ListProps<T> = {
   rowHeight: number;
   load: (offset: number, limit: number) => Promise<{ rows: T[]; total: number }>;
   row: (item: T) => ComponentChildren;
-  /** If one of the inputs changes, the visible rows are loaded again. Another list needs another `key`. */
+  /** If one of the inputs changes, the visible rows are loaded again. To show another list, change the component's `key`. */
   inputs: readonly unknown[];
 };
 
@@ -149,7 +149,6 @@ export function LongList<T>({ label, rowHeight, load, row, inputs }: ListProps<T
       isAsking.current = false;
       setAnswers((count) => count + 1);
     };
-    // Asks again after a pause.
     const failed = async (why: Error): Promise<void> => {
       setError(why);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

@@ -1,4 +1,4 @@
-/** Search as in the terminal: passages with marked words, filters, why each hit has its place, and hits that nearly fit. */
+/** Search as in the terminal: passages with marked words, filters, the reasons for each hit's rank, and hits that nearly fit. */
 import { useState } from "preact/hooks";
 import { call } from "./client.ts";
 import { listPlaces } from "./drawers.ts";

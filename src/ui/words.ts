@@ -36,7 +36,7 @@ const SPANS = [
   ["minute", 60_000],
 ] as const;
 
-/** Returns the time since `atMs` in the largest unit. */
+/** Returns the time since `atMs` in the largest unit that fits, at least in minutes. */
 export function age(atMs: number): string {
   const passedMs = Date.now() - atMs;
   const [unit, lengthMs] = SPANS.find(([, span]) => passedMs >= span) ?? ["minute", 60_000];
@@ -52,7 +52,7 @@ export function plain(text: string): string {
   return text.replaceAll(TURNING, (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** Returns the first heading or sentence, because a slice of a document may begin inside a word. */
+/** Returns a text's first heading or sentence. Skips lines of one or two words: a slice of a document may begin inside a word. */
 export function title(text: string): string {
   const lines = text.slice(0, TITLE_WITHIN).split("\n");
   const saying = lines.filter((one) => /[\p{L}\p{N}]/u.test(one));
@@ -62,7 +62,7 @@ export function title(text: string): string {
 
 export type Piece = { text: string; isMatch: boolean };
 
-/** Cuts a text into pieces. A word with the same beginning as a word of the question is a match. */
+/** Cuts a text into matches and the text between them. A match is a word with the same beginning as a word of the question. */
 export function marked(text: string, question: string): Piece[] {
   const stems = [...question.toLowerCase().matchAll(WORD)]
     .map(([word]) => (word.length > STEM_MIN + 2 ? word.slice(0, -2) : word))

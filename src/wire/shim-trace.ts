@@ -1,19 +1,19 @@
-/** Spans of the shim's tool calls, from the agent's request to its answer, outages included. Loaded only if tracing is on. */
+/** Makes a span for each tool call of the shim. Loaded only if tracing is on. */
 import { openTelemetry } from "../base/open-telemetry.ts";
 import { parseRecord } from "../base/parse-json.ts";
 import { type Span, TRACEPARENT_META, type Tracer } from "../base/trace.ts";
 import { endOfCall, spanOfCall } from "../protocol/spans.ts";
 import type { RequestId } from "../protocol/spec.ts";
 
-/** Time for the last spans to reach their collector, ms. The agent has closed stdin by then. */
+/** Time to send the last spans, after the agent has closed stdin. */
 const CLOSE_MAX_MS = 1_000;
 
 export class ShimTrace {
-  // The shim has no log, and stdout has only the protocol's messages. The broker's log reports a collector that accepts nothing.
+  // Ignores failures of the collector, because the shim has no log. The broker logs such failures.
   readonly #tracer: Tracer = openTelemetry({ service: "palace-shim", onChange: () => {} });
   readonly #open = new Map<RequestId, Span>();
 
-  /** Begins the span of a request and returns its `_meta` for the broker, whose span is then inside this one. */
+  /** Begins the span of a request. Returns the `_meta` to send, with which the broker's span becomes a child of this span. */
   begin(id: RequestId, message: Record<string, unknown>, meta: object, revision: string | undefined): object {
     const call = spanOfCall(message);
     if (call === undefined) return meta;
@@ -23,7 +23,7 @@ export class ShimTrace {
     return { ...meta, [TRACEPARENT_META]: span.traceparent };
   }
 
-  /** Ends the span of the request that this line to the agent answers. */
+  /** Ends the span of a request. `line`: the answer. */
   answer(line: Buffer | string): void {
     if (this.#open.size === 0) return;
     const message = parseRecord(line.toString());
@@ -34,7 +34,7 @@ export class ShimTrace {
     this.#end(id, undefined);
   }
 
-  /** Ends the open spans and sends all spans that are not sent yet. Never rejects. */
+  /** Ends the open spans and sends all unsent spans. Never rejects. */
   close(): Promise<void> {
     for (const id of this.#open.keys()) this.cancel(id);
     return this.#tracer.close(CLOSE_MAX_MS);

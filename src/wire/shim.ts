@@ -1,8 +1,4 @@
-/**
- * Connects an agent's stdio to the broker's stream. The shim adds an idempotency key to every tool call and passes all other lines through.
- * It has no state that must be saved; stdout has only the protocol's messages. It must start fast, so it imports only a few of the client's
- * files, and Node's net and fs.
- */
+/** Shim: connects an agent's stdio to the broker. It must start fast, so it imports few files. */
 import { Link } from "./client/link.ts";
 import type { OfflineRules } from "./client/offline-rules.ts";
 import type { Config } from "../config/config.ts";
@@ -24,10 +20,7 @@ const PARENT_CHECK_MS = 2_000;
 
 type Message = { id?: RequestId | null; method?: string; params?: Record<string, unknown> };
 
-/**
- * Runs until the agent ends, then ends the process. The shim's working folder decides which project it is. `offline`: loads the rules for
- * answers without a broker.
- */
+/** Runs until the agent closes stdin or dies, then ends the process. `offline`: loads the rules for answers without a broker. */
 export function runShim(config: Config, agent: string, offline: () => Promise<OfflineRules>): void {
   const parent = process.ppid;
   let ending = false;
@@ -48,7 +41,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
 
   link.connectSoon();
   const listen = (): void => {
-    // Waits for the end of a request that is too long, up to twice the limit, because its id may be there.
+    // Waits for the end of a too long request, up to twice the limit, because the id may be at the end.
     const splitter = new FrameSplitter(FRAME_SIZE_MAX_BYTES, 2 * FRAME_SIZE_MAX_BYTES);
     process.stdin.on("data", (chunk: Buffer) => {
       for (const frame of splitter.push(chunk)) {
@@ -64,10 +57,10 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     process.stdin.on("error", end);
     process.stdout.on("error", end);
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-    // A killed agent's child may keep our stdin open; the shim must end anyway.
+    // A child of a killed agent may keep our stdin open. The shim must end anyway.
     setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS).unref();
   };
-  // Reads stdin one turn of the event loop later, after the handshake is sent: opening stdin takes as long as the broker's answer.
+  // Opens stdin only after the request to the broker is sent, so that the broker works while stdin is opened.
   if (config.tracing !== "on") setImmediate(listen);
   else
     void loadTrace().then((loaded) => {
@@ -76,7 +69,7 @@ export function runShim(config: Config, agent: string, offline: () => Promise<Of
     });
 }
 
-/** Loads the tracer. If that fails, tracing is off. */
+/** Returns undefined if the tracer cannot be loaded. Tracing is then off. */
 async function loadTrace(): Promise<ShimTrace | undefined> {
   try {
     return new (await import("./shim-trace.ts")).ShimTrace();
@@ -89,7 +82,7 @@ const LF = Buffer.from("\n");
 
 function forward(link: Link, bytes: Buffer, write: (line: string) => void, trace: ShimTrace | undefined): void {
   const decoded = decodeFrame(bytes);
-  // The shim itself refuses an unreadable line, because there may be no broker.
+  // The shim itself refuses an unreadable line, also in an outage.
   if (!decoded.ok) return decoded.why === "" ? undefined : write(unreadable(bytes, decoded.why));
   const line = bytes.toString("utf8");
   if (typeof decoded.message !== "object" || decoded.message === null) return link.send(undefined, line);
@@ -102,7 +95,7 @@ function forward(link: Link, bytes: Buffer, write: (line: string) => void, trace
     trace?.cancel(cancelled);
     return;
   }
-  // This message tells the broker the agent's name. Later connections give the name in their handshake.
+  // Later connections send the agent's name and the revision in headers.
   if (message.method === "initialize") {
     nameAfterClient(link, message.params?.["clientInfo"]);
     link.revision = negotiateMcpVersion(message.params?.["protocolVersion"]);
@@ -122,13 +115,13 @@ function metaOf({ params }: Message): Record<string, unknown> | undefined {
   return typeof meta === "object" && meta !== null ? (meta as Record<string, unknown>) : undefined;
 }
 
-/** Names a link without a name after the MCP client. */
+/** Sets the link's agent name to the MCP client's name, unless the link has a name. */
 function nameAfterClient(link: Link, clientInfo: unknown): void {
   const name = (clientInfo as { name?: unknown } | null | undefined)?.name;
   if (link.isUnnamed && typeof name === "string") link.agent = agentName(name);
 }
 
-/** Returns the error for an unreadable line, in the broker's words. */
+/** Returns the same error for an unreadable line as a broker does. */
 function unreadable(bytes: Buffer, why: string): string {
   const error = new PalaceError("PROTOCOL_BAD_FRAME", why, "send one JSON-RPC message a line");
   return refusal(idOfUnread(bytes, bytes), RPC.PARSE_ERROR, error);

@@ -1,7 +1,4 @@
-/**
- * Tests compaction in the real pi, opencode and Claude Code. A memory whose text was dropped is shown again if it fits a prompt. A summary
- * shows each of the earlier exchanges once. The agent is still asked about the exchange that nobody has judged.
- */
+/** Tests that after a compaction an agent sees its memories again, and is still asked about the last exchange. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -11,17 +8,12 @@ import type { Host } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 import { type HostTalk, type Talk, talkOnHost, turnOf } from "./talk.ts";
 
-/**
- * Maximum number of sessions to try. After a late hook the model sees nothing, but the memory counts as shown, so the test begins another
- * session.
- */
+/** Maximum number of sessions to try. After a late hook the model sees no memory, so the test begins another session. */
 const SESSIONS_MAX = 5;
 const KEPT_MAX_MS = 20_000;
-/** pi keeps the last twenty thousand tokens. One message of this length makes it drop everything before it. */
+/** pi's compaction keeps the last 20,000 tokens. This text is longer, so pi drops everything before it. */
 const MUCH = "so many words ".repeat(8_000);
-/** Line that pi prints in RPC mode. */
 type Line = { type?: string; command?: string; success?: boolean; error?: string };
-/** Session that can be continued and compacted. */
 type Talker = { say: (prompt: string) => Promise<void>; compact: () => Promise<void> };
 
 let scene: HostTalk;
@@ -78,7 +70,6 @@ const OPEN: Record<Agent, () => Promise<Talker>> = {
   },
 };
 
-/** Stores a memory on its own topic. */
 async function keep(word: string): Promise<{ topic: string; id: string }> {
   const topic = `${word} ${word}${randomUUID().slice(0, 8)}`;
   await talk.ask("record_response", { key_takeaway: topic });
@@ -91,11 +82,15 @@ async function isKept(mark: string): Promise<boolean> {
   return vi.waitUntil(isThere, KEPT_MAX_MS).catch(() => false);
 }
 
-/**
- * `before` and `after` count how often the model is shown each of two memories before and after a compaction. `asked` is the question that
- * the memory first asks the agent after it. `recent` has the newest exchange of each list of exchanges.
- */
-type Session = { before: number[]; after: number[]; asked: string; recent: string[] };
+type Session = {
+  /** How often the model sees each of the two memories before the compaction. */
+  before: number[];
+  after: number[];
+  /** User's message about which the agent is asked after the compaction. */
+  asked: string;
+  /** The user's newest message in each list RECENT EXCHANGES that the model sees. */
+  recent: string[];
+};
 
 async function compacted(agent: Agent, last: string): Promise<Session | undefined> {
   const [first, second] = [await keep("walnut"), await keep("thimble")];
@@ -107,12 +102,12 @@ async function compacted(agent: Agent, last: string): Promise<Session | undefine
   };
   const both = `of ${first.topic} and ${second.topic}`;
   await say(`What of ${first.topic}?`);
-  // Both memories must be shown before the last prompt: a memory shown with that prompt may survive the compaction with it.
+  // Both memories must be shown before the last prompt, because a memory shown with that prompt could survive the compaction.
   if ((await shown(`What of ${second.topic}?`)).includes(0)) return undefined;
   const before = await shown(`${last}: what ${both}?${agent === "pi" ? MUCH : ""}`);
   if (!(await isKept(last))) return undefined;
   await compact();
-  // opencode does not store the memory's text, so its summary covers only the user's and the agent's words.
+  // opencode does not store the text that the memory adds, so its request for a summary must not contain that text.
   if (agent === "opencode")
     expect(((await host.seen()).asides[MODEL_OF[agent]] ?? []).join("\n")).not.toMatch(/KNOWN CONTEXT|You answered:/);
   await say(`And ${first.topic}?`);

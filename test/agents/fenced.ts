@@ -1,4 +1,4 @@
-/** Asserts where the words of a stored text occur in the text that a model sees. A failure does not print the whole text. */
+/** Asserts that a stored text appears only inside the fence. A failure does not print the whole text. */
 import { expect } from "vitest";
 
 export const FENCE = "<palace-memory>";

@@ -1,7 +1,4 @@
-/**
- * Runs the whole loop of memory that learns from outcomes with a real agent, in any place of places.ts: a memory is shown, the answer is
- * judged, and the memory is promoted.
- */
+/** Teaches a real agent one memory: the agent is shown the memory, its answer is judged, and the memory is promoted. */
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
@@ -10,10 +7,10 @@ import { MODEL_OF } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 import type { Talk } from "./talk.ts";
 
-/** Maximum number of memories to try. A late hook shows no memory and asks nothing, so the test takes another memory. */
+/** Maximum number of memories to try. After a late hook the agent is neither shown the memory nor asked, so the test takes another one. */
 const TRIES = 6;
 
-/** `id` is the memory's id after its promotion from `working` to `history`. `topic` has words that no other memory has. */
+/** Memory that was promoted from `working` to `history`. `id`: its id after the promotion. `topic`: words that no other memory has. */
 export type Learned = { id: string; topic: string };
 
 export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Learned> {
@@ -23,7 +20,7 @@ export async function learn(place: Place, talk: Talk, agent: Agent): Promise<Lea
   }
 }
 
-/** Returns undefined if the agent was not shown the memory or not asked in time. The last try then fails. */
+/** Returns undefined if a hook was late: the agent was not shown the memory, or not asked. The last try then fails. */
 async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean): Promise<Learned | undefined> {
   const [mark, asked, thanked] = [randomUUID(), randomUUID(), randomUUID()];
   const topic = words();
@@ -33,7 +30,7 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !text.includes(mark)) return undefined;
   expect(text).toContain("═══ KNOWN CONTEXT ═══");
   expect(text.split(mark)).toHaveLength(2);
-  // The exchange is stored in the background, so the test polls for it.
+  // Waits, because the exchange is stored in the background.
   await vi.waitUntil(async () => (await exchangeOf(asked)) !== "", 60_000);
 
   const scores = JSON.stringify({ outcome: "worked", memory_scores: { [id]: "worked" } });
@@ -43,14 +40,14 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   if (!isLast && !second.includes("You answered:")) return undefined;
   expect(second).toContain(`You answered: "${ANSWER}`);
   expect(second).toContain(`"${id}": "___"`);
-  // The memory was shown once and is still in the context. opencode does not store a shown memory, and may show it again after a restart.
+  // At most one line of the context has the memory, so the memory was not shown again. opencode does not store shown memories.
   const times = second.split(`[id:${id}]`).length - 1;
   expect(times).toBeLessThanOrEqual(1);
   if (agent !== "opencode") expect(times).toBe(1);
   expect(await talk.ask("search_memory", { id })).toContain("1 uses, [Y]");
   expect(await exchangeOf(asked)).toContain("s:0.7, w:0.21, 1 uses, [Y]");
 
-  // A second success moves the memory out of `working`. It needs another turn, because a memory counts once a turn.
+  // A second success promotes the memory. It needs another turn, because a memory counts only once per turn.
   await vi.waitUntil(async () => (await exchangeOf(thanked)) !== "", 60_000);
   await talk.ask("score_memories", { outcome: "worked", memory_scores: { [id]: "worked" } });
   expect(await talk.ask("search_memory", { id })).toContain("[history]");
@@ -59,14 +56,14 @@ async function learnOne(place: Place, talk: Talk, agent: Agent, isLast: boolean)
   return { id: id.replace("working", "history"), topic };
 }
 
-/** Returns words of letters only. */
+/** Returns new random words without digits. */
 function words(): string {
   return randomUUID()
     .replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)))
     .replaceAll("-", " ");
 }
 
-/** Asserts that a new session shows the agent the memory as one that has helped. */
+/** Asserts that a new session shows the agent the memory from `history`. */
 export async function expectPromoted(talk: Talk, agent: Agent, { id, topic }: Learned): Promise<void> {
   const { text } = await talk.begin(agent, `What of ${topic}?`, id);
   const line = text.split("\n").find((one) => one.includes(`[id:${id}]`));

@@ -1,4 +1,4 @@
-/** Makes a home on this machine with the real agents and its own palace. The agents are wired as a devbox wires them, or not wired. */
+/** Makes a home on this machine with the real agents, wired as a devbox wires them or not at all, and its own palace. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa, type ResultPromise } from "execa";
@@ -10,13 +10,13 @@ export type AgentsHome = AsyncDisposable & {
   palace: TestPalace;
   start: (agent: Agent, run: Run) => ResultPromise;
   programs: string;
-  /** Returns the working folder and the whole environment of an agent that runs with the given variables. */
+  /** Returns the working folder and the environment of an agent that runs with the given variables. */
   within: (env: Run["env"]) => { cwd: string; env: NodeJS.ProcessEnv };
 };
 
 const RUN_MAX_MS = 300_000;
 
-/** Opens a home with the real agents. `url` is the model's address. */
+/** Opens a home with the real agents. `url`: the model's address. */
 export async function openAgentsHome(
   url: string,
   { isWired = true, built }: { isWired?: boolean; built?: boolean } = {},
@@ -24,7 +24,7 @@ export async function openAgentsHome(
   const agents = agentsFolder(process.env);
   await installAgents({ folder: agents, env: process.env, log: () => {} });
   const palace = createTestPalace(built === undefined ? {} : { built });
-  // Links the commands as npm would.
+  // Makes the commands that npm would link.
   const bin = join(palace.home, "bin");
   mkdirSync(bin);
   for (const [name, file] of Object.entries({ "mempalace-mcp": "mp-shim", palace: "palace" })) {

@@ -1,11 +1,11 @@
-/** Runs opencode's own server on this machine until the place is disposed of. */
+/** Runs opencode's own server on this machine until `host` is disposed of. */
 import { createInterface } from "node:readline";
 import { expect } from "vitest";
 import { freePort } from "../helpers/free-port.ts";
 import type { Host } from "./places.ts";
 import { runOf } from "./real-agents.ts";
 
-/** Sends a request and resolves after opencode has carried it out. */
+/** Sends a request. Resolves when opencode has carried it out. */
 export type Post = (path: string, body: object) => Promise<{ id: string }>;
 
 export async function serveOpencode(host: Host, more: Record<string, string>): Promise<Post> {
@@ -23,7 +23,7 @@ export async function serveOpencode(host: Host, more: Record<string, string>): P
     expect(answer.status, path).toBe(200);
     return (await answer.json()) as { id: string };
   };
-  // Waits for this line, because opencode accepts a request before it prints the line, but never answers that request.
+  // Waits for this line, because opencode never answers a request that it accepts earlier.
   for await (const line of createInterface({ input: server.stdout! })) if (line.includes("listening on")) return post;
   throw new Error(`opencode ended with ${server.exitCode}`);
 }

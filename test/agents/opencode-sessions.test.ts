@@ -1,7 +1,4 @@
-/**
- * Tests sessions of the real opencode on this machine through its own server: idle, compacted, continued and forked. The model sees the
- * memory once, and each message is filed once.
- */
+/** Tests compacted, continued and forked sessions of the real opencode through its server. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FENCE } from "./fenced.ts";
@@ -10,10 +7,10 @@ import { type Host, onHost } from "./places.ts";
 import { MODEL_OF } from "./real-agents.ts";
 
 const MODEL = MODEL_OF.opencode;
-/** Maximum number of sessions to try. A hook that takes longer than a second adds nothing, so a slow machine gets another session. */
+/** Maximum number of sessions to try. A hook that takes longer than a second adds no text, so a slow machine gets another session. */
 const SESSIONS_MAX = 8;
 
-/** Number of the user's messages between two diary entries. The user sends one of them in the fork. */
+/** Number of the user's messages between two diary entries. */
 const DIARY_EVERY = 15;
 
 let host: Host;
@@ -27,13 +24,13 @@ async function say(session: string): Promise<string> {
   return mark;
 }
 
-/** Returns what the memory showed the model in the last turn, one text per fence. */
+/** Returns the memory's texts in the model's last request, one per fence. */
 async function told(): Promise<string[]> {
   const texts = (await host.seen()).texts[MODEL] ?? [];
   return texts.flatMap((text) => text.split(FENCE).slice(1));
 }
 
-/** Begins sessions until one shows the model the memory. Resolves to the session and its first message. */
+/** Begins sessions until one shows the model the memory. Resolves to its id and its first message. */
 async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string; mark: string }> {
   for (let again = 1; ; again += 1) {
     const { id } = await open();
@@ -42,7 +39,7 @@ async function begin(open: () => Promise<{ id: string }>): Promise<{ id: string;
   }
 }
 
-/** Counts the drawers with a text. A search would show equal drawers once. */
+/** Counts the drawers with a text. A search would show equal drawers only once. */
 async function drawersWith(text: string): Promise<number> {
   await using shim = await host.shim();
   const { drawers } = await shim.call("mempalace_list_drawers", { limit: 100 });
@@ -85,7 +82,7 @@ test("opencode shows the wake-up text once in a compacted, continued and forked 
   await expect.poll(() => drawersWith(fork.mark)).toBe(1);
   for (const mark of said) expect(await drawersWith(mark), mark).toBe(1);
 
-  // The fork's copies of messages do not count towards a diary entry.
+  // Copied messages of the fork do not count towards a diary entry.
   while (said.length < DIARY_EVERY) said.push(await say(session.id));
   expect(await diary()).toEqual([]);
   const last = await say(session.id);

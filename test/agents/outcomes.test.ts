@@ -1,7 +1,4 @@
-/**
- * Tests memory that learns from outcomes in the real pi, opencode and Claude Code against a stub model. Memories are shown beside a prompt,
- * the answer is stored, and the user's next message judges the memories and the answer. An interrupted answer is not judged.
- */
+/** Tests in the real agents that memories are shown beside a prompt, and that the user's next message judges them. */
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -25,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** Returns the stored exchange that contains the mark. */
 async function exchangeOf(mark: string): Promise<string> {
   return (await talk.exchangesOf(mark))[0] ?? "";
 }
@@ -37,22 +33,25 @@ test.each(AGENTS)(
   },
 );
 
-test.each(AGENTS)("failed tests in a turn of %s lower the scores of the memories shown in that turn", async (agent) => {
-  // Distinguishes this memory from memories of other tests, which have the same words.
-  const mark = randomUUID();
-  const id = await talk.keep(agent, mark);
-  const tool = agent === "claude" ? "Bash" : "bash";
-  const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
-  const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
-  const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
-  // Claude Code gives the hook one second and writes its transcript afterwards, so a slow machine may need another turn.
-  for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
-    await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
-    await vi.waitUntil(isTold, { timeout: TOLD_MAX_MS, interval: 500 }).catch(() => {});
-  }
-  expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
-  expect(await told()).toMatch(/uses\s+none/);
-});
+test.each(AGENTS)(
+  "failed tests in a turn of %s count with weight 0.5 against the memories shown in that turn",
+  async (agent) => {
+    // The mark distinguishes this test's memory: memories of other tests have the same words.
+    const mark = randomUUID();
+    const id = await talk.keep(agent, mark);
+    const tool = agent === "claude" ? "Bash" : "bash";
+    const command = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
+    const told = async (): Promise<string> => (await host.palace("outcome", "why", id)).stdout;
+    const isTold = async (): Promise<boolean> => /failed by tests-failed, weight 0\.5/.test(await told());
+    // Our hook waits only briefly for Claude Code to finish its transcript, so a slow machine may need another turn.
+    for (let again = 1; again <= TURNS_MAX && !(await isTold()); again += 1) {
+      await talk.begin(agent, `Run the tests of ${WORDS[agent]}: ${mark}\n@@tool ${tool} ${command}`, id);
+      await vi.waitUntil(isTold, { timeout: TOLD_MAX_MS, interval: 500 }).catch(() => {});
+    }
+    expect(await told()).toMatch(/failed by tests-failed, weight 0\.5/);
+    expect(await told()).toMatch(/uses\s+none/);
+  },
+);
 
 test.each(AGENTS)("the broker does not ask %s about an interrupted answer", async (agent) => {
   for (let tries = 1; ; tries += 1) {
@@ -66,7 +65,7 @@ test.each(AGENTS)("the broker does not ask %s about an interrupted answer", asyn
     child.kill("SIGKILL");
     await once(child, "exit");
     await host.go();
-    // On a slow machine a hook may be too late to ask about the first answer. The next turn then rightly asks about it.
+    // A hook may be too late to ask about the first answer. The next turn then rightly asks about it, so the test tries again.
     if (!isAsked && tries < TURNS_MAX) continue;
     await talk.say(agent, `${mark} again\n@@tool mempalace_status {}`, session);
     const text = await talk.shown(agent);

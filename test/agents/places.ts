@@ -1,4 +1,4 @@
-/** Places in which the real agents run, wired as a user or an image wires them. Each place has its own palace and stub model. */
+/** Places in which the real agents run: this machine and a devbox. Each place has its own palace and stub model. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -16,31 +16,28 @@ import { openAgentsHome } from "./on-host.ts";
 import { PI_MODELS, piModels, type Run } from "./real-agents.ts";
 import { type Seen, startStubModel } from "./stub-model.ts";
 
-/** `born` identifies a broker among its predecessors and successors. */
+/** Running broker. `born` differs after each start. */
 export type Broker = { born: string; signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGKILL") => Promise<void> };
 
 export type Place = AsyncDisposable & {
   url: string;
-  /** Resolves to what the agent's user sees. Throws if the agent fails. */
+  /** Resolves to the output that the agent's user sees. Throws if the agent fails. */
   run: (agent: Agent, run: Run) => Promise<string>;
   seen: () => Promise<Seen>;
   /** Returns the texts of each request to the model that contains the word. */
   requests: (word: string) => Promise<string[][]>;
-  /** Lets the model make the calls that it holds back. */
+  /** Releases the calls that the model holds back. */
   go: () => Promise<void>;
   shim: () => Promise<StdioMcp>;
   /** Waits for a broker that answers and is not `former`. */
   broker: (former?: Broker) => Promise<Broker>;
-  /** Runs a `palace` command as this machine's user. */
+  /** Runs a `palace` command as a user of this machine. */
   palace: (...args: string[]) => Promise<{ stdout: string }>;
-  /**
-   * Exists only if the place is a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does. `sh` runs a
-   * script in it.
-   */
+  /** Only in a devbox. `recreate` makes the container again, as `docker compose up --force-recreate` does. `sh` runs a script in it. */
   box?: { recreate: () => Promise<void>; sh: (script: string) => Promise<{ stdout: string }> };
 };
 
-/** `start` keeps the agent running, at most until the place is disposed of. With `isOpen` its stdin stays open. */
+/** `start` starts an agent that runs at most until the place is disposed of. With `isOpen` its stdin stays open. */
 export type Host = Place & {
   start: (agent: Agent, run: Omit<Run, "input"> & { input?: string; isOpen?: boolean }) => ChildProcess;
 };
@@ -72,7 +69,7 @@ export async function onHost(): Promise<Host> {
     go: async () => void (await ask("/go")),
     shim: () => palace.shim(),
     palace: (...args) => palace.run("palace", args),
-    // Waits for a broker and starts none, because only an agent's shim starts a new broker here.
+    // Starts no broker, because here only an agent's shim may start one.
     broker: (former) =>
       vi.waitUntil(async () => {
         const born = (await findBroker(palace.config))?.health.instanceId;
@@ -86,7 +83,7 @@ export async function onHost(): Promise<Host> {
         child.kill();
         await once(child, "exit");
       }
-      // Waits for these processes: a process that files a session outlives its agent, and would restart a broker in the removed folder.
+      // A process that files a session outlives its agent, and would restart a broker in the removed folder.
       const others = (): number[] =>
         processesWith(palace.home).filter((pid) => pid !== readBrokerFile(palace.config.paths.brokerFile)?.pid);
       await vi.waitUntil(() => others().length === 0, FILING_MAX_MS);
@@ -96,7 +93,7 @@ export async function onHost(): Promise<Host> {
   };
 }
 
-/** Opens a devbox and disconnects it from its network after its start, so it has only a loopback. */
+/** Opens a devbox and then disconnects its network, so that it has only a loopback. */
 export async function inDevbox(): Promise<Place> {
   const workspace = mkdtempSync(join(tmpdir(), "palace-workspace-"));
   chmodSync(workspace, 0o755);
@@ -134,7 +131,8 @@ export async function inDevbox(): Promise<Place> {
     requests: async (word) => JSON.parse(await ask(`/requests?with=${encodeURIComponent(word)}`)) as string[][],
     go: async () => void (await ask("/go")),
     shim: () => stack.shim(1),
-    // Kills every process of the container except its init, which then ends. Docker starts the container again.
+    // Sends the signal to all processes of the container except its init process. After a SIGKILL the init ends, and Docker restarts the
+    // container.
     broker: (former) =>
       vi.waitUntil(
         async () => {
@@ -154,7 +152,7 @@ export async function inDevbox(): Promise<Place> {
   };
 }
 
-/** Makes a user of this machine who shares the memory of the broker in a container, as `./scripts/up` arranges it. */
+/** Makes a home on this machine. Its `palace` commands use the broker in the container, over a bridge as `./scripts/up` sets it up. */
 function hostOf(container: string): AsyncDisposable & Pick<Place, "palace"> {
   const home = mkdtempSync(join(tmpdir(), "palace-"));
   const { PATH, DOCKER_HOST } = process.env;

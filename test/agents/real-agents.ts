@@ -1,8 +1,7 @@
-/** Runs the real agents with one prompt against the stub model, on the host and in a devbox alike. */
+/** Starts the real agents with one prompt for the stub model, on this machine or in a devbox. */
 import type { Agent } from "../../scripts/agents.ts";
 
 export type Run = { args: string[]; env: Record<string, string>; input: string };
-/** Name of each agent's model, and prefix that the agent puts before a tool's name. */
 export const MODEL_OF: Record<Agent, string> = { pi: "stub-pi", opencode: "stub-opencode", claude: "stub-claude" };
 export const PREFIX_OF: Record<Agent, string> = {
   pi: "mcp__mempalace__",
@@ -10,7 +9,7 @@ export const PREFIX_OF: Record<Agent, string> = {
   claude: "mcp__mempalace__",
 };
 
-/** pi reads its models only from a file of its home. */
+/** pi reads its models only from this file of its home. */
 export const PI_MODELS = ".pi/agent/models.json";
 export function piModels(url: string): string {
   const models = [{ id: MODEL_OF.pi, contextWindow: 128_000, maxTokens: 4096 }];
@@ -36,10 +35,10 @@ function opencodeSettings(url: string): string {
   });
 }
 
-/** Time that a turn waits for its memory. It is longer than a hook takes on a machine under load. */
+/** Maximum wait of a turn for its memory: longer than a hook takes on a machine under load. */
 const PATIENT = { MEMPALACE_TURN_MAX_MS: "30000" };
 
-/** Returns how an agent runs headless. The prompt is on stdin if the agent reads one, and the answer is on stdout. */
+/** Returns the arguments, environment and input with which an agent answers one prompt on stdout. */
 export function runOf(agent: Agent, prompt: string, url: string): Run {
   switch (agent) {
     case "pi":
@@ -77,9 +76,7 @@ export function runOf(agent: Agent, prompt: string, url: string): Run {
   }
 }
 
-/**
- * How a person uses an agent: the command that starts it without a prompt, its first screen (`drawn`), and the keys that end it (`leave`).
- */
+/** Interactive use of an agent: the command without a prompt, its first screen (`drawn`), and the keys that end it (`leave`). */
 export type Tui = { command: string; env: Record<string, string>; drawn: RegExp; leave: string };
 
 export function tuiOf(agent: Agent, url: string): Tui {
@@ -92,7 +89,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
     case "claude":
       return {
         command: `claude --model ${MODEL_OF.claude}`,
-        // Passes the key as a token, because Claude Code asks before it uses an API key, but not before it uses a token.
+        // Claude Code asks the user before it uses an API key, but not before it uses a token.
         env: { ...env, ANTHROPIC_AUTH_TOKEN: ANTHROPIC_API_KEY ?? "" },
         drawn: new RegExp(`${MODEL_OF.claude}[^]*❯`),
         leave: "/exit",
@@ -100,7 +97,7 @@ export function tuiOf(agent: Agent, url: string): Tui {
   }
 }
 
-/** Stores in the home the answers to the questions that Claude Code's TUI asks a new user before the first prompt. */
+/** Shell script that stores the answers to the questions that Claude Code's TUI asks a new user. */
 export const CLAUDE_ANSWERED = `set -e
 answered='.hasCompletedOnboarding = true | .projects["/workspace"].hasTrustDialogAccepted = true'
 jq "$answered" ~/.claude.json > ~/.claude.json.new && mv ~/.claude.json.new ~/.claude.json`;

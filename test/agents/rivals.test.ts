@@ -1,8 +1,4 @@
-/**
- * Tests other configurations that compete with our wiring in the real agents. The model's requests show which
- * configuration wins. `palace install status` names the rival, and the command it prints removes the rival. One home
- * serves all scenes.
- */
+/** Tests that `palace install status` names a configuration that competes with ours, and that the printed command removes it. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
@@ -15,7 +11,6 @@ import { type Seen, startStubModel, type StubModel } from "./stub-model.ts";
 
 const TRIES = 8;
 const NAMES: Record<Agent, string> = { claude: "claude-code", opencode: "opencode", pi: "pi" };
-/** Foreign MCP server with one tool. */
 const OTHER_SERVER = `import { createInterface } from "node:readline";
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -61,7 +56,10 @@ function edit(name: string, change: (settings: Record<string, unknown>) => objec
 }
 
 type Shown = { tools: string[]; text: string; fences: number };
-/** Returns what the model of a new session sees. Tries again until `isMeant`, because a late hook gives a session no text. */
+/**
+ * Returns the tools and texts that a new session shows its model. Begins further sessions until `isMeant` is true, because a late hook adds
+ * no text.
+ */
 async function shown(agent: Agent, isMeant: (shown: Shown) => boolean = () => true): Promise<Shown> {
   for (let left = TRIES; ; left -= 1) {
     await home.start(agent, runOf(agent, "Say hello", url));
@@ -84,7 +82,6 @@ async function agentsSay(agent: Agent): Promise<Named> {
   return agents.find((one) => one.agent === NAMES[agent]) ?? expect.fail(stdout);
 }
 
-/** Runs a command line as the user would type it. */
 async function type(command: string): Promise<void> {
   await execa("sh", ["-c", command], { ...home.within({}), extendEnv: false });
 }

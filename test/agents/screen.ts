@@ -1,23 +1,17 @@
-/**
- * Draws a terminal in a devbox with a tmux server that reads no settings. A test types keys and reads the screen as a person does. The
- * program in it has a pty: an agent, or the devbox's own tmux with an agent in it.
- */
+/** Runs a program in a terminal of a devbox, drawn by a tmux server without settings. A test types keys and reads the screen. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { quoted } from "../../src/base/shell-word.ts";
 
-/** Runs a script in the devbox. */
 export type Sh = (script: string) => Promise<{ stdout: string }>;
 
 export type Screen = AsyncDisposable & {
-  /** Types the text. */
   type: (text: string) => Promise<void>;
-  /** Presses keys by tmux's names: `Enter`, `C-d`. */
+  /** Presses keys, given by tmux's names: `Enter`, `C-d`. */
   press: (...keys: string[]) => Promise<void>;
   text: () => Promise<string>;
-  /** Waits until the screen shows a match. */
   shows: (what: RegExp) => Promise<void>;
-  /** Waits until the program has ended; resolves to its exit code. */
+  /** Waits until the program has ended. Resolves to its exit code. */
   ended: () => Promise<number>;
 };
 
@@ -28,7 +22,7 @@ export async function openScreen(sh: Sh, command: string): Promise<Screen> {
   const socket = `screen-${randomUUID()}`;
   const tmux = async (...args: string[]): Promise<string> =>
     (await sh(["tmux", "-u", "-L", socket, "-f", "/dev/null", ...args].map(quoted).join(" "))).stdout;
-  // TMUX and TERM would make the program believe that it already runs in tmux.
+  // TMUX and TERM would tell the program that it already runs in tmux.
   const without = ["env", "-u", "TMUX", "-u", "TMUX_PANE", "TERM=xterm-256color", "COLORTERM=truecolor"];
   const inside = [...without, "sh", "-c", command].map(quoted).join(" ");
   await tmux("start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "new-session", "-d", ...SIZE, inside);

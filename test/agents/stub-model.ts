@@ -1,29 +1,31 @@
 /**
- * Serves a model without a network to the real agents: OpenAI's Chat Completions and Anthropic's Messages, both streamed. Each line `@@tool
- * NAME {JSON}` of a prompt makes one tool call, where NAME is the end of a declared tool's name. A line `@@held NAME {JSON}` makes the
- * same call, but only after a GET of `/go`. The request of pi's /mempalace-diary also makes a call. Then the model answers with all
- * results. It also runs as a program inside a devbox (`node stub-model.ts PORT`) and needs only Node.
+ * Serves a stub model to the real agents, as OpenAI's Chat Completions and Anthropic's Messages. Each line `@@tool NAME {JSON}` of a prompt
+ * makes one tool call, where NAME is the end of a declared tool's name. `@@held` makes the call only after a GET of `/go`. A request of
+ * pi's /mempalace-diary makes a call too. The model then answers with all results. Runs in a devbox as `node stub-model.ts PORT`, with
+ * Node alone.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export type Tool = { name: string; description: string; schema: unknown };
 export type StubModel = AsyncDisposable & { port: number };
-/**
- * Everything that the model saw, by model name. For requests that declare tools: the tools, every text of the last request, and how long
- * each call of the last turn took. `asides` has the texts of the last request without tools, for a title or a summary. `held` names the
- * models whose call is held back, `unknown` the requested paths that this server lacks.
- */
+/** Everything that the model saw, by model name. */
 export type Seen = {
+  /** Tools of the last request with tools. */
   tools: Record<string, Tool[]>;
+  /** Texts of the last request with tools. */
   texts: Record<string, string[]>;
+  /** Texts of the last request without tools, which agents make for a title or a summary. */
   asides: Record<string, string[]>;
+  /** Duration of each tool call of the last turn. */
   awayMs: Record<string, number[]>;
+  /** Models whose `@@held` call waits for `/go`. */
   held: string[];
+  /** Requested paths that this server lacks. */
   unknown: string[];
 };
 
-/** One turn in any wire format: the user's last message, the calls made since, and their results. */
+/** Turn in either wire format: the user's last message, the later calls, and their results. */
 type Turn = { prompt: string; calls: number; results: string[]; tools: Tool[] };
 type Wanted = { name: string; args: string; isHeld: boolean };
 type Answer = { text: string } | { tool: string; args: string; isHeld: boolean };
@@ -32,17 +34,16 @@ type Message = { role: string; content: unknown; tool_calls?: unknown[] };
 type Body = { model: string; messages: Message[]; tools?: Record<string, unknown>[] };
 
 export const ANSWER = "The tools said:";
-/** Matches the request of pi's /mempalace-diary: the tool, the agent's name and the topic. */
+/** Matches the request of pi's /mempalace-diary: tool, agent's name, topic. */
 const DIARY = /Save it with the tool (\S+): agent_name ("(?:[^"\\]|\\.)*"), topic ("(?:[^"\\]|\\.)*")/;
 export const ENTRY = "An entry that the model made up.";
 const MODEL = "stub-model";
 const REQUESTS_KEPT = 200;
-/** Matches the result of a background subagent in Claude Code's message. */
+/** Matches a background subagent's result in Claude Code's message. */
 const BROUGHT = /<result>([^]*?)<\/result>/g;
 
 export async function startStubModel(port = 0): Promise<StubModel> {
   const seen: Seen = { tools: {}, texts: {}, asides: {}, awayMs: {}, held: [], unknown: [] };
-  /** All texts of each request. */
   const requests: string[][] = [];
   const calledAtMs = new Map<string, number>();
   let go = Promise.withResolvers<void>();
@@ -142,7 +143,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Reads the turn that begins with the user's last message that asks for something. */
+/** Reads the turn that began with the user's last message that asks for a tool call. */
 function readTurn(
   messages: Message[],
   tools: Tool[],

@@ -1,15 +1,11 @@
-/**
- * Tests subagents of the real opencode and Claude Code: in the foreground, in the background, and continued later. The memory shows them
- * nothing, stores none of their exchanges and never asks them. The conversation that started them continues as if it had no subagents. pi
- * has no subagents.
- */
+/** Tests subagents of opencode and Claude Code: the memory shows them no text and stores none of their exchanges. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Agent } from "../../scripts/agents.ts";
 import type { Host } from "./places.ts";
 import { type HostTalk, type Talk, talkOnHost, WORDS } from "./talk.ts";
 
-/** Matches any text of the memory that learns from outcomes. */
+/** Matches any text that the outcome memory shows. */
 const SAYS = /KNOWN CONTEXT|roampal-|You answered:/;
 
 let scene: HostTalk;
@@ -22,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.[Symbol.asyncDispose]());
 
-/** Returns the call that begins a subagent whose test run fails. */
+/** Returns the `@@tool` line with which an agent starts a subagent. The subagent runs a test that fails. */
 function delegate(agent: Agent, told: string, more: object): string {
   const [tool, bash, kind] = agent === "claude" ? ["Agent", "Bash", "general-purpose"] : ["task", "bash", "general"];
   const tests = JSON.stringify({ command: "node --test there-is-no-such.test.js", description: "Runs the tests" });
@@ -30,7 +26,7 @@ function delegate(agent: Agent, told: string, more: object): string {
   return `@@tool ${tool} ${JSON.stringify({ description: "Runs the tests", prompt, subagent_type: kind, ...more })}`;
 }
 
-/** Returns only the subagent's requests. Requests of the conversation also contain the mark of the conversation. */
+/** Returns the texts of the subagent's requests. The conversation's requests contain `subagent` too, but also `conversation`. */
 async function requestsOf(subagent: string, conversation: string): Promise<string[]> {
   const all = (await host.requests(subagent)).map((texts) => texts.join("\n"));
   return all.filter((text) => !text.includes(conversation));
@@ -50,7 +46,7 @@ test.each([
     const own = await requestsOf(told, asked);
     expect(own.length).toBeGreaterThan(1);
     for (const text of own) expect(text).not.toMatch(SAYS);
-    // The user has not answered since, so there is nothing to judge.
+    // The user has not reacted to the answer yet, so the agent is not asked to score.
     for (const texts of await host.requests(asked)) expect(texts.join("\n")).not.toContain("You answered:");
     await vi.waitUntil(async () => (await talk.exchangesOf(asked)).length > 0, 60_000);
 
@@ -61,11 +57,11 @@ test.each([
     expect(text).toContain(`The user asked: "${asked}`);
     expect(text).toContain(`"${id}": "___"`);
     const all = await talk.exchangesOf(asked);
-    // Each begun session may have stored one exchange, even a session that did not show the agent the memory.
+    // A session in which the memory was not shown may also have stored an exchange.
     expect(all.length, all.join("\n")).toBeLessThanOrEqual(sessions);
     const kept = all.filter((line) => line.includes("1 uses"));
     expect(kept, all.join("\n")).toEqual([expect.stringContaining("s:0.7, w:0.21, 1 uses")]);
-    // The stored answer contains the subagent's result and nothing else from the subagent.
+    // The stored answer has the subagent's result and no other text of the subagent.
     const exchange = await talk.ask("search_memory", { id: /\[id:(\w+)\]/.exec(kept[0] ?? "")?.[1] });
     expect(exchange.slice(exchange.indexOf("Assistant:"))).toContain("Could not find 'there-is-no-such.test.js'");
     expect(await talk.exchangesOf(told)).toEqual([]);

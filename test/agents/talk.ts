@@ -1,7 +1,4 @@
-/**
- * Holds a conversation with a real agent that has the memory that learns from outcomes, in any place of places.ts. It reads the text that
- * the model sees, the stored exchanges and the questions of the memory.
- */
+/** Holds a conversation with a real agent, and reads the text that its model sees, the stored exchanges and the memory's questions. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
@@ -11,10 +8,7 @@ import { type Host, onHost, type Place } from "./places.ts";
 import { MODEL_OF, type Run, runOf } from "./real-agents.ts";
 import { ANSWER } from "./stub-model.ts";
 
-/**
- * Maximum number of sessions to try. Each session without the memory stores an exchange with the same words, which takes one of the four
- * places of shown memories.
- */
+/** Maximum number of sessions to try. A turn shows only four memories, and exchanges of failed sessions may be among them. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 export const WORDS: Record<Agent, string> = {
@@ -23,7 +17,7 @@ export const WORDS: Record<Agent, string> = {
   claude: "violins remember orchards",
 };
 
-/** Returns the run that begins or continues a session. */
+/** Returns the arguments, input and environment with which an agent begins or continues a session. */
 export function turnOf(
   place: Pick<Place, "url">,
   agent: Agent,
@@ -43,21 +37,20 @@ export function turnOf(
 }
 
 export type Talk = {
-  /** Calls a tool of the memory. */
   ask: (name: string, args: Record<string, unknown>) => Promise<string>;
-  /** Resolves to what the agent's user sees. */
+  /** Resolves to the output that the agent's user sees. */
   say: (agent: Agent, prompt: string, session: string, isFirst?: boolean) => Promise<string>;
   /** Returns the texts of the model's last request. */
   shown: (agent: Agent) => Promise<string>;
-  /** Begins at most `tries` sessions, until one is shown the memory. */
+  /** Begins at most `tries` sessions, until one shows the memory `id`. */
   begin: (agent: Agent, prompt: string, id: string, tries?: number) => Promise<Begun>;
-  /** Stores a memory for an agent and resolves to its id. */
+  /** Stores a memory for an agent. Resolves to its id. */
   keep: (agent: Agent, mark: string, topic?: string) => Promise<string>;
   /** Returns the stored exchanges with that mark, one line each. */
   exchangesOf: (mark: string) => Promise<string[]>;
 };
 
-/** Session in which the agent was shown the memory, its text, and the number of sessions begun until then. */
+/** Session that was shown the memory, the text that its model saw, and the number of begun sessions. */
 type Begun = { session: string; text: string; sessions: number };
 
 export function talkIn(place: Place, memory: StdioMcp): Talk {
@@ -78,7 +71,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
         expect(await say(agent, prompt, session, true)).toContain(ANSWER);
         const text = await shown(agent);
         if (text.includes(`[id:${id}]`) || again === tries) return { session, text, sessions: again };
-        // A hook may be late because another test is building an image, which takes a while.
+        // Waits, because another test that builds an image can delay hooks for a while.
         await delay(again * PAUSE_MS);
       }
     },
@@ -86,7 +79,7 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
       const text = `${topic}: ${mark}`;
       await ask("record_response", { key_takeaway: text });
       const found = await ask("search_memory", { query: text, collections: ["working"], limit: 5 });
-      // Looks for the mark in every line: another memory may rank first while this one has no vector yet.
+      // Looks for the mark in every line, because another memory may rank first while this one has no vector yet.
       const line = found.split("\n").find((one) => one.includes(mark) && one.includes("[id:")) ?? found;
       return /\[id:(\w+)\]/.exec(line)?.[1] ?? expect.fail(found);
     },
@@ -99,7 +92,6 @@ export function talkIn(place: Place, memory: StdioMcp): Talk {
 
 export type HostTalk = AsyncDisposable & { host: Host; talk: Talk };
 
-/** Opens a conversation on this machine with its own palace. */
 export async function talkOnHost(): Promise<HostTalk> {
   const host = await onHost();
   const memory = await host.shim();

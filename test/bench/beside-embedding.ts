@@ -1,4 +1,4 @@
-/** Compares the time of a search during the embedding of thousands of drawers with the same search on an idle broker. */
+/** Compares a search during the embedding of thousands of drawers with the same search on an idle broker. */
 import { createTestPalace, realModelDir } from "../helpers/palace.ts";
 import { Corpus } from "./corpus.ts";
 import { fileDocuments } from "./ingest.ts";
@@ -7,7 +7,7 @@ import { allQuiet } from "./settled.ts";
 
 const DOCUMENTS = 20;
 const CHUNKS = 10;
-/** Number of documents. It is large enough to keep the embedding busy until the last search. */
+/** Enough documents to keep the embedding busy until the last search. */
 const WAITING_DOCUMENTS = 400;
 const SEARCHES = 40;
 const QUERY_WORDS = 6;

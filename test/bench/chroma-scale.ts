@@ -1,10 +1,9 @@
 /**
  * `node test/bench/chroma-scale.ts fill|copy|ask|faults --home FOLDER [--drawers N] [--model FOLDER] [--container NAME]` measures
- * MEMPALACE_VECTORS=chroma with a large palace and a real Chroma server in its own container. `fill` makes the palace. Each
- * drawer's vector mixes three of 2,000 real vectors of the model. `copy` lets the broker send every drawer to the
- * server. `ask` asks the same questions with both settings, and compares the server's nearest drawers with an exact scan. `faults` disturbs
- * the server while the broker searches and files. `--container`: a container of the compose stack's image `chroma` with its port 8000 at --port. The
- * broker reaches it through a proxy in this process, at the next port. Runs the built package (dist).
+ * MEMPALACE_VECTORS=chroma with a large palace and a real Chroma server. `fill` makes the palace, whose vectors each mix three of 2,000
+ * real ones. `copy` lets the broker send every drawer to the server. `ask` compares both settings, and the server's answers with an exact
+ * scan. `faults` disturbs the server while the broker works. `--container`: a container of the compose image `chroma`, whose port 8000 is
+ * published at `--port` (18000 by default). A proxy in this process listens at the next port. Runs the built package (dist).
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -72,7 +71,7 @@ async function fill(): Promise<void> {
   fillLedger({ ledgerFile, model, text, from: 0, to, chunks: CHUNKS, cut: HALF_CUT, vectorOf });
 }
 
-/** Starts a broker with MEMPALACE_VECTORS=`vectors`. Resolves when the broker's model answers. */
+/** Starts a broker with MEMPALACE_VECTORS=`vectors`. Resolves when its model answers. */
 async function open(vectors: string): Promise<{ client: Client; rss: () => string; end: () => Promise<void> }> {
   const broker = await palace.startBroker({
     MEMPALACE_IDLE_EXIT_MINUTES: "0",
@@ -101,7 +100,7 @@ async function docker(...args: string[]): Promise<string> {
   return (await promisify(execFile)("docker", args)).stdout.trim();
 }
 
-/** Returns memory and processor time of the server's process. */
+/** Describes the memory and processor time of the server's process. */
 async function server(): Promise<string> {
   const pid = Number(await docker("inspect", "-f", "{{.State.Pid}}", values.container));
   if (pid === 0) return "server stopped";
@@ -155,7 +154,6 @@ async function copy(): Promise<void> {
   await end();
 }
 
-/** Asks the same questions with both settings, one broker after the other. */
 async function ask(): Promise<void> {
   const corpus = new Corpus(7, true);
   const documents = Math.ceil(Number(values.drawers) / CHUNKS);
@@ -200,7 +198,7 @@ function overlap(ones: string[][], others: string[][]): string {
   return `${((100 * sum(shared)) / sum(others.map((ids) => ids.length))).toFixed(1)} %`;
 }
 
-/** Compares the server's nearest drawers of each question with an exact scan's. */
+/** Compares the server's nearest drawers with an exact scan's, for each question. */
 async function raw(questions: readonly string[]): Promise<void> {
   const embedder = await openEmbedder(await modelFiles(), { threads: 1 });
   const driver = createChromaDriver({ chroma: { ...palace.config.chroma, url }, log: SILENT_LOG });
@@ -227,7 +225,7 @@ async function raw(questions: readonly string[]): Promise<void> {
   }
 }
 
-/** State of the proxy before the server: `mode` says what happens to requests. */
+/** Proxy in front of the Chroma server. `mode`: passes requests, delays them, or answers them wrongly. */
 const proxy = { mode: "pass" as "pass" | "slow" | "wrong" | "garbage", port: Number(values.port) + 1 };
 
 function startProxy(): Promise<void> {
@@ -279,7 +277,7 @@ async function faults(): Promise<void> {
   await end();
 }
 
-/** Deletes the collection. The broker then sends every drawer again, for which the bench does not wait. */
+/** Deletes the collection. The bench does not wait until the broker has sent every drawer again. */
 async function loseData(): Promise<void> {
   const place = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections/mempalace_drawers`;
   await fetch(place, { method: "DELETE" });

@@ -1,7 +1,4 @@
-/**
- * Connects, calls and kills a thousand shims: the broker's memory, its open files and the number of processes must stay
- * flat.
- */
+/** Connects, calls and kills a thousand shims: the broker's memory, open files and processes must not grow. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -40,7 +37,7 @@ export async function bench(): Promise<Row[]> {
       processes: processesWith(palace.home).length,
     };
   };
-  // These cycles are not measured. They fill caches and let the heap reach its size.
+  // Unmeasured cycles fill caches and let the heap reach its size.
   await cycles(Math.min(200, CYCLES));
   const before = state();
   await cycles(CYCLES);

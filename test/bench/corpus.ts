@@ -1,4 +1,4 @@
-/** Makes seeded English-like text with Zipf's word frequencies, which the scale benchmarks file. */
+/** Makes seeded English-like text with Zipf's word frequencies, for the scale benchmarks. */
 import { readFileSync } from "node:fs";
 import { STOP_WORDS } from "../../src/memory/index/lexical/stop-words.ts";
 import { seededRandom } from "../helpers/random.ts";
@@ -8,16 +8,16 @@ const SYLLABLES =
     " ",
   );
 const WORDS = 20_000;
-/** List of English words in about the order of their frequency, one a line. The file also has other tokens. */
+/** English words, one per line, roughly by frequency. The file has other tokens too. */
 const VOCABULARY = new URL("../../src/memory/index/static/vocab.txt", import.meta.url);
-/** Number of made-up words after the English words. Like names and identifiers in real text, they are a tenth of a text's words. */
+/** Number of made-up words after the English ones. They stand for names and identifiers and make up a tenth of a text. */
 const RARE_WORDS = 40_000;
 
 export class Corpus {
   readonly #random: () => number;
   readonly #words: string[];
 
-  /** `isEnglish`: the frequent words are real English words, which have static vectors of their own. */
+  /** `isEnglish`: the frequent words are English words, which have static vectors. */
   constructor(seed: number, isEnglish = false) {
     this.#random = seededRandom(seed);
     const english = isEnglish ? (readFileSync(VOCABULARY, "utf8").match(/^[a-z]{2,}$/gm) ?? []) : [];
@@ -34,7 +34,7 @@ export class Corpus {
     return this.#words[Math.min(length - 1, Math.floor(length ** this.#random()))] ?? "";
   }
 
-  /** Returns about `characters` characters of words in sentences. */
+  /** Returns sentences of about `characters` characters in all. */
   text(characters: number): string {
     const parts: string[] = [];
     for (let length = 0; length < characters;) {
@@ -45,7 +45,7 @@ export class Corpus {
     return parts.join(" ");
   }
 
-  /** Returns words that a search does not skip. */
+  /** Returns words without stop words, because a search skips stop words. */
   query(words: number): string {
     const telling = (): string => {
       for (;;) {

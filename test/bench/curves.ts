@@ -1,10 +1,9 @@
 /**
- * `npm run bench:curves [-- --sizes 1000,10000,50000] [--model] [--sources 5000]` measures how the time of each kind of call grows with a
- * palace. The first size has its own palace, whose broker keeps running. Each larger size is measured in turns with it, so a slow moment of
- * the machine slows both. Beside the searches, FTS5 alone and an exact scan alone answer the same questions. Prints the table and the
- * growth exponents (1 = linear). The exit code says whether any call grows faster than the palace, and whether status and list stay flat.
- * `--model`: the drawers have vectors of a tiny model, too. `--sources`: the largest size has that many sources, of drawers of half the
- * usual size. `--home`: the folder in which the palace grows, which stays; a palace that is in it is measured as it is. Runs the built
+ * `npm run bench:curves [-- --sizes 1000,10000,50000] [--model] [--sources 5000]` measures how each call's time grows with a palace.
+ * Measures each size in turns with the first size, so a slow moment of the machine slows both. Also measures FTS5 alone and an
+ * exact scan alone. Prints growth exponents (1 = linear). Exits with an error if a call grows faster than the palace, or if status or
+ * list grow. `--model`: drawers have vectors of a tiny model too. `--sources`: number of sources of the largest size, whose drawers have
+ * half the usual size. `--home`: folder in which the palace grows and remains; an existing palace is measured as it is. Runs the built
  * package (dist).
  */
 import { type ChildProcess } from "node:child_process";
@@ -26,14 +25,14 @@ import { openRawLists, type RawLists } from "./raw-lists.ts";
 import { allQuiet } from "./settled.ts";
 
 const DEFAULT_SIZES = "1000,10000,50000";
-/** Number of measurements of one call. A slow call gets fewer. */
+/** Number of measurements of a call. A slow call is measured for ROUNDS_MAX_MS, but at least ROUNDS_MIN times. */
 const ROUNDS = 31;
 const ROUNDS_MIN = 5;
 const ROUNDS_MAX_MS = 4_000;
 const STARTS = 5;
-/** Drawer sizes in a palace with many large sources. */
+/** Cut of the documents with `--sources`, in characters: half of the usual size. */
 const HALF_CUT = { size: 400, overlap: 50, sizeMin: 50 };
-/** Number of documents in a time window. Every size has about this many. */
+/** Approximate number of documents in a time window, at every size. */
 const WINDOW_DOCUMENTS = 12;
 
 type Side = { palace: TestPalace; client: Client; raw: RawLists; documents: number; corpus: Corpus };
@@ -46,7 +45,7 @@ function moment(document: number): string {
   return new Date(FIRST_AT_MS + document * STEP_MS).toISOString().slice(0, 19);
 }
 
-/** Points of a broker's start that are timed. The first search loads the indexes. */
+/** Stages of a broker's start to measure. The first search loads the indexes. */
 const STARTED: readonly [string, (client: Client) => Promise<boolean>][] = [
   [
     "open (start to ready)",
@@ -61,7 +60,7 @@ const STARTED: readonly [string, (client: Client) => Promise<boolean>][] = [
   ],
 ];
 
-/** Calls to measure. They use a room, a wing and a window that exist at every size. */
+/** Calls to measure. They use a room, a wing and a time window that exist at every size. */
 const PROBES: readonly Probe[] = [
   {
     name: "add",
@@ -93,7 +92,7 @@ const PROBES: readonly Probe[] = [
     name: "search of half of the time",
     call: (side) => tool(side, "search", { query: side.corpus.query(5), since: moment(side.documents / 2) }),
   },
-  // The room that the first probe files into has only a few drawers, also in a large palace.
+  // Only the probe `add` files into this room, so it has few drawers even in a large palace.
   {
     name: "search in a tiny room",
     call: (side) => tool(side, "search", { query: side.corpus.query(5), room: "added" }),
@@ -181,10 +180,10 @@ async function measure([smallest = 0, ...larger]: number[]): Promise<boolean> {
   return curves.print();
 }
 
-/** Returns the brokers' environment, and the identity of the tiny model if the drawers have its vectors. */
+/** Returns the brokers' environment, and the tiny model's identity if drawers have its vectors. */
 async function settings(palace: TestPalace): Promise<{ env: Record<string, string>; model: string | undefined }> {
   const forever = { MEMPALACE_IDLE_EXIT_MINUTES: "0" };
-  // Drawers without vectors cannot be sent to a public palace, so these brokers get none.
+  // A public palace accepts no drawers without vectors, so without the model these brokers write no public palace.
   if (!values.model) return { env: { ...forever, MEMPALACE_DRIVER: "none" }, model: undefined };
   const dir = writeTinyModel(`${palace.home}/model`);
   const nowhere = "/nonexistent";
@@ -195,7 +194,7 @@ async function settings(palace: TestPalace): Promise<{ env: Record<string, strin
 
 type Fill = { corpus: Corpus; model: string | undefined; from: number; size: number };
 
-/** Fills the palace up to that size, unless it has the size already. Returns its number of documents. */
+/** Fills the palace up to `size`, unless it already exists. Returns its number of documents. */
 function fill({ config }: TestPalace, { corpus, model, from, size }: Fill): number {
   const { ledgerFile } = config.paths;
   const to = Math.ceil(size / chunks);
@@ -216,7 +215,7 @@ function fill({ config }: TestPalace, { corpus, model, from, size }: Fill): numb
   return to;
 }
 
-/** Connects to the palace's broker. With a model, waits for the public palace, so that its filling does not disturb a measured search. */
+/** Connects to the palace's broker. With a model, waits for the public palace, whose filling would disturb a search. */
 async function openSide(palace: TestPalace, documents: number, corpus: Corpus): Promise<Side & AsyncDisposable> {
   const client = await palace.client();
   if (values.model) await allQuiet(client);
@@ -228,7 +227,7 @@ async function openSide(palace: TestPalace, documents: number, corpus: Corpus): 
   return { palace, client, raw, documents, corpus, [Symbol.asyncDispose]: close };
 }
 
-/** Runs both sides alternately. A slow call gets fewer turns. */
+/** Runs both sides alternately, fewer times if a call is slow. */
 async function inTurns(
   rounds: number,
   one: (round: number) => Promise<number>,
@@ -243,7 +242,7 @@ async function inTurns(
     ones.push(await one(round));
     others.push(await other(round));
   }
-  // Uses the lower quartile, because other work on the machine makes some turns longer and none shorter.
+  // Returns the lower quartile, because other work on the machine only makes calls slower.
   return { one: lowerQuartile(ones), other: lowerQuartile(others) };
 }
 
@@ -252,7 +251,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return took ?? Number.NaN;
 }
 
-/** Measures the time from spawning the broker until it is ready. */
+/** Returns the time from spawning the broker until it is ready, ms. */
 async function start(
   palace: TestPalace,
   env: Record<string, string>,

@@ -1,7 +1,4 @@
-/**
- * Compares an unchanged re-run of mempalace-docs with the first run of 500 files, which ends when every drawer is filed and has its vector.
- * The re-run must write nothing. Also reports the feeder's own part of the first run, without the vectors.
- */
+/** Compares an unchanged re-run of mempalace-docs, which must write nothing, with the first run of 500 files. */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -44,7 +41,7 @@ export async function bench(): Promise<Row[]> {
   while ((await search()).pending > 0) await delay(20);
   const firstMs = performance.now() - startedAt;
   client.close();
-  // Waits, because the broker still sends drawers to the public palace for a moment after the first run.
+  // The broker still sends drawers to the public palace for a moment.
   await inStep(palace);
   const before = newestChange(palace.home);
   const again = await run();
@@ -64,9 +61,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/**
- * Returns the newest modification time below a folder, except for logs and the marks of the write-ahead log's readers.
- */
+/** Returns the newest modification time below a folder. Ignores logs, and -shm files, which even a reader changes. */
 function newestChange(folder: string): number {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !/\.log$|-shm$/.test(name));
   return Math.max(...names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0));

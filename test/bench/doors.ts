@@ -1,8 +1,4 @@
-/**
- * Measures the ways to reach a broker. Compares a round trip through the SSH gate and over TCP with an echo over the same kind of
- * connection. Also measures twelve agents at once compared with one agent, twenty agents that start without a broker, and a read without a
- * broker.
- */
+/** Measures the ways to reach a broker: SSH gate, TCP, many agents at once, a start without a broker, a read without a broker. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -26,7 +22,7 @@ export async function bench(): Promise<Row[]> {
   return sshdMissing === undefined ? [...(await gate()), ...rows] : rows;
 }
 
-/** Returns a function that sends a line and waits for a line in return. */
+/** Returns a function that sends a line and waits for the answer's line. */
 function trip(stream: Duplex): () => Promise<void> {
   let seen: (() => void) | undefined;
   stream.on("data", (bytes: Buffer) => bytes.includes(10) && seen?.());
@@ -131,7 +127,7 @@ async function twenty(): Promise<Row[]> {
   ];
 }
 
-/** Measures ten reads of an agent while no broker can be reached. The slowest one counts. */
+/** Measures ten reads while no broker can be reached. The limit applies to the slowest read. */
 async function outage(): Promise<Row[]> {
   await using palace: TestPalace = createTestPalace({ built: true });
   const env = { MEMPALACE_BROKER: `unix:${palace.home}/nobody.sock` };

@@ -1,7 +1,4 @@
-/**
- * Makes seeded sentences of English words. The comparison with the Python package mines and embeds them. Ordinary words have as many tokens
- * per character as notes do. Made-up words would have twice as many and hide the cost of padding a batch. All the text is generated.
- */
+/** Makes seeded English sentences. Made-up words have twice as many tokens, which would hide the cost of padding a batch. */
 import { seededRandom } from "../helpers/random.ts";
 
 const NOUNS =
@@ -36,7 +33,7 @@ export class English {
     return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}.`;
   }
 
-  /** Returns paragraphs of a few sentences, about `characters` characters in all. */
+  /** Returns paragraphs of about `characters` characters in all. */
   text(characters: number): string {
     const paragraphs: string[] = [];
     for (let length = 0; length < characters;) {
@@ -62,7 +59,7 @@ export class English {
     return this.#random() < 0.6 ? `the ${this.#one(ADJECTIVES)} ${this.#one(NOUNS)}` : `a ${this.#one(NOUNS)}`;
   }
 
-  /** Picks a word. The first words of a list come more often, as in real text. */
+  /** Picks a word. As in real text, the first words of a list are more frequent. */
   #one(words: readonly string[]): string {
     return words[Math.floor(this.#random() ** 1.5 * words.length)] ?? "";
   }

@@ -1,7 +1,4 @@
-/**
- * Fills the ledger of a stopped broker through the product's own writer with given vectors, because embedding 200,000 texts would take
- * hours. Used by the size benchmarks. Several projects grow at the same time.
- */
+/** Fills a stopped broker's ledger through the product's own writer with given vectors: to embed 200,000 texts would take hours. */
 import { createHash } from "node:crypto";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
 import { formsOf } from "../../src/memory/index/lexical/tokens.ts";
@@ -18,11 +15,10 @@ import { seededRandom } from "../helpers/random.ts";
 export const WINGS = 8;
 export const ROOMS = 10;
 export const CHUNKS = 40;
-/** Time of the first document. Each further document is filed a minute after the one before. */
+/** Time of the first document. Each further document is filed one minute later. */
 export const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 export const STEP_MS = 60_000;
 
-/** The journal of a new ledger is young, so none of it is pruned. */
 const NOTHING_PRUNED = {
   journalRetentionMs: Number.MAX_SAFE_INTEGER,
   undoMs: Number.MAX_SAFE_INTEGER,
@@ -33,33 +29,27 @@ const VECTORS_PER_GROUP = 2_000;
 
 export type Filling = {
   ledgerFile: string;
-  /** Identity of the model that the vectors claim to come from; undefined for drawers without such vectors. */
+  /** Name of the model that is stored with the made-up vectors. If undefined, no vectors of a model are stored. */
   model: string | undefined;
-  /** Returns about that many characters of text for a document. */
   text: (characters: number) => string;
   /** Number of documents that exist already. */
   from: number;
-  /** Number of documents at the end. */
+  /** Number of documents after the filling. */
   to: number;
-  /** Number of drawers of a document. */
+  /** Number of drawers per document. */
   chunks?: number;
-  /** Size of the drawers. */
   cut?: Cut;
-  /** Number of wings. */
   wings?: number;
-  /** Makes the vector of a drawer; random directions by default. */
+  /** Makes a drawer's vector. Default: a random direction. */
   vectorOf?: () => Float32Array;
 };
 
-/**
- * Files the documents in order, then their vectors, and then does all work that waits until the broker is idle. Returns the number of
- * drawers.
- */
+/** Files the documents and their vectors, and does the work that a broker does when idle. Returns the number of drawers. */
 export function fillLedger(filling: Filling): number {
   const { ledgerFile, model, text, from, to, chunks = CHUNKS, cut = USUAL_CUT, wings = WINGS } = filling;
   const random = seededRandom(from + 1);
   const { vectorOf = () => unitVector(random) } = filling;
-  // The broker's writer thread passes the same functions, so each drawer gets its static vector and its word forms.
+  // Gives each drawer its static vector and word forms, as the broker's writer thread does.
   const writer = new LedgerWriter(ledgerFile, applyWrite, { staticCode: (one) => staticTable().codeOf(one), formsOf });
   const reader = new SqliteLedgerReader(ledgerFile);
   try {
@@ -80,7 +70,7 @@ export function fillLedger(filling: Filling): number {
   }
 }
 
-/** Gives a made-up vector to every drawer and closet that waits for one. */
+/** Gives a vector to every drawer and closet that waits for one. */
 export function fillVectors(
   writer: LedgerWriter,
   reader: SqliteLedgerReader,
@@ -96,12 +86,10 @@ export function fillVectors(
   }
 }
 
-/** Returns the path of the document's source. */
 export function sourceOf(document: number): string {
   return `/bench/project${document % WINGS}/${document}.md`;
 }
 
-/** Returns the write that files a document. */
 export function documentCall(document: number, content: string, cut: Cut, wings = WINGS): WriteCall {
   const params = {
     wing: `wing${document % wings}`,
@@ -118,7 +106,7 @@ export function documentCall(document: number, content: string, cut: Cut, wings 
   return { key: `fill ${document}`, isRepeatable: true, method: "source.replace", params, peer, requestId: "", atMs };
 }
 
-/** Makes a vector without a model. Random directions are far from each other. */
+/** Makes a random vector. Random directions are far from each other. */
 export function unitVector(random: () => number): Float32Array {
   return normalized(Float32Array.from({ length: DIMENSIONS }, () => random() + random() - 1));
 }

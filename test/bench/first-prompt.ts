@@ -1,7 +1,4 @@
-/**
- * Compares the time from a headless agent's start to its answer, with and without the memory, in two homes in turns. Measures the first
- * prompt ever in a home, which also starts the broker, and the first prompt of a later session. The model answers at once.
- */
+/** Measures the time from a headless agent's start to its answer, with and without the memory. The model answers at once. */
 import { once } from "node:events";
 import { type Agent, AGENTS } from "../../scripts/agents.ts";
 import { type AgentsHome, openAgentsHome } from "../agents/on-host.ts";
@@ -47,7 +44,7 @@ async function benchAgent(agent: Agent): Promise<Row[]> {
   ];
 }
 
-/** Returns the time until the answer, ms, without the agent's work after the answer. */
+/** Returns the time until the answer, ms. */
 async function ask(agent: Agent, home: AgentsHome, model: StubModel, hasMemory: boolean): Promise<number> {
   const url = `http://127.0.0.1:${model.port}`;
   const startedAt = performance.now();

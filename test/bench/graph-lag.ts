@@ -1,4 +1,4 @@
-/** Measures the time from the acknowledgement of a fact until another process finds it in MemPalace's graph file. */
+/** Measures the time from a fact's acknowledgement until another process finds it in MemPalace's graph file. */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -22,7 +22,7 @@ export async function bench(): Promise<Row[]> {
       database.close();
       return facts;
     } catch {
-      return 0; // The file is being made.
+      return 0; // The file does not exist yet.
     }
   };
   const times: number[] = [];
@@ -34,7 +34,7 @@ export async function bench(): Promise<Row[]> {
     await delay(PAUSE_MS);
   }
   await shim.close();
-  // The first fact has its own row, because it starts the thread and makes the file.
+  // The first fact has its own row in the results, because its time includes starting the thread and making the file.
   const [first = Number.NaN, ...later] = times;
   const row = (name: string, value: number, bar: number, more = ""): Row => ({
     ...{ name, measured: `${ms(value)}${more}`, bar: `<= ${bar} ms`, ok: value <= bar },

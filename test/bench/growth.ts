@@ -1,11 +1,12 @@
-/** Collects how the cost of each call grows with a palace, and prints the growth as a table. */
+/** Collects how each call's cost grows with a palace, and prints a table. */
 
 export type Cost = { value: number; unit: "ms" | "MiB" };
 type Point = { size: number; cost: Cost; growth: number };
 type Curve = { name: string; flat: boolean; points: Point[] };
 
-/** Maximum exponent from one size to the next (1 is linear), and maximum factor of a flat call. The excess allows measurement errors. */
+/** Maximum exponent of a call's growth between two sizes. Linear growth has 1, and the rest allows for measurement errors. */
 const LINEAR_MAX = 1.15;
+/** Maximum factor by which a flat call's time may differ. Such a call must not grow, but measurements vary. */
 const FLAT_MAX = 1.5;
 
 export class Curves {
@@ -16,7 +17,7 @@ export class Curves {
     this.#smallest = smallest;
   }
 
-  /** Adds a point. `base`: the cost at the smallest size, measured in turns with `cost`. */
+  /** Adds a point. `base`: cost at the smallest size, measured alternately with `cost`. */
   note(name: string, size: number, cost: Cost, base: Cost, flat = false): void {
     const curve = this.#curves.get(name) ?? {
       name,
@@ -27,7 +28,7 @@ export class Curves {
     curve.points.push({ size, cost, growth: cost.value / base.value });
   }
 
-  /** Prints the curves. Returns true if no call grows faster than the palace, and the calls that must stay flat do. */
+  /** Prints the curves. Returns true if no call grows faster than the palace and no flat call grows. */
   print(): boolean {
     const curves = [...this.#curves.values()];
     const shown = ({ value, unit }: Cost): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;

@@ -1,4 +1,4 @@
-/** Measures bulk ingest in drawers a second, with words only and with the model, compared with the bare embedder on the same batches. */
+/** Measures bulk ingest in drawers per second, with words only and with the model, compared with the bare embedder. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
@@ -14,7 +14,7 @@ const CHUNK_CHARACTERS = 700;
 const BATCHES = 3;
 const BATCH = 128;
 
-/** Sends whole documents, several at a time, as the feeder does. Returns the number of drawers filed. */
+/** Sends whole documents, several at a time, as the feeder does. Returns the number of filed drawers. */
 export async function fileDocuments(
   client: Client,
   corpus: Pick<Corpus, "text">,
@@ -54,7 +54,7 @@ async function lexical(): Promise<Row> {
   await using palace = createTestPalace({ built: true });
   await palace.startBroker();
   const client = await palace.client();
-  // Makes the texts before the measurement begins. On two cores, making up words would take a tenth of the broker's time.
+  // Makes the texts before the measurement: on two cores this would take a tenth of the broker's time.
   const corpus = new Corpus(1);
   const texts = Array.from({ length: SOURCES }, () => corpus.text(CHUNKS_PER_SOURCE * CHUNK_CHARACTERS));
   const startedAt = performance.now();
@@ -89,7 +89,7 @@ async function withModel(): Promise<Row[]> {
   const search = async () => (await client.call("palace.status", {})).search;
   while ((await search()).modelState !== "ready") await delay(20);
 
-  // The sides alternate batch by batch, so a machine that slows down slows both.
+  // Both sides take turns batch by batch, so a slow moment of the machine slows both.
   let rawMs = 0;
   let wholeMs = 0;
   let filed = 0;

@@ -1,7 +1,4 @@
-/**
- * Measures a turn in a large memory: `turn.begin`, which finds and notes the memories to show, compared with a bare search of the same
- * memories. learning.ts runs it; `node test/bench/learning-scale.ts` runs only this part.
- */
+/** Compares `turn.begin` in a large memory with a bare search of it. Also runs alone: `node test/bench/learning-scale.ts`. */
 import { createTestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
@@ -18,7 +15,7 @@ import { allEmbedded } from "./settled.ts";
 
 const MEMORIES = Number(process.env["LEARNING_MEMORIES"] ?? 100_000);
 const COLLECTIONS = ["working", "history", "patterns"] as const;
-/** Maximum number of facts that Roampal allows. */
+/** Roampal's maximum number of facts. */
 const FACTS = 500;
 const TEXT = 300;
 const ASKED = 40;

@@ -1,8 +1,4 @@
-/**
- * Measures whether learning costs anything if each question is asked only once or twice. Each utterance of LoCoMo's conversations is a
- * memory, and each of LoCoMo's questions is a turn. Each turn shows four memories, and scores a memory that contains the evidence as
- * `worked`. Run by learning.ts.
- */
+/** Measures whether learning hurts if each question is asked only once or twice, with LoCoMo's conversations as memories. */
 import type { Client } from "../../src/wire/client/client.ts";
 import { createTestPalace } from "../helpers/palace.ts";
 import { type Conversation, readConversations } from "./locomo.ts";
@@ -10,15 +6,13 @@ import { allEmbedded } from "./settled.ts";
 
 const SHOWN = 4;
 const PASSES = 2;
-/** Category of questions whose answer is not in the conversation. */
+/** Number of LoCoMo's category `adversarial`: questions that the conversation does not answer. */
 const ADVERSARIAL = 5;
 const RECORDED = "Key takeaway: ";
 
 type Hits = { asked: number; hit: number; evidence: number; found: number };
 
-/**
- * Prints hits@4 of each pass, with scores and without. Returns false if the conversations are not beside the checkout.
- */
+/** Prints hits@4 of each pass, with and without scores. Returns false if the conversations are not beside the checkout. */
 export async function benchTalks(modelDir: string, print: (line: string) => void): Promise<boolean> {
   const talks = readConversations();
   if (talks === undefined) return false;
@@ -76,7 +70,7 @@ async function search(client: Client, query: string): Promise<{ id: string; text
   }));
 }
 
-/** Calls a tool of the memory that learns from outcomes, and returns its text. */
+/** Calls a tool of the outcome memory and returns its text. */
 export async function sentence(client: Client, name: string, args: object): Promise<string> {
   return ((await client.callTool(name, args as never)) as { text: string }).text;
 }

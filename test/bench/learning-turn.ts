@@ -1,6 +1,6 @@
 /**
- * Runs our turn as a strategy of `npm run bench:learning`: `turn.begin`, `turn.end` and `score_memories` on a real ledger with its search
- * threads. It runs the broker's own steps without the broker, because the bench sets the clock. Used by learning.ts.
+ * Runs our own code for shown memories and scores as a strategy of `npm run bench:learning`. Uses no broker, because the bench sets the
+ * clock.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const PENDING_MAX = 500;
 
 type Turn = { conversation: string; question: string; shown: number[] };
 
-/** Opens the strategy. Memories begin in `history`, which keeps them for 30 days, and exchanges in `working`, for one day. */
+/** Opens the strategy. Memories begin in `history` (expire after 30 days), exchanges in `working` (one day). */
 export async function openTurns(
   world: World,
   embedder: Embedder,

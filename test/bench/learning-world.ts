@@ -1,33 +1,32 @@
-/**
- * World of `npm run bench:learning`: problems with solutions that are true, that were true once, and that mislead. Statements have seven
- * templates, questions have six wordings. A wrong judgement concerns a whole turn. In some worlds the truth changes halfway. Used by
- * learning.ts.
- */
+/** World of `npm run bench:learning`: problems with solutions that are true, that were true once, or that mislead. */
 import type { Telling } from "../../src/memory/port/outcome.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 export const ROUNDS = 10;
 export const SHOWN = 4;
-/** Number of a problem's solutions, by kind. At most three of the four shown solutions can be true. */
+/** Number of a problem's solutions by kind. At most three of the four shown solutions can be true. */
 export const KINDS = { true: 3, outdated: 2, misleading: 2 } as const;
-/** Round before which the truth changes. */
+/** Before this round one true solution of each problem becomes outdated, and one outdated solution becomes true. */
 const CHANGE_ROUND = 6;
-/** Time between two rounds. Memories in `working` expire within this time unless they are promoted. */
+/** Time between two rounds. A memory in `working` expires within it unless it is promoted. */
 const ROUND_MS = 2 * 86_400_000;
-/** Time between two questions of a round. */
 const QUESTION_MS = 60_000;
 export const START_MS = Date.UTC(2026, 0, 5, 9);
 
-/** `noise` is the share of turns that are judged wrongly. `praise` is how often each misleading memory was scored as good before. */
-export type Setting = { noise: number; praise: number; isChanging: boolean };
+export type Setting = {
+  /** Share of turns whose outcome is wrong. */
+  noise: number;
+  /** Number of times that each misleading memory was scored `worked` before the first round. */
+  praise: number;
+  isChanging: boolean;
+};
 type Kind = keyof typeof KINDS;
 export type Memory = { text: string; kind: Kind; problem: number; changed: Kind };
 export type World = { memories: Memory[]; problems: { wordings: string[] }[] };
-/** Shows memories for a question at the time `atMs`, and gets the outcome of each memory and of the answer. */
+/** `show` returns the memories to show at `atMs`. `hear` gets the outcome of each memory and of the answer. */
 export type Strategy = {
   show(question: string, atMs: number): Promise<number[]>;
   hear(outcomes: ReadonlyMap<number, Telling>, answer: Telling, atMs: number): Promise<void>;
-  /** Lets time pass between two rounds. */
   rest?(atMs: number): Promise<void>;
 };
 
@@ -73,7 +72,7 @@ export function makeWorld(seed: number): World {
       const remedies = REMEDIES.toSorted(() => random() - 0.5);
       for (const kind of Object.keys(KINDS) as Kind[])
         for (let nth = 0; nth < KINDS[kind]; nth++) {
-          // A true solution and an outdated one swap places.
+          // The truth changes: the first true solution becomes outdated, and the first outdated solution becomes true.
           const changed = nth > 0 || kind === "misleading" ? kind : kind === "true" ? "outdated" : "true";
           const text = pick(STATEMENTS)(subject, trouble, remedies.pop() ?? "");
           memories.push({ text, kind, problem, changed });

@@ -1,9 +1,7 @@
 /**
- * `npm run bench:learning` measures whether outcomes improve the memory. In a generated world (learning-world.ts) each problem has
- * solutions that are true, that were true once, and that mislead. Each round asks about every problem in another wording, gets four
- * memories, and reports the outcome of each. Prints precision@4 over the rounds for our turn (learning-turn.ts), plain similarity, a simple
- * rule, and Roampal 0.3.6.1's own formula. Needs the real model beside the checkout (../shared), and fails with a message if the model is
- * missing.
+ * `npm run bench:learning` measures whether outcomes improve the memory. Each round of a generated world (learning-world.ts) asks about
+ * every problem in another wording, gets four memories, and reports their outcomes. Prints precision@4 of our turn (learning-turn.ts),
+ * plain similarity, a simple rule, and Roampal 0.3.6.1's formula. Needs the real model beside the checkout (../shared).
  */
 import { exchangeText } from "../../src/learning/turn/exchange.ts";
 import { newStanding } from "../../src/learning/memory/memory.ts";
@@ -21,7 +19,7 @@ import { KINDS, makeWorld, play, type Setting, SHOWN, START_MS, type Strategy } 
 
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** Seeds of the worlds. The constants of learning/scoring/trust.ts were chosen with other seeds. */
+/** Seeds of the worlds. Other seeds served to choose the constants of learning/scoring/trust.ts. */
 const SEEDS = [1, 2, 3, 4, 5];
 const SETTINGS: readonly (Setting & { name: string })[] = [
   { name: "no outcome wrong", noise: 0, praise: 0, isChanging: false },
@@ -43,12 +41,12 @@ await using home = createTestPalace({ env: { MEMPALACE_MODEL_DIR: realModelDir }
 const files = await findModel(home.config.model);
 if (files === undefined) throw new Error(`no model in ${realModelDir}`);
 const model = await openEmbedder(files, { threads: 1 });
-/** Keeps vectors, because every strategy uses the same questions and texts. */
+/** Caches vectors, because all strategies use the same texts. */
 const embedder = remembering(model);
 
 const best = (KINDS.true / SHOWN).toFixed(2);
 print(`Precision@${SHOWN} (at best ${best}) of what a turn is shown, mean ± spread of ${SEEDS.length} seeds`);
-/** `node test/bench/learning.ts 0 2`: plays these worlds only. */
+/** Numbers of the settings to run: `node test/bench/learning.ts 0 2`. Without numbers, all settings run. */
 const chosen = process.argv.slice(2).map(Number);
 for (const { name, ...setting } of SETTINGS.filter((_, at) => chosen.length === 0 || chosen.includes(at))) {
   const rounds = ROUNDS_PRINTED.map((round) => `round ${round}`.padStart(14));
@@ -87,8 +85,8 @@ async function playAll(setting: Setting, seed: number): Promise<[strategy: strin
 }
 
 /**
- * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. Like our turn, this strategy stores
- * each exchange, which has expired by the next round.
+ * Ranks by similarity. With `counts`, leaves out memories that failed more often than they worked. As in our turn, each exchange is a
+ * memory that expires before the next round.
  */
 function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   const balance = vectors.map(() => 0);
@@ -118,10 +116,7 @@ function simple(vectors: readonly Float32Array[], counts: boolean): Strategy {
   };
 }
 
-/**
- * Ranks by vectors and outcomes. It does not search for words, and moves or deletes no memory, because Roampal does not need this to choose
- * memories for a prompt.
- */
+/** Ranks by Roampal's formula, without its word search, promotion and deletion, which do not change the choice for a prompt. */
 function formula(vectors: readonly Float32Array[]): Strategy {
   const standings = vectors.map((): Standing => newStanding(0.5));
   return {

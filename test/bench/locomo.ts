@@ -1,7 +1,4 @@
-/**
- * Reads LoCoMo's development half for the quality bench: the conversations, their sessions as files, and the score of a list of hits. The
- * data is beside the checkout and not part of it. docs/lab/search-recipe.md defines the metrics.
- */
+/** Reads LoCoMo's development half, beside the checkout, and scores lists of hits (metrics: docs/lab/search-recipe.md). */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../helpers/palace.ts";
@@ -10,13 +7,12 @@ export type Turn = { id: string; speaker: string; text: string; caption?: string
 export type Session = { id: string; date: string; turns: Turn[] };
 export type Question = { question: string; category: number; evidence: string[]; evidence_raw?: string[] };
 export type Conversation = { id: string; sessions: Session[]; questions: Question[] };
-/** Part of a hit that is scored. The wing names the conversation, the source file names the session. */
+/** Scored fields of a hit. The wing names the conversation, the source file names the session. */
 export type ScoredHit = { text: string; source_file: string; wing: string };
 
-/** Text of a session, and the position of each turn in this text. */
+/** A session's text, and each turn's range in it. */
 export type Placed = { text: string; turns: Map<string, [start: number, end: number]> };
 export type Figures = { recall5: number; recall10: number; hit5: number; hit10: number };
-/** Score of one question. */
 export type Score = Figures & { category: number };
 
 export const CATEGORIES: Readonly<Record<number, string>> = {
@@ -58,7 +54,7 @@ export function scoreHits(
 ): Score {
   const sessionOf = (hit: ScoredHit): string => `${hit.wing}/${hit.source_file.split("_")[0]}`;
   const sessions = [...new Set(hits.map(sessionOf))];
-  // Labelled sessions use LoCoMo's own strings, as the benchmark does with which we compare our figures.
+  // The recall of sessions uses LoCoMo's original evidence, like the published figures that we compare ours with.
   const labelled = new Set(
     (raw ?? evidence).flatMap((id) => /^(D\d+):/.exec(id)?.[1] ?? []).map((id) => `${slug(conversation)}/${id}`),
   );
@@ -69,7 +65,7 @@ export function scoreHits(
   return { category, recall5: recall(5), recall10: recall(10), hit5: hit(5), hit10: hit(10) };
 }
 
-/** Returns true if the drawer contains at least half of the turn's characters. */
+/** Returns true if the hit contains at least half of the turn's characters. */
 function holds(hit: ScoredHit, turnId: string, conversation: string, placed: Map<string, Placed>): boolean {
   const session = turnId.split(":")[0] ?? "";
   if (hit.wing !== slug(conversation) || hit.source_file.split("_")[0] !== session) return false;
@@ -81,7 +77,7 @@ function holds(hit: ScoredHit, turnId: string, conversation: string, placed: Map
   return start !== -1 && overlap * 2 >= turn[1] - turn[0];
 }
 
-/** Returns the averages in percent. */
+/** Returns averages in percent. */
 export function average(scores: readonly Figures[]): Figures {
   const mean = (key: keyof Figures): number => {
     const values = scores.map((one) => one[key]).filter((value) => !Number.isNaN(value));
@@ -90,7 +86,7 @@ export function average(scores: readonly Figures[]): Figures {
   return { recall5: mean("recall5"), recall10: mean("recall10"), hit5: mean("hit5"), hit10: mean("hit10") };
 }
 
-/** Converts `1:56 pm on 8 May, 2023` to 2023-05-08. */
+/** Converts `1:56 pm on 8 May, 2023` to `2023-05-08`. */
 export function isoDate(text: string): string {
   const date = new Date(`${text.split(" on ")[1] ?? text} UTC`);
   return date.toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-/** Helpers for timing: medians, and rows of the printed table with their bars. */
+/** Helpers for timing: medians, and rows of the printed table. `bar` is the limit that a measurement must meet. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,10 +16,7 @@ export function lowerQuartile(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
 }
 
-/**
- * Returns the milliseconds of each of `rounds` runs, after some that do not count. If `work` returns a function, that function runs
- * untimed.
- */
+/** Returns the time of each of `rounds` runs, ms, after untimed warm-up runs. `work` may return a function that tidies up, untimed. */
 export async function time(
   rounds: number,
   work: (round: number) => unknown,
@@ -35,10 +32,7 @@ export async function time(
   return times;
 }
 
-/**
- * Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that one side's work after its answer
- * (such as spinning threads) does not slow the other side.
- */
+/** Times both sides alternately, so a busy machine slows both. Rests `restMs` before each run, so that earlier work can end. */
 export async function timeBoth(
   rounds: number,
   one: (round: number) => unknown,
@@ -69,7 +63,7 @@ export function atLeast(name: string, value: number, bar: number, detail: string
   };
 }
 
-/** Returns a failed row, because a claim without a measurement counts as broken. */
+/** Returns a failed row for a benchmark that has no model, because a claim without a measurement counts as broken. */
 export function noModel(name: string): Row[] {
   return [{ name, measured: "not measured: ../shared/models is not there", bar: "", ok: false }];
 }

@@ -11,7 +11,7 @@ import { atMost, type Row } from "./measure.ts";
 const AGENTS = 16;
 const DOCUMENTS = 350;
 const CHUNKS = 40;
-/** Number of searches before the load. They start every thread and load its code. */
+/** Number of searches before the load, to start every thread and load its code. */
 const WARM_UP = 20;
 const LOOK_MS = 200;
 const REST_MS = 60_000;
@@ -61,7 +61,6 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** Resolves when every drawer has its vector. */
 async function embedded(client: Client): Promise<void> {
   for (;;) {
     const { search } = await client.call("palace.status", {});

@@ -1,7 +1,7 @@
 /**
- * Measures the page of `palace ui` beside a memory of 200,000 drawers and 160,000 outcomes: the processor time that an open page costs the
- * broker, the waits of an agent while ten pages are open and one starts a backup, and the frames of a long list while it scrolls. Numbers of
- * processor time do not depend on other work of the machine. PAGE_HOME: a folder that keeps the filled memory for the next run.
+ * Measures the page of `palace ui` beside 200,000 drawers and 160,000 outcomes: the broker's processor time for an open page, an agent's
+ * waits while ten pages are open and one starts a backup, and the frames of a scrolled list. PAGE_HOME: folder in which the filled memory
+ * remains for the next run.
  */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,16 +21,15 @@ import { allQuiet, atRest } from "./settled.ts";
 
 const DRAWERS = Number(process.env["PAGE_DRAWERS"] ?? 200_000);
 const OUTCOMES = Math.floor(DRAWERS * 0.8);
-/** Number of drawers that a turn shows, number of turns of a conversation, and the time between two conversations. */
-const SHOWN = 4;
-const TURNS = 20;
-const BETWEEN_MS = 4 * 3_600_000;
+const SHOWN_PER_TURN = 4;
+const TURNS_PER_CONVERSATION = 20;
+const BETWEEN_CONVERSATIONS_MS = 4 * 3_600_000;
 const PLACE = "#/place?wing=wing0";
 
-/** Number of measurements of each side, and the time of one. */
+/** Number of measurements with the page open, and also without it. Each takes ROUND_MS. */
 const ROUNDS = Number(process.env["PAGE_ROUNDS"] ?? 4);
 const ROUND_MS = 15_000;
-/** Time after which a page has loaded everything, and a broker has done the work that a closed page left. */
+/** Time until a page has loaded everything, and until a broker has finished the work for a closed page. */
 const REST_MS = 3_000;
 /** Time between two writes of a busy agent. */
 const WRITE_MS = 100;
@@ -57,8 +56,8 @@ export async function bench(): Promise<Row[]> {
   });
   const client = await palace.client();
   await allQuiet(client);
-  // Browsers are usually on a core of their own. Here they get only the time that the broker leaves. Linux may schedule each session as a
-  // group; then `nice` counts only within the group, so the group's own nice value is set, too.
+  // Gives browsers only the time that the broker leaves, because users' browsers usually have their own core. Linux may schedule each
+  // session as a group, so the group's nice value is set too.
   const polite = join(palace.home, "chromium");
   const browser = await openBrowser((chromium) => {
     writeFileSync(
@@ -83,7 +82,6 @@ export async function bench(): Promise<Row[]> {
   return rows;
 }
 
-/** Returns the identity of the model in the folder. */
 async function modelIn(dir: string): Promise<string> {
   const nowhere = { cacheDir: "/nonexistent", userHome: "/nonexistent" };
   const files = await findModel({ dir, url: undefined, offline: true, ...nowhere });
@@ -91,7 +89,6 @@ async function modelIn(dir: string): Promise<string> {
   return files.identity.id;
 }
 
-/** Fills the ledger, unless the file exists. */
 function fill(ledgerFile: string, model: string): void {
   if (existsSync(ledgerFile)) return;
   mkdirSync(dirname(ledgerFile), { recursive: true });
@@ -102,15 +99,15 @@ function fill(ledgerFile: string, model: string): void {
   process.stderr.write(`${made} drawers and ${OUTCOMES} outcomes\n`);
 }
 
-/** Writes the rows that turns and their scores leave. 160,000 outcomes one by one would take an hour. */
+/** Writes the rows of turns and scores directly: 160,000 outcomes one by one would take an hour. */
 function fillOutcomes(ledgerFile: string): void {
   const ledger = new Database(ledgerFile);
-  const at = `${FIRST_AT_MS} + talk * ${BETWEEN_MS}`;
+  const at = `${FIRST_AT_MS} + talk * ${BETWEEN_CONVERSATIONS_MS}`;
   ledger.transaction(() =>
     ledger.exec(`
-      CREATE TEMP TABLE told AS SELECT id, n, n / ${SHOWN * TURNS} AS talk, n / ${SHOWN} % ${TURNS} + 1 AS turn
+      CREATE TEMP TABLE told AS SELECT id, n, n / ${SHOWN_PER_TURN * TURNS_PER_CONVERSATION} AS talk, n / ${SHOWN_PER_TURN} % ${TURNS_PER_CONVERSATION} + 1 AS turn
         FROM (SELECT id, row_number() OVER (ORDER BY row) - 1 AS n FROM drawer LIMIT ${OUTCOMES});
-      INSERT INTO conversation SELECT DISTINCT 'pi/' || talk, 'pi', ${TURNS}, 1, 0, 1, NULL, '[]', ${at} FROM told;
+      INSERT INTO conversation SELECT DISTINCT 'pi/' || talk, 'pi', ${TURNS_PER_CONVERSATION}, 1, 0, 1, NULL, '[]', ${at} FROM told;
       INSERT INTO shown SELECT 'pi/' || talk, id, turn FROM told;
       INSERT INTO standing SELECT id, 0.6, 1, 1, ${at}, '[]' FROM told;
       INSERT INTO scored SELECT id, 1, ${at}, CASE n % 5 WHEN 0 THEN 'failed' WHEN 1 THEN 'partial' ELSE 'worked' END,
@@ -121,7 +118,7 @@ function fillOutcomes(ledgerFile: string): void {
 
 type Gap = { atMs: number; wallMs: number; cpuMs: number };
 
-/** Returns a module for the broker's main thread. It notes each pause between two timers of 5 ms: time, and processor time of the thread. */
+/** Returns a module that records each long pause of the broker's event loop: duration, and the main thread's processor time. */
 function watchLoop(file: string): string {
   const source = `import { appendFileSync } from "node:fs"; import { isMainThread } from "node:worker_threads";
     if (isMainThread && process.argv[1]?.includes("broker")) {
@@ -133,7 +130,7 @@ function watchLoop(file: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** Returns the longest pause of the broker's main thread since `sinceMs`, in time and in processor time. */
+/** Returns the longest pause of the broker's event loop since `sinceMs`, in duration and in processor time. */
 function longestGap(file: string, sinceMs: number): { wallMs: number; cpuMs: number } {
   const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   const gaps = lines.map((line) => JSON.parse(line) as Gap).filter(({ atMs }) => atMs >= sinceMs);
@@ -147,7 +144,7 @@ function longestGap(file: string, sinceMs: number): { wallMs: number; cpuMs: num
 
 type Parts = { palace: TestPalace; broker: ChildProcess; browser: Browser; client: Client };
 
-/** Milliseconds of processor time that all threads of the process have used. */
+/** Returns the processor time of all threads of the process, ms. */
 function cpuMsOf({ pid }: ChildProcess): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   // The kernel counts in hundredths of a second.
@@ -235,7 +232,7 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     for (let at = 0; !isOver(); at++)
       for (const [name, call] of Object.entries(calls)) {
         const startedAt = performance.now();
-        // A call without an answer counts with the time that the client waited.
+        // A call that fails counts with the time that the client waited.
         await call(at).catch(() => {});
         (times[name] ??= []).push(performance.now() - startedAt);
         await delay(ASK_MS);
@@ -256,7 +253,6 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
     const sinceMs = Date.now();
     let isOver = false;
     const exporting = exportFrom(pages, file).finally(() => (isOver = true));
-    // A failed backup ends the measurement here, and the bench at `await exporting`.
     exporting.catch(() => {});
     const times = await measured(() => isOver);
     await exporting;
@@ -286,12 +282,12 @@ async function waits({ palace, browser, client, loopFile }: Asking): Promise<Row
   ];
 }
 
-/** Starts a backup from the view Care, as the owner does, and waits for its end. The other pages are used meanwhile. */
+/** Starts a backup in the view Care and waits for its end. The other pages are used meanwhile. */
 async function exportFrom(pages: readonly SeenPage[], file: string): Promise<void> {
   const care = pages[VIEWS.indexOf("#/care")] as SeenPage;
   await care.locator("input[placeholder='/folder/palace.tar']").fill(file);
   await care.getByRole("button", { name: "Back up", exact: true }).click();
-  // Waits until the file appears, which is when it is whole. The page cannot tell, because it also lists the jobs of earlier rounds.
+  // Waits for the file, which appears when the backup is complete. The page's list of jobs also has jobs of earlier rounds.
   const untilMs = performance.now() + BACKUP_MAX_MS;
   const isDone = (async () => {
     while (!existsSync(file) && performance.now() < untilMs) await delay(50);
@@ -330,7 +326,7 @@ type Event = {
 };
 type Scroll = { name: string; pixels: number };
 
-/** Scrolled pixels in a frame: a reader's wheel, a fling, and the bar that is drawn from one end to the other. */
+/** Pixels per frame: a mouse wheel, a fling, and the scroll bar dragged from end to end. */
 const SCROLLS: readonly Scroll[] = [
   { name: "wheel", pixels: 40 },
   { name: "fling", pixels: 800 },
@@ -367,7 +363,7 @@ async function frames({ palace, browser, loopFile }: Pick<Asking, "palace" | "br
   return rows;
 }
 
-/** Returns a script that scrolls the list at each frame, to its end and back, and returns the time between frames. */
+/** Returns a script that scrolls the list to its end and back, and returns the time between frames. */
 function scroller(pixels: number): string {
   return `new Promise((resolve) => {
     const box = document.querySelector(".long");
@@ -383,7 +379,7 @@ function scroller(pixels: number): string {
   })`;
 }
 
-/** Milliseconds of processor time of the page's main thread: script, style, layout, paint. */
+/** Returns the processor time of the page's main thread, ms: script, style, layout, paint. */
 function mainThreadMs(events: readonly Event[]): number {
   const main = events.find(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain");
   const tasks = events.filter(

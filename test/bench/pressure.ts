@@ -22,7 +22,7 @@ export async function bench(): Promise<Row[]> {
   const alone: number[] = [];
   for (let index = 0; index < WRITES; index++) alone.push(await write(`alone ${index}`));
 
-  // These agents continue until their connections are closed.
+  // These agents call until their connections are closed.
   const others = await Promise.all(Array.from({ length: AGENTS + 1 }, () => palace.client()));
   const [feeder, ...agents] = others;
   const noise = agents.map(async (agent, number) => {

@@ -1,8 +1,4 @@
-/**
- * Compares mining with the Python package and with the bare embedder. Both sides mine projects of markdown, and the embedder embeds them,
- * one project after another, in turns. MemPalace's project can be searched when its run ends. Our project can be searched when the feeder
- * ends, and has its vectors a while later.
- */
+/** Compares our mining of markdown projects with the Python package's, and with embedding the same texts without a palace. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -16,10 +12,7 @@ import { median } from "./measure.ts";
 import { pythonHome, type PythonRow } from "./python-side.ts";
 import { allEmbedded } from "./settled.ts";
 
-/**
- * A document has several pages, like documentation. Chunks end at paragraphs and overlap, so each chunk takes about
- * `CHARACTERS_PER_DRAWER` characters.
- */
+/** Approximate number of drawers of one document. A document has DRAWERS_PER_DOCUMENT × CHARACTERS_PER_DRAWER characters. */
 const DRAWERS_PER_DOCUMENT = 8;
 const CHARACTERS_PER_DRAWER = 500;
 const RAW_BATCH = 128;
@@ -60,7 +53,6 @@ export async function benchMine(
       async () => (turn.theirs = await took(() => theirs(folder))),
       async () => Object.assign(turn, await oursTook(palace, client, folder, wing, lastWord)),
     ];
-    // The two sides take turns at being first.
     for (const step of part % 2 === 0 ? steps : steps.toReversed()) await step();
     const texts = ourTexts(palace, wing);
     turn.raw = await took(() => embedBare(embedder, texts));
@@ -98,7 +90,7 @@ export async function benchMine(
     row("mine: everything embedded / the bare embedder", 0.85, of("raw"), of("embedded")),
     row(
       "unchanged re-run faster",
-      // Sets a bar only for the full size, because with a few hundred drawers both sides spend most of the time on starting.
+      // A small run has no limit, because both sides spend most of the time on starting.
       isFull ? 5 : undefined,
       again.map((one) => one.theirs),
       again.map((one) => one.ours),
@@ -131,7 +123,7 @@ async function feed(palace: TestPalace, folder: string, expected: "filed" | "unc
   if (code !== 0 || report[expected] !== report["files"]) throw new Error(`palace mine projects: ${stdout}${stderr}`);
 }
 
-/** Makes documents below docs/. Only the last one contains a certain word. */
+/** Makes a project with documents in docs/. Only the last document contains `lastWord`. */
 function makeProject(
   home: string,
   part: number,
@@ -176,7 +168,7 @@ function ourTexts({ config }: TestPalace, wing?: string): string[] {
   return texts;
 }
 
-/** Counts the drawers in the palace's own file. Closets are in another collection. */
+/** Counts the drawers in MemPalace's file, without closets. */
 function theirCount(palace: string): number {
   const file = join(palace, "chroma.sqlite3");
   if (!existsSync(file)) throw new Error(`no palace: ${readdirSync(palace).join()}`);

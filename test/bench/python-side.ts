@@ -1,4 +1,4 @@
-/** Sides of the comparison with the Python package: a home for each with the same model, and one kind of MCP client for both. */
+/** Sides of the comparison with the Python package: a home for each with the same model, and one MCP client for both. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { Client as McpClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { realModelDir } from "../helpers/palace.ts";
 
-/** `ratio` says how many times better we are. For the raw embedder it says which share of the embedder's speed we reach. */
+/** `ratio`: how many times faster we are; for the bare embedder, our speed as a share of the embedder's speed. */
 export type PythonRow = { name: string; ratio: number; bar: number | undefined; detail: string };
 
 const CALL_TIMEOUT_MS = 120_000;
 
-/** Makes a HOME for the Python side, in which Chroma finds the same model files as our side. */
+/** Makes a HOME for the Python side, in which Chroma finds our side's model files. */
 export function pythonHome(): Disposable & { home: string } {
   if (realModelDir === undefined) throw new Error("there is no model");
   const home = mkdtempSync(join(tmpdir(), "python-"));
@@ -29,7 +29,7 @@ export type Server = AsyncDisposable & {
 
 export type Command = { argv: readonly string[]; env: Readonly<Record<string, string>> };
 
-/** Starts a server and resolves after it has answered `initialize`. */
+/** Starts a server. Resolves when it has answered `initialize`. */
 export async function openServer({ argv, env }: Command): Promise<Server> {
   const [command = "", ...args] = argv;
   const transport = new StdioClientTransport({ command, args, env, stderr: "ignore" });

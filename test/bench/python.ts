@@ -1,9 +1,7 @@
 /**
- * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]`
- * compares us with the real Python MemPalace. Both get the same texts and model files, in turns, each through its own
- * front door (command line and MCP over stdio; ours reaches its broker over the socket). The bars are for 3.3.6; other
- * versions are only shown. An unchanged re-run has a bar only with --full. Needs the model beside the checkout
- * (../shared/models). Without the model, the bench says so and measures nothing.
+ * `npm run bench:python [--drawers N] [--full] [--versions 3.3.6,3.11.0] [--parts N] [--calls N] [--only mine|calls]` compares us with the
+ * real Python MemPalace, on the same texts and model, in turns, through command line and MCP over stdio. The bars are for 3.3.6. An
+ * unchanged re-run has a bar only with --full. Needs the model beside the checkout (../shared/models).
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -14,10 +12,10 @@ import { benchCalls } from "./python-calls.ts";
 import { benchMine } from "./python-mine.ts";
 import type { PythonRow } from "./python-side.ts";
 
-// Turns off onnxruntime's own telemetry for the raw embedder, which runs in this process.
+// Turns off the telemetry of onnxruntime, which embeds in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
-/** Number of drawers of the palace on which the bars were measured. */
+/** Number of drawers with which the bars were measured. */
 const FULL_DRAWERS = 5_245;
 /** Number of drawers that both sides together mine in about four minutes on two slow cores. */
 const DEFAULT_DRAWERS = 600;

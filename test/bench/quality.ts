@@ -1,11 +1,9 @@
 /**
  * `npm run bench:quality -- [--set locomo|docs|talks] [--leg NAME] [--without-model] [--without-python] [--kind KIND] [--env NAME=VALUE]
  * [--misses] [--save FILE]` measures what search finds by words, with the static table and with MiniLM, and what the real MemPalace finds
- * in the same files. There are three sets: LoCoMo's development half, developers' questions about the documentation that npm packages ship,
- * and talks with an assistant (quality/README.md). All use the product's own way: mempalace-docs mines the files, and mempalace_search
- * answers. Palaces are made once and kept below the CI cache (~/.cache/devbox-ci/quality). The first run embeds for about a quarter of an
- * hour, a later one takes a minute or two. The bench names everything that it cannot get (data, model, registry, Python), leaves it out,
- * and then fails.
+ * in the same files. quality/README.md describes the sets and the legs (variants of our search). Palaces are made once per machine, in
+ * ~/.cache/devbox-ci/quality: the first run takes a quarter of an hour, a later run a minute or two. If a leg's data, model, registry or
+ * Python is missing, the bench skips the leg and fails at the end.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -15,7 +13,6 @@ import { locomoSet } from "./quality/locomo-set.ts";
 import { talksSet } from "./quality/talks-set.ts";
 import type { Options, Outcome } from "./quality/options.ts";
 
-// Turns off onnxruntime's own telemetry.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** Answers a question only by FTS5, or only by an exact scan of the static vectors. The benchmarks compare searches with both. */
+/** Answers a question by FTS5 alone, or by an exact scan of the static vectors alone, as references for searches. */
 import Database from "better-sqlite3";
 import { StaticCodes } from "../../src/memory/index/static/static-codes.ts";
 import { staticTable } from "../../src/memory/index/static/static-table.ts";
@@ -8,9 +8,9 @@ const CANDIDATES = 100;
 const CACHE_KIB = 64 * 1024;
 
 export type RawLists = Disposable & {
-  /** Ranks all drawers that hold a word of the question by BM25, and returns the best 100. */
+  /** Ranks all drawers that contain a word of the question by BM25, and returns the best 100. */
   words: (question: string) => unknown;
-  /** Compares the question with all drawers, and returns the nearest 100. */
+  /** Compares the question's static vector with all drawers', and returns the nearest 100. */
   scan: (question: string) => unknown;
 };
 

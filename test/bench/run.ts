@@ -1,10 +1,10 @@
 /**
- * `npm run bench [NAME ...]` measures every speed promise as a ratio within one run, against a reference that it starts itself. Prints a
- * table. The exit code says whether all bars are met. Runs the built package (dist).
+ * `npm run bench [NAME ...]` measures every speed promise as a ratio to a reference, on the build in dist. Fails if a measurement misses
+ * its limit.
  */
 import { requireBuild, type Row } from "./measure.ts";
 
-// Turns off onnxruntime's own telemetry for the raw embedder, which runs in this process.
+// Turns off the telemetry of onnxruntime, which embeds in this process.
 process.env["ORT_DISABLE_TELEMETRY"] = "1";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ bench: () => Promise<Row[]> }>>> = {

@@ -1,7 +1,4 @@
-/**
- * Measures the effect of size at 50,000 drawers with vectors of the tiny model, filed through the product. Compares hybrid search with the
- * two raw lists that it merges. Compares status and cold start with status and cold start of a small palace.
- */
+/** Measures a palace of 50,000 drawers: hybrid search against its two parts, and status and cold start against a small palace. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -104,7 +101,7 @@ async function searches(client: Client, palace: TestPalace, model: string): Prom
     ),
   );
   const scanTimes = await time(QUERIES, (round) => index.nearest(vectors[Math.max(0, round)] as Float32Array, {}, 100));
-  // On the second call the query's vector is in the cache, so only the search itself is timed.
+  // The second call finds the query's vector in the cache, so only the search itself is timed.
   const hybrid = async (round: number): Promise<unknown> =>
     client.call("drawer.search", { query: query(round), limit: 10, mode: "hybrid" });
   await time(QUERIES, hybrid);
@@ -132,7 +129,7 @@ async function statuses(large: Client, small: Client): Promise<Row> {
   );
 }
 
-/** Measures the time from spawning the broker until /ready answers 200, which means that a search works. */
+/** Returns the time from spawning the broker until /ready answers 200, which means that a search works, ms. */
 async function coldStart(palace: TestPalace, env: Record<string, string>): Promise<number> {
   const startedAt = performance.now();
   const starting = palace.startBroker(env);

@@ -1,8 +1,4 @@
-/**
- * Measures `mempalace-session` on an opencode database of 140 sessions and 1,500 messages: the miner's own part of the first run, which as
- * a whole ends when every drawer has its vector, and an unchanged re-run. On a slow machine all vectors take long, so some are timed and
- * the rest is extrapolated. Also measures how long an agent's write waits behind a part of a transcript.
- */
+/** Measures `mempalace-session` on 140 sessions: a first run, an unchanged re-run, and an agent's wait behind a batch. */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,9 +11,9 @@ import { atMost, ms, noModel, type Row } from "./measure.ts";
 const SESSIONS = 140;
 const MESSAGES = 1500;
 
-/** Number of vectors that are not timed, because the model warms up. */
+/** Number of vectors before the timed ones, to warm up the model. */
 const WARM = 32;
-/** Number of vectors that are timed. Fewer are timed if the time is up. */
+/** Maximum number of vectors to time. */
 const TIMED = 640;
 const TIMED_MAX_MS = 120_000;
 
@@ -50,7 +46,7 @@ export async function bench(): Promise<Row[]> {
   const vectorMs = await msPerVector(embedded, first.report.drawers);
   const firstMs = first.tookMs + vectorMs * first.report.drawers;
 
-  // Sends a whole part of a transcript, and right after it an agent's write on another connection.
+  // Sends a whole batch of a transcript, and at once an agent's write on another connection.
   const agent = await palace.client();
   const corpus = new Corpus(5);
   const texts = Array.from({ length: CONVERSATION_PART_DRAWERS_MAX }, () => corpus.text(100).slice(0, 800));
@@ -82,7 +78,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** Measures from the moment the model is warm. Times all vectors if there are few. */
+/** Times vectors after the model has warmed up. */
 async function msPerVector(embedded: () => Promise<number>, drawers: number): Promise<number> {
   const start = Math.min(WARM, drawers / 2);
   while ((await embedded()) < start) await delay(20);

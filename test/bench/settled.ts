@@ -1,4 +1,4 @@
-/** Waits for a broker's background work, so that only the measured call runs afterwards. */
+/** Waits until a broker's background work ends, so that it does not disturb the next measurement. */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Client } from "../../src/wire/client/client.ts";
@@ -12,7 +12,7 @@ export async function allEmbedded(client: Client): Promise<void> {
   }
 }
 
-/** Resolves when the broker's background work is finished: every closet has its vector, and the public palace has every row. */
+/** Resolves when every closet also has its vector and the public palace has every row. */
 export async function allQuiet(client: Client): Promise<void> {
   await allEmbedded(client);
   for (;;) {
@@ -30,7 +30,7 @@ export async function allIndexed(ledgerFile: string): Promise<void> {
   ledger.close();
 }
 
-/** Resolves when a process rests: in five seconds it used less than 5 % of a core (a watched event loop uses 2 %). `usedMs`: returns its processor time, ms. */
+/** Resolves when a process used less than 5 % of a core for five seconds. `usedMs` returns its processor time, ms. */
 export async function atRest(usedMs: () => number): Promise<void> {
   for (let before = -Infinity; usedMs() - before >= 250;) {
     before = usedMs();

@@ -1,4 +1,4 @@
-/** Compares the shim with bare Node and with a direct socket: its start time, and the round trip that it adds. */
+/** Compares the start of the shim with the start of bare Node, and a call through the shim with a call through the broker's socket. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { atMost, median, ms, type Row, time, timeBoth } from "./measure.ts";
 const initialize = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {} } })}\n`;
 const status = `${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "mempalace_list_wings", arguments: {} } })}\n`;
 
-/** Returns a function that writes one line and waits for one line. */
+/** Returns a function that writes one line and waits for the answer's line. */
 function roundTrip(input: NodeJS.WritableStream, output: NodeJS.ReadableStream): (line: string) => Promise<void> {
   let answered = (): void => {};
   output.on("data", (chunk: Buffer) => {
@@ -42,7 +42,7 @@ export async function bench(): Promise<Row[]> {
     await once(spawn(process.execPath, ["-e", "0"], { env: palace.env, stdio: ["pipe", "pipe", "ignore"] }), "exit");
   };
   const { one, other } = await timeBoth(41, () => start(process.execPath, join(ROOT, "dist/bin/mp-shim.cjs")), bare);
-  // Measures the README's command for a clone, which also starts sh and looks at the sources' folders.
+  // In a clone, agents start `scripts/palace shim`: a shell script that first checks whether the sources have changed.
   const launcher = await timeBoth(41, () => start(join(ROOT, "scripts/palace"), "shim"), bare);
 
   const shim = spawn(process.execPath, [join(ROOT, "dist/bin/mp-shim.cjs")], {

@@ -13,7 +13,7 @@ export async function bench(): Promise<Row[]> {
   const fd = openSync(join(palace.home, "sync-probe"), "w");
   const add = (round: number | string): Promise<unknown> =>
     client.callTool("mempalace_add_drawer", { wing: "bench", room: "write", content: `${round} ${text}` });
-  // These writes are not timed. During the first hundreds of writes Node compiles code, but a broker runs for days.
+  // These writes are not measured: Node compiles code during the first hundreds of writes, but a broker runs for days.
   for (let round = 0; round < 400; round++) await add(`warm ${round}`);
   const { one, other } = await timeBoth(600, add, () => {
     writeSync(fd, page);

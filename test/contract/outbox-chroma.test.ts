@@ -1,6 +1,4 @@
-/**
- * Runs the outbox against a real Chroma that is killed and frozen meanwhile. At the end the palace must have exactly the source's drawers.
- */
+/** Runs the outbox against a real Chroma server that the test kills and freezes. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../src/base/log.ts";
 import { createChromaDriver } from "../../src/mempalace/driver/chroma.ts";
@@ -19,7 +17,7 @@ test("CI runs the outbox test against a real Chroma", () => {
 });
 
 test.skipIf(missing)(
-  "the palace has exactly the ledger's drawers after Chroma was killed and frozen",
+  "the palace has exactly the source's drawers after Chroma was killed and frozen",
   async () => {
     await using server = await startChroma();
     const random = seededRandom(7);

@@ -1,6 +1,6 @@
 /**
- * Contract of PalaceDriver (src/memory/port/public-palace.ts), run against every implementation. The driver for Chroma needs a real server.
- * Without one it is skipped with the reason, and fails under CI.
+ * Tests every driver against the contract of PalaceDriver. Without a Chroma server the tests of the Chroma driver are skipped, and CI
+ * fails.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ function many(count: number, from = 0): PalaceRecord[] {
   });
 }
 
-/** The cases that every driver must pass. `make` returns an opened driver on an empty palace. */
+/** Declares the tests that every driver must pass. `make` opens a driver on an empty palace. */
 function holdsTheContract(make: () => Promise<Palace>): void {
   test("opening a palace's driver again changes nothing", async () => {
     const { driver } = await make();
@@ -60,7 +60,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(await read("a")).toEqual({ text: "newer", metadata: { wing: "other", room: "r" }, vector });
   });
 
-  test("of two records with the same id, the driver keeps the later record", async () => {
+  test("of two records with the same id in one call, the driver keeps the later record", async () => {
     const { driver, read } = await make();
     await driver.upsert([
       record("a", 0, { wing: "w" }, "first"),
@@ -141,7 +141,7 @@ function holdsTheContract(make: () => Promise<Palace>): void {
     expect(new Set(seen)).toEqual(new Set(records.map(({ id }) => id)));
   }, 600_000);
 
-  test("a query of a wing and room returns cosines, best first", async () => {
+  test("a query with or without a filter by wing and room returns hits with their cosines, best first", async () => {
     const { driver } = await make();
     const near = record("near", 0, { wing: "w1", room: "r1" });
     near.vector[1] = 0.5;
@@ -212,7 +212,7 @@ describe("the driver of a palace in files", () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** Reads the files without the driver. In test/process/mempalace/files-python.test.ts the real Chroma reads them. */
+  /** Reads a record from the palace's files, without the driver. */
   function readFiles(palaceDir: string, id: string): Stored | undefined {
     return readChroma(palaceDir, 1_000, (database) => {
       const [collection] = readCollections(database);
@@ -243,7 +243,7 @@ function chromaDriver(url: string, database: string, timeouts: Partial<ChromaTim
 const missing = chromaMissing();
 if (missing !== undefined) process.stderr.write(`left out: the contract of the Chroma driver: ${missing}\n`);
 
-test("CI runs the contract with a real Chroma server", () => {
+test("CI runs the driver contract with a real Chroma server", () => {
   if (process.env["CI"] === "true") expect(missing).toBeUndefined();
 });
 
@@ -261,7 +261,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     return (await (await fetch(address)).json()) as Record<string, unknown>[];
   }
 
-  /** Reads from the server without the driver, as another Chroma client would. */
+  /** Reads a record from the server as another Chroma client would, without the driver. */
   async function readRow(database: string, id: string): Promise<Stored | undefined> {
     const [collection] = await collections(database);
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections/${String(collection?.["id"])}/get`;
@@ -299,7 +299,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     });
   });
 
-  test("the driver uses a collection of another client unchanged", async () => {
+  test("the driver uses another client's collection and keeps the collection's metadata", async () => {
     const database = await server.createDatabase();
     const address = `${server.url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
     const made = { name: "mempalace_drawers", metadata: { "hnsw:space": "cosine", "hnsw:sync_threshold": 50_000 } };
@@ -331,7 +331,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     expect((await readRow(database, "a"))?.metadata).toEqual({ _repaired_empty_meta: true });
   });
 
-  test("a lost collection is unavailable until the driver is opened again", async () => {
+  test("after its collection was deleted, the driver fails with STORE_UNAVAILABLE until it is opened again", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -353,7 +353,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
     });
   });
 
-  test("Chroma keeps every acknowledged record through SIGKILL", async () => {
+  test("after a SIGKILL Chroma still has every acknowledged record", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database);
     await driver.open();
@@ -374,7 +374,7 @@ describe.skipIf(missing)("the driver of a palace on a Chroma server", () => {
   test("a write to a frozen Chroma times out and never overwrites a later write", async () => {
     const database = await server.createDatabase();
     const driver = chromaDriver(server.url, database, { readMs: 1_000, writeMs: 1_000 });
-    // A busy machine may need longer than the default.
+    // The default time limit of `vi.waitFor` (1 s) is too short on a busy machine.
     const patiently = (act: () => Promise<void>): Promise<void> => vi.waitFor(act, { timeout: 60_000 });
     await patiently(() => driver.open());
     await patiently(() => driver.upsert([record("a", 0, { wing: "w" }, "first")]));

@@ -1,7 +1,4 @@
-/**
- * Makes the seeded calls: which tools, with which arguments, in which order. Later calls name an id from an earlier answer as `@<step>@`,
- * because the two servers give different ids. To test another tool, add one row to `ROWS` (tool-rows.ts).
- */
+/** Makes the seeded calls of the differential test. `@<step>@` in a call means the id from that step's answer. */
 import { Chooser } from "../fuzz/chooser.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import { seededRandom } from "../helpers/random.ts";
@@ -14,7 +11,7 @@ export type Call = {
   step: number;
   tool: string;
   args: unknown;
-  /** Arguments that only our tool has. Our server gets them in addition to the others. */
+  /** Additional arguments for our server only. */
   own?: Record<string, unknown>;
   /** Text of the notice that a hook wrote just before the call, for memories_filed_away. */
   notice?: string;
@@ -22,11 +19,11 @@ export type Call = {
 
 export type Filed = { ref: string; isSplit: boolean; slices: number };
 
-/** State that the previous calls have probably made. Calls are drawn without seeing any answer. */
+/** Expected state after the calls made so far. All calls are made before the first answer exists, so this state is a guess. */
 export class World {
   readonly choose: Chooser;
   readonly version: MempalaceVersion;
-  /** Calls of add_drawer with valid arguments. A drawer that was deleted since is still listed. */
+  /** Valid calls of add_drawer, including those whose drawer was deleted later. */
   readonly filed: Filed[] = [];
   readonly diaries: string[] = [];
   readonly contents: string[] = [];
@@ -36,7 +33,6 @@ export class World {
   readonly events: string[] = [];
   readonly artifacts: string[] = [];
   readonly tasks: string[] = [];
-  /** Number of the call being made. */
   step = 0;
 
   constructor(seed: number, version: MempalaceVersion) {
@@ -49,7 +45,9 @@ export class World {
   }
 }
 
-/** Row of the table: how often the tool is called relative to the others, from which version on, and with which arguments. */
+/**
+ * Row of ROWS (tool-rows.ts) for one tool. `weight`: how often the tool is called relative to others. `since`: first version with the tool.
+ */
 export type ToolRow = {
   weight: number;
   since?: "3.11.0";
@@ -57,7 +55,7 @@ export type ToolRow = {
   own?: (world: World) => Record<string, unknown>;
 };
 
-/** Makes arguments with a wrong shape: an unknown key, a missing required key, or a value that is not an object. */
+/** Makes invalid arguments: an unknown key, a missing required key, or a value that is not an object. */
 function bend(world: World, args: Record<string, unknown>): unknown {
   const { choose } = world;
   const keys = Object.keys(args);
@@ -76,15 +74,12 @@ function bend(world: World, args: Record<string, unknown>): unknown {
   }
 }
 
-/**
- * Makes `count` calls of drawers, searches and diaries. Then come a third as many calls of the graph, which find the facts and
- * drawers that the first calls filed. The same number of calls of the coordination log comes last.
- */
+/** Makes `count` calls of drawers, searches and diaries, then a third as many each of the graph and of the coordination log. */
 export function makeCalls(seed: number, count: number, version: MempalaceVersion): Call[] {
   const world = new World(seed, version);
   const calls: Call[] = opening(version).map((call, index) => ({ ...call, step: index }));
   const last = closing(version);
-  // The opening calls filed these two drawers, so later calls may ask for them.
+  // Drawers of the opening calls, for which later calls may ask.
   world.filed.push({ ref: "@2@", isSplit: false, slices: 1 }, { ref: "@4@", isSplit: true, slices: 3 });
   const isOf = (rows: object) => (row: [string, ToolRow]) => Object.hasOwn(rows, row[0]);
   const [isGraph, isLog] = [isOf(GRAPH_ROWS), isOf(LOG_ROWS)];

@@ -1,7 +1,4 @@
-/**
- * Compares two answers. Times are masked and scores may differ in their last digits. Every other difference is a
- * finding, unless an entry of differences.ts allows it.
- */
+/** Compares two answers except times and the last digits of scores. A difference is a finding, unless differences.ts lists it. */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
 import { DIFFERENCES } from "./differences.ts";
@@ -22,10 +19,10 @@ const TIMES = [
   "advertised_at",
 ];
 const STAMP = /^\d{4}-\d\d-\d\d(T[\d:.]+(\+00:00|Z)?)?$/;
-/** A time of the coordination log's hybrid clock, as upstream writes it. */
+/** Time of the coordination log's hybrid clock, as upstream writes it. */
 const HYBRID = /^\d{13}-[0-9a-f]{6}-@replica@$/;
 
-/** Returns undefined if the answers agree. `used` collects the names of the accepted differences that the comparison needed. */
+/** Returns undefined if the answers agree. Adds to `used` the names of the listed differences that it needed. */
 export function compare(
   version: MempalaceVersion,
   call: Call,

@@ -1,7 +1,6 @@
 /**
- * Lists where we deliberately answer differently from the real MemPalace, one entry for each reason. The differential test forgives a
- * disagreement only by an entry of this table, and fails if no call needed an entry. scripts/docs.ts writes docs/lab/differences.md from
- * it.
+ * Lists the deliberate differences between our answers and the real MemPalace's. The differential test accepts only these, and fails if no
+ * call needs one. scripts/docs.ts writes docs/lab/differences.md from this list.
  */
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -27,9 +26,8 @@ export type Difference = {
   name: string;
   versions: readonly MempalaceVersion[];
   tools: readonly string[] | "all";
-  /** True if the difference shows only in some runs, because it depends on the time of the calls or on equal counts. */
+  /** True if only some runs show the difference, because it depends on timing or on equal counts. */
   byChance?: true;
-  /** The difference itself, in words. */
   what: string;
   why: string;
   /** Returns both answers without the parts that may differ, or undefined if the entry does not apply. */
@@ -45,13 +43,13 @@ const SEARCH_ADDITIONS = [
   ...["content_date_source"],
 ];
 
-/** Keys that only our search returns, and only if they have a value. */
+/** Keys that only our search returns. */
 const SEARCH_OWN = [
   ...["weak", "weak_match", "nothing_found", "notice", "phrases", "outdated"],
   ...["superseded_by", "spread"],
 ];
 
-/** Removes the keys from both answers at any depth. */
+/** Removes the keys from both answers, at any depth. */
 const without =
   (...keys: string[]): Difference["mend"] =>
   (theirs, ours) => [withoutKeys(theirs, keys), withoutKeys(ours, keys)];
@@ -114,7 +112,7 @@ export const DIFFERENCES: readonly Difference[] = [
     tools: ["get_drawer", "update_drawer", "delete_drawer", "list_rooms"],
     what: "the id that `add_drawer` gave for a long text works for get, update and delete; a text that grows is split",
     why: "3.11 does the same; 3.3.6 does not know the id it gave, and lets a row grow beyond the embedded part",
-    // Accepts any answer in the wing `closing`. Its calls come last, because they would make the two palaces differ.
+    // Accepts any answer about the wing `closing`. These calls come last, because they make the two palaces differ.
     mend: (theirs, ours, { args }) =>
       /"wing":"closing"|"content":"grown past/.test(JSON.stringify([args, ours])) ||
       (JSON.stringify(theirs).includes("Drawer not found") && JSON.stringify(ours).includes("_chunk_000001"))
@@ -129,7 +127,7 @@ export const DIFFERENCES: readonly Difference[] = [
     why: "additive: a client of 3.3.6 ignores keys that it does not know",
     mend: (theirs, ours, { tool }) => {
       const shown = { search: SEARCH_ADDITIONS, list_drawers: ["metadata"] }[tool] ?? [];
-      // In 3.3.6 a slice of a drawer has this key too, but a slice of a diary entry does not.
+      // In 3.3.6 a drawer's slice has this key too, but a diary entry's slice does not.
       const parent = "parent_drawer_id";
       const added = [
         "closets_deleted",
@@ -341,7 +339,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Files that upstream writes and we do not. The calls cannot show these files, but test/process/write/audit-log.test.ts does. */
+/** Files that only upstream writes. test/process/write/audit-log.test.ts proves their absence. */
 export const MISSING_FILES: readonly { file: string; what: string; why: string }[] = [
   {
     file: "wal/write_log.jsonl",

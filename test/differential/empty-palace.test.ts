@@ -1,7 +1,4 @@
-/**
- * Asks both versions of the real MemPalace and us about a palace that Chroma made and that has no drawers yet, once with an empty
- * collection and once without a collection. The answers must be the same.
- */
+/** Compares answers about a palace that Chroma made and that has no drawers, with and without an empty collection. */
 import { describe, test } from "vitest";
 import { MEMPALACE_VERSIONS, mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";
@@ -12,7 +9,7 @@ chromadb.PersistentClient(sys.argv[1]).create_collection("mempalace_drawers", me
   "no collection": "import chromadb, sys; chromadb.PersistentClient(sys.argv[1])",
 };
 
-/** Script that creates no palace. Only for wrong calls, because 3.11 reports a missing palace in other words than we do. */
+/** Script that makes no palace. Only for invalid calls, because 3.11 reports a missing palace in other words than we do. */
 const NO_PALACE = "";
 const MANY = Array.from({ length: 501 }, (_, at) => `drawer_${at}`);
 const REFUSED: readonly ToolCall[] = [
@@ -31,7 +28,7 @@ const REFUSED: readonly ToolCall[] = [
   ["search", { query: "some words", since: "soon" }],
 ];
 
-/** `status` comes first, because it makes the collection if the real MemPalace has none. */
+/** `status` comes first, because with it the real MemPalace makes a missing collection. */
 const CALLS: readonly ToolCall[] = [
   ["status", {}],
   ["list_wings", {}],
@@ -59,8 +56,8 @@ for (const version of MEMPALACE_VERSIONS) {
   const title = `MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
   describe.skipIf(missing !== undefined)(title, () => {
     for (const [kind, script] of Object.entries(MAKE))
-      test(`MemPalace and we answer the same about a palace with ${kind}`, { timeout: 180_000 }, () =>
-        // 3.3.6 has no such tool.
+      test(`MemPalace and we answer alike about a palace with ${kind}`, { timeout: 180_000 }, () =>
+        // 3.3.6 has no get_drawers.
         expectAnsweredAlike(
           version,
           script,
@@ -69,7 +66,7 @@ for (const version of MEMPALACE_VERSIONS) {
       );
 
     if (version !== "3.3.6")
-      test("MemPalace and we report wrong arguments before a missing palace", { timeout: 180_000 }, () =>
+      test("MemPalace and we report invalid arguments before a missing palace", { timeout: 180_000 }, () =>
         expectAnsweredAlike(version, NO_PALACE, REFUSED),
       );
   });

@@ -1,7 +1,4 @@
-/**
- * Calls at the beginning and at the end of every run. The opening calls ask an empty palace. The closing calls would make the two palaces
- * differ for the rest of the run.
- */
+/** Calls at the beginning of every run, about an empty palace, and calls at its end, which make the two palaces differ. */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { MempalaceVersion } from "../helpers/python-mempalace.ts";
 import type { Call } from "./calls.ts";
@@ -9,7 +6,7 @@ import { PROJECT } from "./values.ts";
 
 type Fixed = Omit<Call, "step">;
 
-/** Files of a project that is really mined. The people in them make a hallway, and their headings and quotes make closets. */
+/** Project to mine. Its people make a hallway, its headings and quotes make closets. */
 export const MINED: Readonly<Record<string, string>> = {
   "mempalace.yaml": "wing: mined\nrooms:\n  - name: engine\n",
   "engine.md": `# Harbour engine\n\nZora and Quill built the harbour engine. Zora said "it runs on copper and patience", and Quill agreed.`,
@@ -39,7 +36,7 @@ function minedCalls(): Fixed[] {
   ];
 }
 
-/** Returns calls that file one passage in several sources. The passage is long enough to be reported as a near-duplicate. */
+/** Returns calls that file one passage in several sources, long enough to count as a near-duplicate. */
 function copies(): Fixed[] {
   const passage = `The ferry is painted ${"with the same grey that the ships of the harbour have, ".repeat(3)}each May.`;
   return [
@@ -52,7 +49,7 @@ function copies(): Fixed[] {
   ];
 }
 
-/** Returns calls that file more text than fits in one of our answers. */
+/** Returns calls that file more text than one of our answers may contain. */
 function longEvents(): Fixed[] {
   const event = { type: "long", stream: "long", room: "r", from_agent: "a", body: "y".repeat(256 * 1024) };
   return [
@@ -62,7 +59,7 @@ function longEvents(): Fixed[] {
   ];
 }
 
-/** Returns the opening calls. calls.ts refers to the ids that steps 2 and 4 give. */
+/** Returns the opening calls. calls.ts uses the ids from steps 2 and 4. */
 export function opening(version: MempalaceVersion): Fixed[] {
   const long = "long drawer ".repeat(150);
   return [
@@ -100,7 +97,7 @@ export function opening(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Returns calls of the graph that would make the two palaces differ, and calls that upstream answers from a cache after its first look. */
+/** Returns calls of the graph's tools that make the two palaces differ, and calls whose first answer upstream caches. */
 export function graphCalls(): Fixed[] {
   return [
     { tool: "kg_add", args: { subject: "Blank", predicate: "is", object: "open", valid_from: "", valid_to: "" } },
@@ -125,7 +122,7 @@ export function graphCalls(): Fixed[] {
   ];
 }
 
-/** Returns the closing calls. `@-n@` is the id from the answer to the call n steps before. */
+/** Returns the closing calls. `@-n@` is the id from the answer `n` steps before. */
 export function closing(version: MempalaceVersion): Fixed[] {
   const long = "grown past one row ".repeat(60);
   const split = { wing: "closing", room: "split", content: `${long}of the closing` };
@@ -149,7 +146,7 @@ export function closing(version: MempalaceVersion): Fixed[] {
             },
           },
           { tool: "list_rooms", args: { wing: "closing" } },
-          // Nothing in the project is long enough to be filed.
+          // The project has only short files, which are not filed.
           { tool: "mine", args: { source: PROJECT } },
           { tool: "list_wings", args: {} },
           ...longEvents(),
@@ -159,7 +156,7 @@ export function closing(version: MempalaceVersion): Fixed[] {
   ];
 }
 
-/** Returns the method and parameters of invalid requests. Only 3.11 answers a method that is not a string. */
+/** Returns method and parameters of invalid requests. Only 3.11 answers a method that is not a string. */
 export const oddRequests = (version: MempalaceVersion): readonly (readonly [method: unknown, params: unknown])[] => [
   ...(version === "3.11.0" ? [5, 0.5, true, null, [], {}].map((method) => [method, {}] as const) : []),
   ["ping", {}],

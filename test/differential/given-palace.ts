@@ -1,4 +1,4 @@
-/** Compares answers about a palace that Python made. The real MemPalace opens it, we open a copy, and both get the same calls. */
+/** Compares answers about a palace that Python made: the real MemPalace opens it, we open a copy. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ import { DifferentialServer } from "./server.ts";
 
 const MODEL_MAX_MS = 60_000;
 
-/** Name of a tool without its prefix, and the tool's arguments. */
+/** Name of a tool without the prefix `mempalace_`, and its arguments. */
 export type ToolCall = readonly [tool: string, args: Record<string, unknown>];
 
-/** Fails on the first answer that differs. `script` is Python that makes the palace in the folder named by its first argument. */
+/** Fails at the first answer that differs. `script`: Python code that makes the palace in the folder of its first argument. */
 export async function expectAnsweredAlike(
   version: MempalaceVersion,
   script: string,

@@ -1,4 +1,4 @@
-/** Accepted differences of the graph's tools. DIFFERENCES of differences.ts includes them, and defines the type and its rules. */
+/** Accepted differences of the graph's tools, a part of DIFFERENCES (differences.ts). */
 import type { Difference } from "./differences.ts";
 import { isRecord, withoutKeys } from "./mend.ts";
 
@@ -77,7 +77,7 @@ export const GRAPH_DIFFERENCES: readonly Difference[] = [
     tools: ["kg_query", "kg_timeline", "kg_stats"],
     what: 'a time given as `""` counts as not given',
     why: 'agents fill in optional values; upstream stores `""`, and a fact whose end is `""` counts as ended from its start',
-    // Accepts any answer to this call. It comes last, because it makes the two graphs differ.
+    // Accepts any answer to this call, which comes last because it makes the two graphs differ.
     mend: (theirs, ours, { args }) => (JSON.stringify(args) === '{"entity":"Blank"}' ? [{}, {}] : undefined),
   },
   {

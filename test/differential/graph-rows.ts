@@ -1,4 +1,4 @@
-/** Rows of the graph's tools: facts, rooms, tunnels and hallways. ROWS of tool-rows.ts includes them. */
+/** Rows of the graph's tools (facts, rooms, tunnels, hallways), a part of ROWS (tool-rows.ts). */
 import { sha256Hex } from "../../src/memory/text/text.ts";
 import type { ToolRow, World } from "./calls.ts";
 import * as value from "./values.ts";
@@ -11,7 +11,6 @@ const ENTITIES = [
 ] as const;
 const BAD_ENTITIES = ["", "  ", "x".repeat(129), "nul\0", "tab\tin", "lone \ud800", 5, null, true, ["a"]] as const;
 const RELATIONS = ["works at", "Works_At", "likes"] as const;
-/** Times for the graph's tools. If a version repeats a time in its answer, only the closing calls send it some of these times. */
 const TIMES = [
   ...["2025-01-01", "2025-06-01", " 2025-03-01 ", "9999-12-31", "2025-06-01T12:00:00Z", "2025-06-01T12:00:00+00:00"],
   ...["2025-06-01T23:59:59Z", "2025-06-01T12:00:00+24:00", "2025", "2025-02-30", "0000-01-01", 5],
@@ -82,8 +81,7 @@ export const GRAPH_ROWS: Readonly<Record<string, ToolRow>> = {
     }),
   },
   kg_stats: { weight: 3, make: () => ({}) },
-  // Upstream answers these calls from a cache that is up to a minute old. They come at the end, where upstream reads the graph for the
-  // first time.
+  // Upstream may answer these three tools from a cache of up to a minute. Only `graphCalls` uses them, with upstream's cache still empty.
   traverse: { weight: 0, make: () => ({}) },
   find_tunnels: { weight: 0, make: () => ({}) },
   graph_stats: { weight: 0, make: () => ({}) },

@@ -1,4 +1,4 @@
-/** Rows of the coordination log's tools: events, tasks, artifacts. ROWS of tool-rows.ts includes them. */
+/** Rows of the coordination log's tools (events, tasks, artifacts), a part of ROWS (tool-rows.ts). */
 import type { ToolRow, World } from "./calls.ts";
 import * as value from "./values.ts";
 
@@ -60,7 +60,7 @@ function route(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes the arguments that the tools for listing events and for waiting for events share. */
+/** Makes the arguments that event_list and event_wait share. */
 function filter(world: World): Record<string, unknown> {
   const { choose } = world;
   return {
@@ -79,10 +79,7 @@ function filter(world: World): Record<string, unknown> {
   };
 }
 
-/**
- * Notes an id that this call will probably give, so that later calls can ask for it. If the call made nothing, both servers get the
- * reference as it is written.
- */
+/** Adds a placeholder that later calls use for the id in this call's answer. If this call fails, both servers get the placeholder. */
 function noted(list: string[], world: World, name = ""): void {
   list.push(`@${world.step}${name}@`);
 }

@@ -1,12 +1,9 @@
-/**
- * Asks the real MemPalace 3.11 and us, over the same rows, about drawers that are stored as slices. Each must be listed, read, changed and
- * deleted as one drawer, whichever version cut it and whatever its ids are.
- */
+/** Compares answers about drawers in slices. Every tool must treat the slices of a drawer as one drawer, whichever version cut them. */
 import { describe, test } from "vitest";
 import { mempalaceMissing } from "../helpers/python-mempalace.ts";
 import { expectAnsweredAlike, type ToolCall } from "./given-palace.ts";
 
-/** Makes rows whose order is neither the order of their ids nor of their texts. */
+/** Makes rows in an order that differs from the order of their ids and of their texts. */
 const MAKE = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -48,7 +45,7 @@ vectors = DefaultEmbeddingFunction()(list(texts))
 collection.add(ids=list(ids), documents=list(texts), metadatas=list(metadatas), embeddings=vectors, uris=uris)
 `;
 
-/** Makes a palace of MemPalace 3.6: its rows name no id recipe, and the slices of a diary entry name the entry by one key only. */
+/** Makes a palace of MemPalace 3.6, whose rows name no id recipe. The slices of a diary entry name the entry by one key only. */
 const OLDER = `
 import chromadb, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -98,7 +95,7 @@ const CALLS: readonly ToolCall[] = [
   ["update_drawer", { drawer_id: "diary_old", room: "kept" }],
   ["update_drawer", { drawer_id: "both", content: "the row alone is changed" }],
   ["update_drawer", { drawer_id: "mixed", content: "many words ".repeat(400) }],
-  // A slice that is cut again belongs to two drawers afterwards.
+  // Cutting a slice again makes it belong to two drawers.
   ["update_drawer", { drawer_id: "twice_chunk_000001", content: "cut again ".repeat(200) }],
   ...["twice", "twice_chunk_000001", "loose", "loose_chunk_000001"].map((id): ToolCall => [
     "get_drawer",

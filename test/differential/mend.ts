@@ -1,10 +1,10 @@
-/** Helpers of the entries in differences.ts. They remove parts of answers and compare hits without their order. */
+/** Helpers of the entries in differences.ts: remove parts of answers, and compare hits in any order. */
 import type { Answer } from "./server.ts";
 
 type Row = Record<string, unknown>;
 
 const SCORES = ["similarity", "distance", "effective_distance"];
-/** Largest accepted difference of two scores. Upstream rounds a float32, and we round a double. */
+/** Largest accepted difference of two scores. Upstream rounds a float32, we round a double. */
 const SCORE_TOLERANCE = 0.0021;
 
 export function isRecord(value: unknown): value is Row {
@@ -20,18 +20,18 @@ export function withoutKeys(value: unknown, keys: readonly string[]): unknown {
 }
 
 /**
- * Compares hits in any order. A list as long as `limit` may leave hits out, so its length and the hits in both lists must agree. A shorter
- * list shows every hit, so the hits must be the same.
+ * Compares hits in any order. A list of `limit` hits may be incomplete, so its length and the shared hits must agree. Shorter lists must
+ * have the same hits.
  */
 export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown }): [unknown, unknown] | undefined {
   const [a, b] = [hitsOf(theirs), hitsOf(ours)];
   if (a === undefined || b === undefined) return undefined;
   const limit = Math.max(1, Math.min(100, Math.trunc(Number(String((args as Row)["limit"] ?? 5).replaceAll("_", "")))));
-  // If one of our hits replaces near-duplicates or other slices of its exchange, the lists may differ in length.
+  // One of our hits may replace near-duplicates or other slices of its exchange, so the lists may differ in length.
   const isFolded = b.some((hit) => "near_duplicates" in hit || "same_exchange" in hit);
   const isFull = a.length >= limit || b.length >= limit || isTruncated(theirs) || isFolded;
   const isAll = a.length < limit && b.length < limit && !isTruncated(theirs);
-  // If several drawers have the same text in the same place, each server may show another of them, or more than one.
+  // Several drawers may have equal text, wing, room and source. The two servers may then show different ones of them, or not equally many.
   const shared = (hits: readonly Row[], other: readonly Row[]): Row[] =>
     isFull
       ? [
@@ -69,13 +69,13 @@ export function sameHits(theirs: Answer, ours: Answer, { args }: { args: unknown
   return [replaced(theirs, count(a), left), replaced(ours, count(b), right)];
 }
 
-/** Compares texts of the command line. The head must be the same. If both show every hit, the hits must be the same in any order. */
+/** Compares texts of the command line. The heads must be the same, and so must the hits, in any order, if both lists are complete. */
 export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => {
     const text = "value" in answer && isRecord(answer.value) ? answer.value["cli_output"] : undefined;
     if (typeof text !== "string") return undefined;
     const [head = "", ...hits] = text.split(/^ {2}\[\d+\] /m);
-    // Removes the lines with a score or a copy: both sides score words differently, and each may show another of two copies.
+    // Removes lines with a score or a copy: the sides score words differently, and may show different copies.
     return { head, hits: hits.map((hit) => hit.replace(/^ {6}(?:Match|Also in): .*\n/gm, "").replace(/\n+$/, "")) };
   });
   if (a === undefined || b === undefined) return undefined;
@@ -90,7 +90,7 @@ export function sameCliText(theirs: Answer, ours: Answer): [unknown, unknown] | 
 
 const MISSED_MAX = 2;
 
-/** Removes the hits that only we have, if all hits of MemPalace are among our hits and our hits are in the requested place. */
+/** Removes at most two additional hits of ours, if our list has all of MemPalace's hits and only hits in the requested wing and room. */
 export function withoutMissed(
   theirs: Answer,
   ours: Answer,
@@ -112,8 +112,8 @@ export function withoutMissed(
 }
 
 /**
- * Keeps the matches that both lists have. Our list may have one or two more matches, if each is at least as similar to
- * the query as the matches that only MemPalace has.
+ * Reduces both lists to the shared matches. Our list may have one or two additional matches, if each of them is at least as similar to the
+ * query as MemPalace's additional matches.
  */
 export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs)[0], matchesOf(ours)[0]];
@@ -122,7 +122,7 @@ export function withoutMissedMatches(theirs: Answer, ours: Answer): [unknown, un
   const shared = b.filter(({ id }) => ids.has(id));
   const missed = b.filter(({ id }) => !ids.has(id));
   if (missed.length === 0 || missed.length > MISSED_MAX) return undefined;
-  // MemPalace's list may differ from ours only after the matches that both lists have.
+  // MemPalace's list may differ from ours only after the shared matches.
   const isBehind = a.slice(0, shared.length).every(({ id }) => shared.some((hit) => hit["id"] === id));
   const isMoreAlike = a.slice(shared.length).every((hit) => missed.every((one) => atLeast(one, hit)));
   if (!isBehind || !isMoreAlike) return undefined;
@@ -133,7 +133,7 @@ function atLeast(one: Row, other: Row): boolean {
   return Number(one["similarity"]) + SCORE_TOLERANCE >= Number(other["similarity"]);
 }
 
-/** Key of an answer of 3.11. It says that 3.11 looked for dates in a limited number of hits. */
+/** Key of an answer for which 3.11 compared the dates of only a limited number of hits. */
 export const TRUNCATED = "date_filter_pool_truncated";
 
 function isTruncated(answer: Answer): boolean {
@@ -149,7 +149,7 @@ function keyOf({ wing, room, text, source_file: source }: Row): string {
   return JSON.stringify([wing, room, source, text]);
 }
 
-/** Removes the filters that 3.3.6 does not know, and the empty list of an answer without a palace. */
+/** Removes filters that 3.3.6 does not know. Removes `results` from an answer with `error`, such as "No palace found". */
 export function onlyOldFilters(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"])) return answer;
   const { filters, results, ...value } = answer["value"];
@@ -172,7 +172,7 @@ export function baseNames(value: unknown, key = ""): unknown {
   );
 }
 
-/** Merges the sources that are gone with the sources that may be gone, in a report of sync. */
+/** In a report of sync, merges the sources that are gone with the sources that may be gone. */
 export function goneTogether(answer: unknown): unknown {
   if (!isRecord(answer) || !isRecord(answer["value"]) || !("missing" in answer["value"])) return answer;
   const { missing, unresolved = 0, by_source, unresolved_by_source: more = {}, ...report } = answer["value"];
@@ -183,7 +183,7 @@ export function goneTogether(answer: unknown): unknown {
   };
 }
 
-/** Requires equal similarities in lists called `matches`. Then compares only the drawers that are more similar than the last one. */
+/** Compares lists called `matches`. Similarities must be equal, and drawers too, except drawers with the lowest similarity. */
 export function untied(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [matchesOf(theirs), matchesOf(ours)];
   if (a.length === 0 || a.length !== b.length) return undefined;
@@ -235,7 +235,7 @@ function defined(value: object, name: string): boolean {
   return (value as Record<string, unknown>)[name] !== undefined;
 }
 
-/** Lists the places where two answers differ, one line each, for people. */
+/** Describes the differences of two answers, one line each. */
 export function parting(a: unknown, b: unknown, path = ""): string[] {
   if (isSame(a, b, path.slice(path.lastIndexOf(".") + 1))) return [];
   const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
@@ -247,7 +247,7 @@ export function parting(a: unknown, b: unknown, path = ""): string[] {
   );
 }
 
-/** Shortens MemPalace's list of events to the length of our list, if our answer says that there are more events. */
+/** Cuts MemPalace's list of events to the length of ours, if our answer says that there are more. */
 export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | undefined {
   const [a, b] = [theirs, ours].map((answer) => ("value" in answer && isRecord(answer.value) ? answer.value : {}));
   if (a === undefined || b?.["more"] !== true) return undefined;
@@ -256,15 +256,15 @@ export function firstEvents(theirs: Answer, ours: Answer): [unknown, unknown] | 
   return [{ value: { ...a, events: all.slice(0, some.length), count: some.length, more: true } }, ours];
 }
 
-/** Replaces the warnings of the coordination log by their number and removes the text written for people. */
+/** Replaces the coordination log's warnings by their number, and removes text for people. */
 export function withoutWords(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return key === "warnings" ? value.length : value.map((one) => withoutWords(one));
   if (key === "body" && typeof value === "string") return value.replace(/\n\nDelivery:\n[^]*/, "");
   if (key === "note") return typeof value;
-  // The first sentence names the task and the agent. Both servers write it alike.
+  // Keeps the first sentence, which names task and agent and is the same from both servers.
   if (key === "handoff") return String(value).replace(/(?<=\. )[^]*/, "");
   if (!isRecord(value)) return value;
-  // Other words change the length of a task's body.
+  // Removes the length of a task's body, because the servers word parts of the body differently.
   const { body_truncated: _cut, body_length: _length, ...shown } = value;
   const kept = String(value["body"]).startsWith("Goal:\n") ? shown : value;
   return Object.fromEntries(Object.entries(kept).map(([name, one]) => [name, withoutWords(one, name)]));

@@ -1,7 +1,4 @@
-/**
- * Sends the same seeded calls to one version of the real MemPalace and to us, each with an empty palace and the same model. The answers
- * must agree, or differences.ts must say why not. A failing run prints its seed; PALACE_DIFFERENTIAL_SEED repeats it.
- */
+/** Sends the same seeded calls to the real MemPalace and to us. A failing run prints its seed for PALACE_DIFFERENTIAL_SEED. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,14 +19,14 @@ vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
 const CALLS = Number(process.env["PALACE_DIFFERENTIAL_CALLS"] ?? 1500);
 const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 20_261_122);
-/** Maximum number of findings to show in full: one cause may make many findings. */
+/** Maximum number of findings to show, because one cause may make many. */
 const SHOWN = Number(process.env["PALACE_DIFFERENTIAL_SHOWN"] ?? 5);
 const PLACES_SHOWN = 6;
 const MODEL_MAX_MS = 60_000;
-/** Tools that search vectors. The test first waits for our vectors, which are computed after a write. */
+/** Tools that search by vectors. Before such a call the test waits until our vectors are computed. */
 const BY_VECTOR: readonly string[] = ["search", "check_duplicate", "checkpoint"];
 
-/** Installs MemPalace `version` if needed. If that is impossible, its tests are skipped on a developer's machine and fail in CI. */
+/** Installs MemPalace `version` if needed. If that is impossible, its tests are skipped, or fail in CI. */
 export async function describeDifferential(version: MempalaceVersion): Promise<void> {
   const missing = await mempalaceMissing(version);
   const title = `our answers against MemPalace ${version}${missing === undefined ? "" : ` (left out: ${missing})`}`;
@@ -79,7 +76,6 @@ function defineTests(version: MempalaceVersion): void {
     for (const call of calls) {
       for (const folder of [home, palace.home]) leaveNotice(folder, call);
       if (BY_VECTOR.includes(call.tool)) await embedded();
-      // Both answer at the same time. Neither sees the other: each has its own home and palace.
       const [theirAnswer, ourAnswer] = await Promise.all([
         timed("theirs", theirs.call(call)),
         timed("ours", ours.call(withOwn(call))),
@@ -94,7 +90,7 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.length, `seed ${SEED}, ${took}; ${byTool(findings)}\n${shown.join("\n")}`).toBe(0);
   });
 
-  test("invalid messages get the same answers from MemPalace and from us", async () => {
+  test("MemPalace and we give invalid messages the same answers", async () => {
     const findings: Finding[] = [];
     for (const [method, params] of oddRequests(version)) {
       const [a, b] = [await theirs.request(method, params), await ours.request(method, params)];
@@ -105,14 +101,14 @@ function defineTests(version: MempalaceVersion): void {
     expect(findings.map(describeFinding)).toEqual([]);
   });
 
-  test("our tools have the names, parameters and annotations of MemPalace's tools", async () => {
+  test("our tools have the names and annotations of MemPalace's tools, and accept their arguments", async () => {
     const [a, b] = [toolTable(await theirs.tools()), toolTable(await ours.tools())];
     expect(Object.keys(a).filter((name) => !(name in b))).toEqual([]);
     for (const [name, theirTool] of Object.entries(a)) expectServes(name, theirTool, b[name] as ToolShape);
     expect(Object.keys(b).filter((name) => !Object.hasOwn(ROWS, name))).toEqual([]);
   });
 
-  test.skipIf(CALLS < 1500)("the seeded calls meet every difference listed as accepted", () => {
+  test.skipIf(CALLS < 1500)("every accepted difference that is not due to chance occurs in the seeded calls", () => {
     const listed = DIFFERENCES.filter(({ versions }) => versions.includes(version))
       .filter(({ byChance }) => byChance !== true)
       .map(({ name }) => name);
@@ -140,10 +136,7 @@ function toolTable(tools: readonly unknown[]): Record<string, ToolShape> {
   );
 }
 
-/**
- * Expects that a client written for MemPalace's tool can use ours: our tool may have more parameters and fewer required parameters. 3.3.6
- * has no annotations.
- */
+/** Expects that a client of MemPalace's tool can use ours, which may have more parameters. 3.3.6 has no annotations. */
 function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   expect(ours.properties, name).toMatchObject(theirs.properties);
   expect(
@@ -153,7 +146,7 @@ function expectServes(name: string, theirs: ToolShape, ours: ToolShape): void {
   if (theirs.readOnly) expect(ours.readOnly, name).toBe(true);
 }
 
-/** Adds our own arguments to a call. Arguments that are not an object stay as they are. */
+/** Adds arguments that only our tools have, if the call's arguments are an object. */
 function withOwn(call: Call): Call {
   const { args, own } = call;
   return own === undefined || typeof args !== "object" || args === null ? call : { ...call, args: { ...args, ...own } };
@@ -163,7 +156,7 @@ function answerOf({ result, error }: Awaited<ReturnType<DifferentialServer["requ
   return error === undefined ? { value: result } : { error };
 }
 
-/** Makes the files of PROJECT_SOURCES that exist, ignore rules for some of them, and the project that is mined. */
+/** Makes a project with some of the files in PROJECT_SOURCES and with ignore rules, and beside it the project MINED. */
 function makeProject(folder: string): string {
   mkdirSync(`${folder}-mined`, { recursive: true });
   for (const [name, text] of Object.entries(MINED)) writeFileSync(join(`${folder}-mined`, name), text);

@@ -1,7 +1,4 @@
-/**
- * Talks to one MCP server over stdio: the Python server, or ours through its shim. It sends one call at a time, returns the whole answer
- * and translates ids. It never throws: an error is returned as an answer.
- */
+/** Talks to one MCP server over stdio, Python's or ours: sends one call at a time, translates ids, and returns errors as answers. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Call } from "./calls.ts";
@@ -21,21 +18,21 @@ const ANSWER_MAX_MS = 60_000;
 export class DifferentialServer {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
-  /** Ids that the server gave, by `@step@`. The newest id of each name comes first. */
+  /** Ids that the server gave, by `@step@`, newest first. */
   readonly #ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** Matches the parts of a text that must be translated. */
+  /** Matches texts that must be translated. */
   readonly #marks: RegExp;
   #lastId = 0;
 
-  /** `project` is the folder that both servers see, written as `@PROJECT@` in the calls. */
+  /** `project`: folder that both servers see, written as `@PROJECT@` in the calls. */
   constructor(argv: readonly string[], env: Readonly<Record<string, string | undefined>>, project: string) {
     this.#ids.set(PROJECT, project);
     this.#names.set(project, PROJECT);
     this.#marks = new RegExp(`@[\\dP]|_[0-9a-f]{12}|task_|${project}`);
     const [command = "", ...args] = argv;
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-    // Splits at line feeds only, because readline also splits at U+2028, which occurs in some answers.
+    // Splits at line feeds only, because readline also splits at U+2028, which some answers contain.
     this.#lines = splitLines(this.#child.stdout);
   }
 
@@ -53,7 +50,7 @@ export class DifferentialServer {
     return result?.tools ?? [];
   }
 
-  /** Sends a call and translates ids in both directions. */
+  /** Sends a call. Translates ids in both directions. */
   async call({ step, tool, args }: Call): Promise<Answer> {
     const sent = this.#translate(args, this.#ids);
     const { result, error } = await this.request("tools/call", { name: `mempalace_${tool}`, arguments: sent });

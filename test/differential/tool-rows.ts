@@ -1,4 +1,4 @@
-/** One row for each tool: its share of the calls and how its arguments are made. calls.ts draws from these rows. */
+/** Table of the tools that the seeded calls use: how often each tool is called, and with which arguments. */
 import type { ToolRow, World } from "./calls.ts";
 import { GRAPH_ROWS } from "./graph-rows.ts";
 import { LOG_ROWS } from "./log-rows.ts";
@@ -54,7 +54,7 @@ export const ROWS: Readonly<Record<string, ToolRow>> = {
         world.choose.pick([value.PROJECT, `${value.PROJECT}/sub`, "/none", ""]),
       ),
       ...maybe(world, 0.5, "wing", () => world.choose.pick([...value.WINGS, "nowhere", ""])),
-      // With `apply`, 3.3.6 also deletes drawers that we keep as `unresolved` (docs/lab/differences.md), so the two palaces would differ.
+      // With `apply`, 3.3.6 would also delete drawers that we call `unresolved` (docs/lab/differences.md).
       ...maybe(world, 0.3, "apply", () => world.isNew),
     }),
   },
@@ -108,7 +108,7 @@ function addDrawer(world: World): Record<string, unknown> {
 
 function updateDrawer(world: World): Record<string, unknown> {
   const { choose } = world;
-  // Texts for 3.3.6 are short, because 3.3.6 keeps a drawer in one row, however long it becomes. The closing calls show that once.
+  // 3.3.6 gets only short texts here, because it does not cut a long text into slices. The closing calls (fixed-calls.ts) have a long text.
   const content = (): unknown =>
     world.isNew ? value.content(world) : choose.pick([`${value.sentence(world)} ${world.step}`, "", "a\0b"]);
   return {
@@ -129,7 +129,7 @@ function diaryWrite(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes dry runs only, because after a real run upstream answers the graph's questions from a cache. The closing calls have a real run. */
+/** Makes only dry runs: after a real one, upstream answers about the graph from a cache. The closing calls have a real run. */
 function mine(world: World): Record<string, unknown> {
   const { choose } = world;
   return {
@@ -199,7 +199,7 @@ function search(world: World): Record<string, unknown> {
   };
 }
 
-/** Makes arguments that only our search has. They must not change the part that the answers of both have. */
+/** Makes arguments that only our search has. They must not change the rest of the answer. */
 function ownOfSearch(world: World): Record<string, unknown> {
   const { choose } = world;
   if (!choose.chance(0.15)) return {};

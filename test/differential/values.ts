@@ -1,4 +1,4 @@
-/** Values for calls: names, texts, numbers, dates. Some are valid, some are at the edge, some are only just invalid. */
+/** Values for calls: names, texts, numbers, dates. Some are valid, some barely valid, some invalid. */
 import type { World } from "./calls.ts";
 
 export const WINGS = [
@@ -14,12 +14,9 @@ export const WINGS = [
 ] as const;
 export const ROOMS = ["notes", "auth-migration", "diary", "Ünïcode room", "r"] as const;
 export const SOURCES = ["/p/a.md", "/p/sub/b c.md", "C:\\dir\\c.txt", "plain.txt", "/ü/日.md"] as const;
-/** Placeholder in calls for the folder that both servers see. `makeProject` makes its content. */
+/** Placeholder in calls for the folder that both servers see. `makeProject` (run.ts) fills that folder. */
 export const PROJECT = "@PROJECT@";
-/**
- * Sources in the folder PROJECT: kept, ignored by one of two .gitignore files, deleted while others in the folder remain, and deleted with
- * their folder.
- */
+/** Sources in the folder PROJECT: existing, ignored by one of two .gitignore files, deleted, and deleted with their folder. */
 export const PROJECT_SOURCES = [
   "kept.md",
   "x.log",
@@ -58,7 +55,6 @@ const DATES = [
   ],
 ] as const;
 
-/** Returns a name, mostly a valid one. */
 export function name(world: World, good: readonly string[]): unknown {
   return world.choose.chance(0.9) ? world.choose.pick(good) : world.choose.pick(BAD_NAMES);
 }
@@ -68,7 +64,7 @@ export function sentence(world: World, most = 12): string {
   return Array.from({ length: choose.between(2, most) }, () => choose.pick(WORDS)).join(" ");
 }
 
-/** Returns a text about as long as a slice, in characters of one, two or four bytes. */
+/** Returns content for a drawer: mostly a new text, sometimes as long as a slice, repeated or invalid. */
 export function content(world: World): unknown {
   const { choose } = world;
   if (choose.chance(0.08)) return choose.pick(["", "   ", "\n", "a\0b", 5, null, ["x"], "\ud800 half", "\ufeff"]);
@@ -88,8 +84,8 @@ function long(world: World): string {
 }
 
 /**
- * Returns an id of a drawer, of one of its slices, or an unknown one. `whole` leaves out split drawers, because an old server does not know
- * their ids.
+ * Returns the id of a drawer or of a slice, or an unknown id. Without `whole`, returns only slices' ids of a split drawer, because 3.3.6
+ * does not know the whole drawer's id.
  */
 export function drawerId(world: World, { whole }: { whole: boolean }): unknown {
   const { choose } = world;
@@ -108,7 +104,7 @@ export function dates(world: World): Record<string, unknown> {
   };
 }
 
-/** Returns the key with one of the values, with this probability. */
+/** Returns the key with a value from `make`, with the given probability, otherwise an empty object. */
 export function maybe(world: World, probability: number, key: string, make: () => unknown): Record<string, unknown> {
   return world.choose.chance(probability) ? { [key]: make() } : {};
 }

@@ -1,7 +1,4 @@
-/**
- * Feeds arbitrary `broker.json` files to the code that looks for a broker. Reading a file never throws. The search ends soon, dials only
- * valid doors, sends no secret to them, and accepts only a broker that answers with the file's instance id.
- */
+/** Looks for a broker with arbitrary `broker.json` files. The search must end soon, dial only valid doors, and send no secret. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -18,14 +15,11 @@ import { fuzz } from "./harness.ts";
 
 const LANES = 16;
 const TOKEN = `pdx_abcdefgh_${"s3cret".repeat(8).slice(0, 43)}`;
-/** Placeholders for a lane's TCP port and for the folder of the sockets, which differ in each run. A lane checks one input at a time. */
+/** Placeholders in inputs. Each lane (inputs checked one after another) has its own TCP port; the folder has the sockets. */
 const PORT = "54321";
 const FOLDER = "/folder";
 
-/**
- * Programs that may listen behind a door: the broker with the id `right`, a broker with another id, a broker with
- * another protocol version, and programs that are not a broker.
- */
+/** Programs that may listen at a door: brokers with the right id, another id or another protocol, and other programs. */
 const SPEAKERS: Readonly<Record<string, (socket: Socket) => void>> = {
   right: answerAs("right", PROTOCOL),
   other: answerAs("other", PROTOCOL),
@@ -38,10 +32,10 @@ const SPECIALS = { fifo: "fifo", zero: "/dev/zero", folder: ".", loop: "loop", a
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
 const socketOf = (speaker: string): string => join(folder, `${speaker}.sock`);
-/** Sockets of the programs that answer with the instance id in `broker.json`. One of them speaks an older protocol. */
+/** Sockets whose program answers with the instance id in `broker.json`. `older` speaks an older protocol. */
 const RIGHT = new Set(["right", "older"].map(socketOf));
 const servers: Server[] = [];
-/** Server of each lane on a TCP port: how often a client connected, and the bytes that the server received. */
+/** TCP server of each lane: its port, its number of connections, and the bytes that it received. */
 const traps: { port: number; dialled: number; heard: string }[] = [];
 
 beforeAll(async () => {
@@ -105,17 +99,14 @@ fuzz("broker-file", {
   },
 });
 
-/**
- * Waits until the server at that port has accepted every earlier connection. It accepts connections in order, so it is enough to wait for
- * one more. Otherwise a connection that a client has given up might be accepted late and count for the lane's next input.
- */
+/** Makes a last connection and waits for its end. By then the server has accepted all earlier ones, so none counts for the next input. */
 async function allAccepted(port: number): Promise<void> {
   const last = connect({ host: "127.0.0.1", port });
   last.end("the last one");
   await once(last.resume(), "close");
 }
 
-/** Returns whether a broker was found. Errors must be typed and name a next step. */
+/** Returns true if a broker was found. Errors must be typed and name a next step. */
 async function lookFor(config: Config, number: number): Promise<boolean> {
   try {
     if (number % 2 === 0) return (await findBroker(config)) !== undefined;
@@ -166,7 +157,7 @@ function door(chooser: Chooser, oneOfMany: boolean): string {
   return object(chooser.bent(chooser.chance(0.6) ? unix : tcp, 0.05));
 }
 
-/** Returns a value that Node's connect() also accepts as an address, or a value that every program refuses. */
+/** Returns a value that Node's connect() would accept as an address, or one that every program refuses. */
 function odd(chooser: Chooser): string {
   return chooser.pick([
     PORT,
@@ -207,7 +198,7 @@ function place(path: string, text: string, special: keyof typeof SPECIALS | unde
 function answerAs(instanceId: string, protocol: object): (socket: Socket) => void {
   const health = JSON.stringify({ status: "ready", instanceId, version: "0", protocol });
   const head = `palace-instance: ${instanceId}\r\nContent-Length: ${health.length}\r\n\r\n${health}`;
-  // One answer is enough for both requests: a health request ends after its Content-Length, and a stream continues.
+  // One answer serves both requests: a health request ends after its Content-Length, a stream continues.
   return (socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\n${head}`);
 }
 

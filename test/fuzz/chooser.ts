@@ -1,12 +1,6 @@
-/**
- * Makes the random choices of one input: numbers, texts, bytes and unusual JSON. All randomness comes from one
- * generator.
- */
+/** Makes the random choices of one input from one generator: numbers, texts, bytes and unusual JSON. */
 
-/**
- * Strings that broke programs before: empty, control characters, characters outside the BMP, halves of surrogate pairs, JavaScript's own
- * property names.
- */
+/** Strings that often break programs, such as control characters, halves of surrogate pairs, names of JavaScript's properties. */
 const STRINGS = [
   "",
   " ",
@@ -45,7 +39,7 @@ const STRINGS = [
   "^x",
 ];
 
-/** Number literals at the limits of a double, an int64 and a parser. */
+/** Number literals at the limits of a double, an int64 or a parser. */
 const NUMBERS = [
   "0",
   "-0",
@@ -64,7 +58,7 @@ const NUMBERS = [
   "0.1e-7",
 ];
 
-/** One key of a JSON object, with its value as text. */
+/** Key of a JSON object, and its value as JSON text. */
 export type Entry = [key: string, json: string];
 
 export class Chooser {
@@ -79,7 +73,7 @@ export class Chooser {
     return Math.floor(this.#random() * below);
   }
 
-  /** Returns an integer between the two, both included. */
+  /** Returns an integer from `least` to `most`. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
@@ -112,7 +106,7 @@ export class Chooser {
     return this.chance(0.7) ? this.pick(NUMBERS) : String((this.#random() - 0.5) * 10 ** this.between(-3, 20));
   }
 
-  /** Returns a JSON text. Most are well-formed and have at most `depth` levels; a few are very deep. */
+  /** Returns a JSON text. Most are well-formed and at most `depth` levels deep; a few are very deep. */
   json(depth = 3): string {
     switch (this.below(depth > 0 ? 9 : 6)) {
       case 0:
@@ -139,7 +133,7 @@ export class Chooser {
       : `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
   }
 
-  /** Changes, drops, doubles and renames some of the entries, and sometimes adds an unknown one. */
+  /** Changes, drops, doubles and renames some entries, and sometimes adds an unknown one. */
   bent(entries: readonly Entry[], probability: number): Entry[] {
     const result = entries.flatMap((entry): Entry[] => {
       if (!this.chance(probability)) return [entry];
@@ -150,7 +144,7 @@ export class Chooser {
     return result;
   }
 
-  /** Returns the bytes with a few of them changed, removed or doubled, or without the end. */
+  /** Returns the bytes with a few changed, removed or doubled, or without their end. */
   damaged(whole: Buffer): Buffer {
     let bytes = whole;
     for (let times = this.between(1, 3); times > 0; times--) {
@@ -168,14 +162,14 @@ export class Chooser {
     return bytes;
   }
 
-  /** Cuts bytes into pieces, as a network does. */
+  /** Cuts bytes into chunks, as a network does. */
   pieces(bytes: Buffer, most: number): Buffer[] {
     const cuts = this.some(most, () => this.below(bytes.length + 1)).sort((a, b) => a - b);
     return [0, ...cuts].map((start, index) => bytes.subarray(start, cuts[index] ?? bytes.length));
   }
 }
 
-/** Joins values that are JSON texts into a JSON object. The same key may occur twice. */
+/** Joins entries into a JSON object. A key may occur twice. */
 export function object(entries: readonly Entry[]): string {
   return `{${entries.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join()}}`;
 }

@@ -1,4 +1,4 @@
-/** Compares how the message stream reads lines and JSON with a second, slower implementation. */
+/** Compares the message stream's reading of lines and JSON with a second, slower implementation. */
 import { expect } from "vitest";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
 import { decodeFrame, type Frame, FrameSplitter } from "../../src/wire/transport/frame.ts";
@@ -23,7 +23,7 @@ fuzz("frames", {
   },
 });
 
-/** Splits all bytes into lines at once. The last line has no LF and counts only if it is too long. */
+/** Splits all bytes into lines at once. An unfinished last line counts only if it is too long. */
 function framesOf(bytes: Buffer, sizeMax: number): Frame[] {
   const lines = bytes.toString("latin1").split("\n");
   return lines.flatMap((line, index): Frame[] => {
@@ -44,7 +44,7 @@ fuzz("frame-json", {
     const expected = parsed(bytes);
     if (expected === undefined || depthOf(bytes.toString()) > JSON_DEPTH_MAX) {
       expect(decoded.ok).toBe(false);
-      // A blank line is skipped. Every other bad line gets a reason in a few words.
+      // A blank line is skipped. Any other invalid line gets a reason in a few words.
       if (!decoded.ok) expect(decoded.why).toMatch(/^(?:Parse error: [\w -]{5,40})?$/);
     } else expect(decoded).toEqual({ ok: true, message: expected.value });
   },
@@ -57,7 +57,7 @@ function wrong(chooser: Chooser, bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), Buffer.from(bad), bytes.subarray(at)]);
 }
 
-/** Parses with Node's lenient decoder, after checking that the decoder replaced no byte. */
+/** Parses UTF-8 JSON with Node's own functions. Returns undefined for invalid UTF-8 or invalid JSON. */
 function parsed(bytes: Buffer): { value: unknown } | undefined {
   const text = bytes.toString("utf8");
   if (!Buffer.from(text).equals(bytes)) return undefined;
@@ -68,7 +68,7 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
-/** Returns the depth of the text and not of its value, because the value lacks the first of two equal keys. */
+/** Returns how deeply the JSON is nested. Counts brackets in the text, because JSON.parse drops the first of two equal keys. */
 function depthOf(json: string): number {
   let depth = 0;
   let deepest = 0;

@@ -1,7 +1,4 @@
-/**
- * Attacks the host's end of a bridge: with bytes at the gate's socket of a real broker, with keys that a user asks us to authorize, and
- * with output of the other side before the gate's greeting.
- */
+/** Attacks the host's end of a bridge: the gate's socket, keys to authorize, output before the gate's greeting. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -51,7 +48,7 @@ fuzz<Buffer[]>("gate-bytes", {
     const late = setTimeout(() => socket.destroy(), 30_000);
     await new Promise((resolve) => socket.once("close", resolve));
     clearTimeout(late);
-    // A peer that comes through the gate cannot stop the broker.
+    // A peer behind the gate may not stop the broker.
     expect(heard).not.toContain('"stopping":true');
     expect(heard).not.toContain("INTERNAL");
   },
@@ -100,7 +97,7 @@ fuzz<{ text: string; command: string[] }>("gate-keys", {
       return;
     }
     const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
-    // The file has one more line, with options and a well-formed key. The other lines are unchanged.
+    // The file has one more line: options and a well-formed key.
     expect(lines.slice(0, OTHERS.length)).toEqual(OTHERS);
     expect(lines.length).toBe(OTHERS.length + 1);
     expect(lines.at(-1)).toMatch(

@@ -1,7 +1,6 @@
 /**
- * Runs seeded fuzzing as ordinary tests. Each input has its own generator, made from the seed and the input's number, so
- * one input can be repeated without the inputs before it. A failure is written to a file, and the test prints the
- * command that repeats it.
+ * Runs seeded fuzzing as ordinary tests. Each input has its own generator, made from the seed and the input's number, so one input can be
+ * repeated alone. A failing test prints the command for this.
  *
  *   FUZZ_SEED=7 ./scripts/test seeded test/fuzz          uses other inputs (default 1, so that a red run is caused by a change)
  *   FUZZ_COUNT=1000000 ./scripts/test seeded test/fuzz   runs more inputs
@@ -14,26 +13,23 @@ import { seededRandom } from "../helpers/random.ts";
 import { Chooser } from "./chooser.ts";
 
 export type FuzzOptions<T> = {
-  /** Number of inputs. FUZZ_COUNT overrides it. */
+  /** Number of inputs, unless FUZZ_COUNT is set. */
   count: number;
-  /** Makes the input number `number`. All its randomness must come from `chooser`. */
+  /** Makes input number `number`. All its randomness must come from `chooser`. */
   generate: (chooser: Chooser, number: number) => T;
   /** Throws if a property is violated. Each `lane` checks one input at a time. */
   check: (input: T, at: { lane: number; number: number }) => Promise<void> | void;
-  /** Number of inputs that are checked at the same time. */
+  /** Number of inputs to check at the same time. */
   lanes?: number;
-  /**
-   * Runs after the last input and checks the properties that concern all inputs together. `isWhole` is true if at least `count` inputs ran.
-   */
+  /** Runs after the last input, to check all inputs together. `isWhole`: at least `count` inputs ran. */
   finish?: (all: { isWhole: boolean }) => Promise<void> | void;
 };
 
 const FAILURES = join(import.meta.dirname, "failures");
-/** Time limit of one input, on any machine. */
 const INPUT_MAX_MS = 60_000;
 const TEST_MAX_MS = 3_600_000;
 
-/** Declares one test. `name` consists of words and hyphens, because it becomes part of a file name and of a pattern on a command line. */
+/** Declares one test. `name` consists of words and hyphens, because it is part of a file name and of a pattern on a command line. */
 export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
   const { count, generate, check, lanes = 1, finish } = options;
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -52,13 +48,13 @@ export function fuzz<T>(name: string, options: FuzzOptions<T>): void {
           failed = true;
           throw reported({ name, seed, number, input, error });
         }
-        // Gives timers and sockets their turn, because an input may have been checked without waiting.
+        // Lets timers and sockets run, because an input may have been checked synchronously.
         if (number % 256 === 0) await new Promise(setImmediate);
       }
     };
     const ended = await Promise.allSettled(Array.from({ length: lanes }, (_, lane) => run(lane)));
     const failures = ended.flatMap((lane) => (lane.status === "rejected" ? [lane.reason as Error] : []));
-    // One broken property makes several lanes fail, so only the failure of the first input is thrown.
+    // One fault makes several lanes fail, so only the first input's failure is thrown.
     const [worst] = failures.sort((a, b) => numberOf(a) - numberOf(b));
     if (worst !== undefined) throw worst;
     await finish?.({ isWhole: first === 0 && last >= count - 1 });
@@ -80,7 +76,7 @@ function numberOf(error: Error): number {
 
 type Failure = { name: string; seed: number; number: number; input: unknown; error: unknown };
 
-/** Writes the failure to a file and returns an error with the command that repeats it. */
+/** Writes the failure to a file, and returns an error with the command that repeats it. */
 function reported({ name, seed, number, input, error }: Failure): Error {
   const why = error instanceof Error ? error.message : String(error);
   const replay = `FUZZ_SEED=${seed} FUZZ_AT=${number} ./scripts/test seeded test/fuzz -t ${name}`;
@@ -90,7 +86,7 @@ function reported({ name, seed, number, input, error }: Failure): Error {
   return new FuzzFailure(`${name}, input ${number}: ${why}\n  again: ${replay}\n  input: ${file}`, number, error);
 }
 
-/** Formats bytes as base64. It gets the result of the Buffer's own `toJSON`, which `JSON.stringify` calls first. */
+/** Formats bytes as base64. `JSON.stringify` has already called the Buffer's `toJSON`. */
 function readable(_key: string, value: unknown): unknown {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data)

@@ -1,6 +1,6 @@
 /**
- * Sends a long hostile text in every parameter of every tool and checks that the broker keeps answering its other peers. A long wait is a
- * failure only if the call causes it on every repetition, and if it is longer than a call of an unknown tool with the same number of words.
+ * Sends a long hostile text in every parameter of every tool, and checks that the broker still answers other peers. A wait is too long only
+ * if it occurs on every repetition and exceeds the wait for an unknown tool with a text of the same size.
  */
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";
@@ -14,15 +14,12 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const WORDS = "some words and others ";
-/**
- * Number of repetitions. Other work on the machine comes in bursts of a second or two. A call that is slow by itself is slow on every
- * repetition.
- */
+/** Number of repetitions. Other work on the machine comes in bursts of a second or two, but a slow call is slow every time. */
 const REPEATS = 30;
-/** Sizes in bytes on the wire: the size that every parameter must accept, and sizes around the limits of parameters. */
+/** Bytes on the wire: the size that every parameter must accept, and sizes around the limits of parameters. */
 const SIZE_MAX = 1_000_000;
 const SIZES = [SIZE_MAX, 99_999, 9_999];
-/** Pieces that are slow for regular expressions, tokenizers, date parsers and secret scanners when they are repeated. */
+/** Texts whose repetition is slow for regular expressions, tokenizers, date parsers or secret scanners. */
 const PIECES = [
   ..."a1 -\"'([{<.,/\\#*_=|:;~`^$%&@!?\n\t\0\u0301\ud800é中",
   ...["\r\n", "\t x", "word ", "Abc Def ", '"a" ', "a:", "a@b.", "http://a.b/c?d=e&", "sk-", "eyJ.", "AKIA", "ghp_"],
@@ -31,11 +28,11 @@ const PIECES = [
   ...["👩‍👩‍👧", "\u202e", "İ", "ß", "__proto__", "SELECT ", "%s", "${", "import x from 'y'\n", "def f(x):\n  "],
 ] as const;
 
-/** Parameters whose text changes on each repetition, so that each write is new and really done. */
+/** Parameters whose text must change on each repetition, because an equal write would not be done again. */
 const WRITTEN = /content|object|entry|goal|takeaway/;
-/** Size of one element, if a parameter takes a list. The list fills half the size. */
+/** Size of an element, if a parameter takes a list. The elements fill half of the size. */
 const SLICE = 100;
-/** Every tool, because any peer may call each of them whatever its profile is. */
+/** Every tool, because a peer may call all of them whatever its profile is. */
 const TOOLS = toolsOf("full+outcome");
 const PARAMETERS = TOOLS.flatMap((tool) =>
   Object.keys(tool.inputSchema.properties).map((parameter) => ({ tool: tool.name, parameter })),
@@ -47,7 +44,7 @@ let palace: TestPalace;
 let broker: number;
 let client: Client;
 let prober: Client;
-/** Ids and names that exist in the palace, by the name of the parameter that takes them. */
+/** Existing ids and names, by parameter. */
 let known: Record<string, unknown>;
 
 beforeAll(async () => {
@@ -78,7 +75,7 @@ afterAll(async () => {
 });
 
 type Call = { tool: string; parameter: string; size: number; piece: string };
-/** Names of the longest calls so far. */
+/** Calls that were made with the longest text. */
 const met = new Set<string>();
 
 fuzz("held-loop", {
@@ -102,7 +99,6 @@ fuzz("held-loop", {
   },
 });
 
-/** Returns one of the known pieces, or a few of them joined. */
 function piece(chooser: Chooser): string {
   return chooser.chance(0.6)
     ? chooser.pick(PIECES)
@@ -113,22 +109,18 @@ function heldBy(tool: string, values: Record<string, unknown>): Promise<number> 
   return heldLoop(broker, prober, () => client.callTool(tool, values as JsonObject));
 }
 
-/**
- * Returns valid values for the required parameters, so that the call reaches the parameter with the hostile text. `nth` makes each written
- * text different.
- */
+/** Returns the required parameters with valid values, so that the broker reads the hostile parameter. `nth` makes each text differ. */
 function argumentsOf({ tool: name, parameter, piece: part, size }: Call, nth: string): Record<string, unknown> {
   const { properties, required, requiredEither = [], aliases = {} } = findTool(name) as Tool;
   const needs = [...required, ...requiredEither].filter((need) => aliases[parameter] !== need);
-  // A search without a question would not look for anything.
+  // A search without a question would do nothing.
   if ("query" in properties) needs.push("query");
   const sane = needs.map((need): [string, unknown] => [need, saneValue(need, properties[need], nth)]);
-  // A tool that waits is asked to wait only 1 ms.
   if ("timeout_ms" in properties) sane.push(["timeout_ms", 1]);
   return { ...Object.fromEntries(sane), [parameter]: hostileValue(ofSize(part, size), properties[parameter]) };
 }
 
-/** Repeats the part until it has this many bytes on the wire. Some characters take six bytes there. */
+/** Repeats the part until it has `size` bytes on the wire, where some characters take six bytes. */
 function ofSize(part: string, size: number): string {
   const length = Math.floor((size * part.length) / Buffer.byteLength(JSON.stringify(part)));
   return part.repeat(Math.ceil(length / part.length)).slice(0, length);
@@ -154,7 +146,7 @@ function hostileValue(text: string, schema: PropertySchema | undefined): unknown
   if (schema.properties !== undefined) return { agent_name: "w", topic: long, entry: rest };
   const parts = [long, ...slicesOf(rest)];
   if (schema.type === "array") return parts;
-  // Each part gets its own key, because a JSON object keeps only one of several equal keys.
+  // Numbers the keys, because a JSON object retains only one of several equal keys.
   return Object.fromEntries(parts.map((part, at) => [`${at} ${part}`, schema.additionalProperties?.enum?.[0] ?? part]));
 }
 

@@ -1,7 +1,4 @@
-/**
- * Runs our own client against servers that are not a broker: invalid heads, endless heads, bytes that arrive slowly one by one, wrong
- * lengths, streams of nonsense. Every exchange ends soon, with a value or a typed error. No other exception reaches the caller.
- */
+/** Runs our client against servers that are not a broker. Every exchange must end soon, with a value or a typed error. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -19,7 +16,7 @@ import type { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 
 const LANES = 16;
-/** Number of bytes, more than a client may keep of one answer. */
+/** Upper bound of the bytes that a client accepts in one answer. A server with an endless answer sends twice as many. */
 const KEPT_MAX_BYTES = 4 * 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "palace-fuzz-"));
@@ -28,7 +25,7 @@ const configs = Array.from({ length: LANES }, (_, lane) =>
   loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${pathOf(lane)}` }),
 );
 const servers: Server[] = [];
-/** The behaviour of the lane's server on its next connection. */
+/** Behaviour of each lane's server on its next connection. */
 const scripts: ((socket: Socket) => void | Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -91,7 +88,7 @@ fuzz("http-client", {
       expect(body.length).toBeLessThanOrEqual(Number(headers.get("content-length")));
     }
     socket.destroy();
-    // These bytes also serve as the health answer of a broker at a given address.
+    // The server gives the same bytes to `findBroker`, which asks for the broker's health.
     const found = await findBroker(configs[lane] as Config).catch((error: unknown) => error);
     if (found instanceof Error) assertTyped(found);
   },
@@ -161,7 +158,7 @@ fuzz("broker-answers", {
     scripts[lane] = (socket) => {
       connections += 1;
       socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
-      // The first connection gets nonsense and ends. The next connection gets answers.
+      // The first connection gets nonsense and ends, the next one gets answers.
       if (connections === 1) return void socket.end(lines);
       socket.on("data", (said: Buffer) => {
         for (const line of said.toString().split("\n").filter(Boolean)) {

@@ -1,7 +1,4 @@
-/**
- * Sends raw bytes to both doors of a real broker: HTTP heads, bodies and upgrades, damaged and split as no client would send them. Each
- * connection is answered in HTTP or closed. No answer is a 500, the palace does not change, and other peers notice no difference.
- */
+/** Sends raw bytes to both doors of a real broker. Each connection must be closed or get HTTP answers without a 5xx. */
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
 import { seededRandom } from "../helpers/random.ts";
@@ -9,7 +6,7 @@ import { Chooser } from "./chooser.ts";
 import { fuzz } from "./harness.ts";
 import { assertNoLeak, openDoorSocket, startWitnessed, type Witnessed } from "./witness.ts";
 
-/** Time without data, ms, after which we end our side of the connection. The broker must then answer or close. */
+/** Silence, ms, after which we end our side. The broker must then answer or close. */
 const PAUSE_MS = 15;
 const LANES = 16;
 
@@ -178,7 +175,7 @@ async function finish(): Promise<void> {
   await world.assertUnharmed();
 }
 
-/** Sends the pieces, ends our side, and returns all bytes until the broker ended its side. */
+/** Sends the pieces, ends our side, and returns all bytes that the broker sent. */
 async function exchange({ door, pieces, from }: Input): Promise<string> {
   const socket = await openDoorSocket(door, world, new Chooser(seededRandom(from)));
   let answered = "";
@@ -195,7 +192,7 @@ async function exchange({ door, pieces, from }: Input): Promise<string> {
   return answered;
 }
 
-/** Waits until no data has come for a moment. */
+/** Waits until no data has come for PAUSE_MS. */
 function quiet(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     let timer = setTimeout(resolve, PAUSE_MS);
@@ -206,7 +203,7 @@ function quiet(socket: Socket): Promise<void> {
   });
 }
 
-/** Asserts that the text is empty or consists of HTTP answers, and that no answer reports a failure of the broker. */
+/** Asserts that the text is empty or consists of HTTP answers, none of which reports a fault of the broker. */
 function assertHttp(answered: string): void {
   if (answered === "") return;
   expect(answered).toMatch(/^HTTP\/1\.1 \d{3} [\w -]+\r\n/);

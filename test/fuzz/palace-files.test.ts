@@ -1,7 +1,4 @@
-/**
- * Reads damaged files of a palace, as a power cut, another version or an attacker may leave them: pickle, index and queue rows. A parser
- * either reads a file or refuses it with a typed error. It never returns a vector that the file does not have, and never takes long.
- */
+/** Reads damaged files of a palace. A parser must read a file or throw a typed error, and never return an invented vector. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +13,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-files-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Instructions of pickles: known instructions, unknown instructions, and instructions that call a function. */
+/** Pickle instructions: known ones, unknown ones, and ones that call a function. */
 const OPCODES = [
   ..."().0123FGIJKLMNPQRSTUVX]abcdegijlopqrstu}",
   "\x80\x02",

@@ -1,7 +1,4 @@
-/**
- * Reads arbitrary mempalace.yaml files. Each file is read, or is refused with a sentence and a hint. A valid file gives names that
- * the palace accepts, and rooms and patterns that can be tested against any file.
- */
+/** Reads arbitrary mempalace.yaml files. Each must be refused with a hint, or give valid names, rooms and patterns. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,7 +118,7 @@ const WHOLE =
 function generate(chooser: Chooser): Buffer {
   const kind = chooser.below(10);
   if (kind === 0) return Buffer.from(Array.from({ length: chooser.below(200) }, () => chooser.below(256)));
-  // Uses aliases of aliases, and deep nesting.
+  // Makes YAML aliases of aliases, so that a small file would expand to a huge value.
   if (kind === 1) {
     const levels = Array.from(
       { length: chooser.between(2, 12) },
@@ -166,6 +163,6 @@ fuzz("project-file", {
       findIgnoreRule(excluded, path, false);
     }
   },
-  // Most files are refused. If all files were refused, this test would have checked nothing.
+  // Most files are refused, but at least one must be read, so that the checks above run.
   finish: () => expect(read).toBeGreaterThan(0),
 });

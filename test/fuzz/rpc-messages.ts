@@ -1,12 +1,9 @@
-/**
- * Makes JSON-RPC messages of every method and every tool, and then damages them: wrong types, missing, doubled and unknown keys, ids of
- * every kind, JavaScript's own property names as keys, deep nesting, numbers that parsers read differently, broken UTF-8.
- */
+/** Makes JSON-RPC messages of every method and tool, and damages their types, keys, ids, nesting, numbers and bytes. */
 import { IDEMPOTENCY_META } from "../../src/protocol/headers.ts";
 import { toolsOf } from "../../src/protocol/tools/profile.ts";
 import { type Chooser, type Entry, object } from "./chooser.ts";
 
-/** Placeholder in a message for the id of a drawer that its sender filed before. */
+/** Placeholder for the id of a drawer that the sender filed before. */
 export const OWN_DRAWER = "@own-drawer@";
 
 const OURS = [
@@ -96,7 +93,7 @@ function id(chooser: Chooser): string {
   return chooser.chance(0.5) ? chooser.pick(IDS) : chooser.json(1);
 }
 
-/** Every tool except mempalace_event_wait, which takes the arguments of event_list and waits a minute by default. */
+/** Every tool except mempalace_event_wait, which waits a minute by default and has the arguments of event_list. */
 const CALLED = [...toolsOf("full"), ...toolsOf("outcome")].filter(({ name }) => name !== "mempalace_event_wait");
 
 function call(chooser: Chooser): [method: string, params: string] {
@@ -122,7 +119,7 @@ function call(chooser: Chooser): [method: string, params: string] {
 
 function meta(chooser: Chooser): string {
   if (chooser.chance(0.2)) return chooser.json(2);
-  // There are few keys, so a key is repeated with the same or other arguments.
+  // Only a few keys, so that some are repeated with the same or other arguments.
   const key = chooser.chance(0.8) ? JSON.stringify(`key-${chooser.below(500)}`) : chooser.json(1);
   return object([[IDEMPOTENCY_META, key]]);
 }
@@ -135,7 +132,7 @@ function scores(chooser: Chooser): string {
   return object(ids.map((id): Entry => [id, JSON.stringify(chooser.pick(OUTCOMES))]));
 }
 
-/** Returns a value of the type that the parameter expects. */
+/** Returns an argument, mostly of the parameter's type. */
 function argument(chooser: Chooser, key: string): string {
   if (/limit|last_n|offset/.test(key)) return chooser.chance(0.8) ? String(chooser.below(120)) : chooser.number();
   if (/distance|threshold/.test(key)) return chooser.chance(0.8) ? "0.5" : chooser.number();
@@ -151,7 +148,6 @@ function argument(chooser: Chooser, key: string): string {
   return JSON.stringify(chooser.chance(0.9) ? `name${chooser.below(8)}` : chooser.text());
 }
 
-/** Object that is part of an argument. */
 function parts(chooser: Chooser, keys: readonly string[]): string {
   return object(
     chooser.bent(
@@ -191,7 +187,7 @@ function ourParams(chooser: Chooser): Entry[] {
   ];
 }
 
-/** Returns parameters with few distinct conversations and titles, so that conversations continue and titles are repeated. */
+/** Returns parameters with few distinct conversations and titles, so that conversations continue and titles repeat. */
 function outcomeParams(chooser: Chooser): Entry[] {
   const text = (): string => JSON.stringify(prose(chooser).slice(0, 2_000));
   const entries: Entry[] = [
@@ -224,7 +220,7 @@ function outcomeParams(chooser: Chooser): Entry[] {
     ["metadata_filters", chooser.json(3)],
     ["sort_by", JSON.stringify(chooser.pick(["relevance", "recency", "score", "best"]))],
   ];
-  // A search by id has no other arguments.
+  // A search by id uses no other argument.
   if (chooser.chance(0.3)) entries.push(["id", argument(chooser, "drawer_id")], ["collection", '"working"']);
   return entries.filter(() => chooser.chance(0.95));
 }

@@ -1,4 +1,4 @@
-/** Rules for the answer to any JSON-RPC message. They use none of the code that answers. */
+/** Rules for the answer to any JSON-RPC message, independent of the code that answers. */
 import { isErrorCode } from "../../src/base/errors.ts";
 import { JSON_DEPTH_MAX } from "../../src/protocol/limits.ts";
 import { REPLAYED_META } from "../../src/protocol/headers.ts";
@@ -12,7 +12,7 @@ export type Answer = {
   error?: { code: number; message: string; data?: Record<string, unknown> };
 };
 
-/** Returns the message that a line contains, or undefined if the line is not a message. */
+/** Returns the message in a line, or undefined if it has none. */
 export function understood(line: Buffer): { message: unknown } | undefined {
   const text = line.toString();
   if (!Buffer.from(text).equals(line) || isDeeper(text, JSON_DEPTH_MAX)) return undefined;
@@ -23,16 +23,16 @@ export function understood(line: Buffer): { message: unknown } | undefined {
   }
 }
 
-/** Returns the id of the answer that the broker must send, or undefined if it must send none. */
+/** Returns the id that the answer must have, or undefined if the broker must not answer. */
 export function answerDue(line: Buffer): { id: string | number | null } | undefined {
   const known = understood(line);
   if (known === undefined) return line.toString().trim() === "" && isUtf8(line) ? undefined : { id: null };
   const { message } = known;
   if (!isObject(message)) return { id: null };
   const { id, method } = message;
-  const known_ = typeof method === "string" && METHODS.has(method);
-  // Upstream also executes and answers its own methods if they have no id.
-  if (id === undefined && !known_) return undefined;
+  const isKnown = typeof method === "string" && METHODS.has(method);
+  // The broker answers a method of METHODS even without an id, as upstream does.
+  if (id === undefined && !isKnown) return undefined;
   return { id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null };
 }
 
@@ -63,7 +63,7 @@ const METHODS = new Set([
   ...["outcome.record", "outcome.score", "outcome.search", "outcome.insights", "outcome.rewrite"],
 ]);
 
-/** Returns why an answer is not allowed, or undefined for an allowed answer. */
+/** Returns why an answer is not allowed, or undefined if it is. */
 export function objection({ jsonrpc, result, error }: Answer): string | undefined {
   if (jsonrpc !== "2.0") return "it is no JSON-RPC 2.0";
   if ((result === undefined) === (error === undefined)) return "it has not one of result and error";
@@ -79,7 +79,7 @@ export function objection({ jsonrpc, result, error }: Answer): string | undefine
   return /^(PROTOCOL_|BROKER_BUSY|BROKER_DENIED)/.test(named) ? undefined : `${named} for an input`;
 }
 
-/** Recognizes errors that upstream raises on purpose, in the form in which agents get them (palace.md 2.6 and the recorded replies). */
+/** Recognizes the errors that upstream raises on purpose, as agents get them (palace.md 2.6). */
 function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   const { error_class: name, message } = data ?? {};
   if (typeof message !== "string") return false;
@@ -89,25 +89,25 @@ function isUpstreams(data: Record<string, unknown> | undefined): boolean {
   );
 }
 
-/** Drawer that a sender filed last, and its current number of rows. */
+/** Drawer that a sender filed last, and its number of rows. */
 export type Filed = { id: string; rows: number };
 
 type Effect = { grown: number; wrong?: string; filed?: Filed };
 
-/**
- * Returns by how many drawers the palace grew with this call, according to the answer. `wrong` is set if the call should not have
- * succeeded.
- */
+/** Returns by how many drawers this call changed the palace, according to its answer. `wrong`: why it should not have succeeded. */
 export function effectOf(message: unknown, { result }: Answer, own?: Filed): Effect {
   if (!isObject(message) || result === undefined) return { grown: 0 };
   const params = isObject(message["params"]) ? message["params"] : {};
   if (message["method"] === "source.replace") {
-    const wrong = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
-    return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad source" }) };
+    const isValid = isName(params["wing"]) && isName(params["room"]) && typeof params["content"] === "string";
+    return { grown: Number(result["drawers"]) - Number(result["removed"]), ...(!isValid && { wrong: "a bad source" }) };
   }
   if (message["method"] === "conversation.replace") {
-    const wrong = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
-    return { grown: Number(result["added"]) - Number(result["removed"]), ...(!wrong && { wrong: "a bad transcript" }) };
+    const isValid = isName(params["wing"]) && isName(params["room"]) && Array.isArray(params["texts"]);
+    return {
+      grown: Number(result["added"]) - Number(result["removed"]),
+      ...(!isValid && { wrong: "a bad transcript" }),
+    };
   }
   if (message["method"] === "message.add") return { grown: Number(result["added"]) };
   const memories = memoriesMadeBy(message["method"], result);
@@ -130,7 +130,7 @@ export function effectOf(message: unknown, { result }: Answer, own?: Filed): Eff
   }
 }
 
-/** Counts the memories that a method made. Returns undefined for a method that makes and removes none. */
+/** Counts the memories that a method made; undefined for a method that makes none. */
 function memoriesMadeBy(method: unknown, result: Record<string, unknown>): number | undefined {
   switch (method) {
     case "turn.end":
@@ -147,10 +147,7 @@ function memoriesMadeBy(method: unknown, result: Record<string, unknown>): numbe
   }
 }
 
-/**
- * Counts the memories that a tool of the `outcome` profile made, by the sentence of its answer. None is deleted, because a removal only
- * archives a memory.
- */
+/** Counts the memories that a tool of the `outcome` profile made, by its answer. A removal only archives a memory, so it does not count. */
 function memoriesMade(name: unknown, { content }: Record<string, unknown>): number {
   const [{ text = "" } = {}] = (content ?? []) as { text?: string }[];
   const isMade =
@@ -177,7 +174,7 @@ function effectOfSuccess(
       return { grown: chunks, ...(!right && { wrong: "a bad diary entry" }) };
     }
     case "mempalace_update_drawer": {
-      // An answer without a number of rows is about a drawer of one row, which stays one row.
+      // The answer gives no number of rows if the drawer was one row and still is.
       if (chunks === 0) return { grown: 0 };
       if (args["drawer_id"] !== own?.id || own === undefined) return { grown: 0, wrong: "a drawer nobody filed" };
       return { grown: chunks - own.rows, filed: { ...own, rows: chunks } };
@@ -211,7 +208,7 @@ function isReplayed({ _meta }: Record<string, unknown>): boolean {
   return isObject(_meta) && _meta[REPLAYED_META] === true;
 }
 
-/** Applies the rule for names of palace.md 2.6. */
+/** Applies the rule for names in palace.md 2.6. */
 function isName(value: unknown): boolean {
   if (typeof value !== "string") return false;
   const name = value.trim();

@@ -1,7 +1,4 @@
-/**
- * Sends messages on the streams of a real broker, over both doors. Each message gets exactly one typed answer with its id. An invalid
- * message writes nothing, and the palace grows exactly as the answers say.
- */
+/** Sends messages to a real broker. Each must get exactly one typed answer, and the palace must change as the answers say. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -36,14 +33,14 @@ fuzz("json-rpc", {
     const line = Buffer.from(input.toString("latin1").replaceAll(OWN_DRAWER, lane.filed?.id ?? "none"), "latin1");
     const due = answerDue(line);
     if (due === undefined) {
-      // This line must get no answer, so the next answer must be that of the ping behind it.
+      // This line gets no answer, so the next answer must be the ping's.
       expect(await lane.ask(line, true)).toEqual({ jsonrpc: "2.0", id: "sentinel", result: {} });
       return;
     }
     const answer = await lane.ask(line, false);
     // Compares as text, because JSON writes both 0 and -0 as 0.
     const id = JSON.stringify(answer.id);
-    // A line that cannot be read may still name its request.
+    // A line that cannot be parsed may still contain an id.
     const text = line.toString("latin1").replaceAll(/\s/g, "").replaceAll('"id":-0', '"id":0');
     const isNamed = understood(line) === undefined && text.includes(`"id":${id}`);
     if (!isNamed) expect(id, "the id of the answer").toBe(JSON.stringify(due.id));
@@ -68,11 +65,11 @@ type Lane = {
   socket: Socket;
   /** Drawer that this lane filed last. */
   filed?: Filed;
-  /** Sends a line and returns the next answer. With `sentinel`, it sends a ping after the line, and the ping's answer ends the wait. */
+  /** Sends a line and returns the next answer. `sentinel`: sends a ping after a line that gets no answer. */
   ask(line: Buffer, sentinel: boolean): Promise<Answer>;
 };
 
-/** Opens a stream. Every second stream is over TCP with a token, the others are over the UNIX socket. */
+/** Opens a stream: even numbers over the UNIX socket, odd ones over TCP with a token. */
 async function openLane(number: number): Promise<Lane> {
   const door = number % 2 === 0 ? "unix" : "tcp";
   const socket = await openDoorSocket(door, world, new Chooser(seededRandom(number)));

@@ -1,7 +1,4 @@
-/**
- * Puts arbitrary files into the spool's folder. Reading never throws. The broker gets only calls of write tools and ends of turns, each
- * with its own key. Every file is delivered, kept, or put aside.
- */
+/** Reads arbitrary files in the spool's folder. Only calls that can be spooled may reach the broker, and other files must stay. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,9 +82,9 @@ fuzz<Input>("spool-files", {
     expect(["delivered", "waiting", "interrupted", "stuck"]).toContain(delivery);
     expect(() => spool.refused()).not.toThrow();
     const left = new Spool(folder).entries();
-    // A write that this token may not make waits for a token that may.
+    // A write that this client's token may not make stays in the spool for a client whose token may make it.
     if (delivery === "delivered" && !answers.includes("denied")) expect(left).toEqual([]);
-    // A file disappears only after an acknowledgement. Files that are not our JSON files stay in place, and the rest are put aside or kept.
+    // Files that are not our JSON files stay in place.
     const others = files.filter(({ name, link }) => !name.endsWith(".json") && !link).map(({ name }) => name);
     const there = others.length === 0 ? [] : readdirSync(folder);
     for (const name of others) expect(there).toContain(name);

@@ -1,7 +1,4 @@
-/**
- * Reads arbitrary transcripts and database rows. Reading never throws, and the drawers have all of a transcript except white space. Reading
- * from a checkpoint gives the same as reading everything, and the text written for a session can be read again.
- */
+/** Reads arbitrary transcripts. Drawers must have all of the text, and a read from a checkpoint must equal a full read. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
@@ -24,7 +21,7 @@ import { fuzz } from "./harness.ts";
 const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "palace-fuzz-transcripts-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Characters that Python treats as white space. */
+/** Characters that are white space in Python. */
 const SPACE = String.raw`[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
 const bare = (text: string): string => text.replace(new RegExp(SPACE, "g"), "");
 
@@ -40,7 +37,7 @@ function assertDrawers(conversation: string, times: readonly Time[] = []): void 
   expect(roomOf(conversation)).toMatch(/^[a-z]+$/);
 }
 
-/** Returns a line of one of the formats, with some of its values replaced. */
+/** Returns a line of any format, with some values replaced. */
 function line(chooser: Chooser): string {
   const whole = chooser.chance(0.7)
     ? chooser.pick(claudeCodeLines(chooser, 1))
@@ -98,7 +95,7 @@ fuzz<File>("transcript-files", {
     const part = readTranscript(path, { resumeSizeMin: 0 });
     const earlier = typeof part === "string" ? undefined : part.checkpoint;
     writeFileSync(path, bytes);
-    // Writes and parses the checkpoint, because it is stored as JSON.
+    // Converts the checkpoint to JSON and back, because the miner stores checkpoints as JSON.
     const kept = earlier && (JSON.parse(JSON.stringify(earlier)) as typeof earlier);
     const resumed = readTranscript(path, { earlier: kept, resumeSizeMin: 0 });
     if (typeof whole === "string" || typeof resumed === "string") expect(resumed).toBe(whole);
@@ -112,7 +109,7 @@ fuzz<File>("transcript-files", {
 
 const TAGS = "system-reminder command-message command-name task-notification user-prompt-submit-hook hook_output";
 
-/** Applies upstream's own patterns. They take quadratic time on hostile texts, but the texts here are short. */
+/** Applies upstream's own patterns. They need quadratic time on hostile texts, but these texts are short. */
 function referenceNoise(text: string): string {
   for (const tag of TAGS.split(" "))
     text = text.replace(

@@ -1,7 +1,4 @@
-/**
- * Starts one real broker with both doors for all inputs of a file, and a client that connects before the first input. Whatever the inputs
- * send, this client gets its answers, and the broker's memory and open files stay within bounds.
- */
+/** Starts one real broker with both doors for all inputs of a file, and a client that must get its answers whatever the inputs send. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -15,21 +12,20 @@ import type { Chooser } from "./chooser.ts";
 export type Witnessed = AsyncDisposable & {
   palace: TestPalace;
   port: number;
-  /** Token of an agent, for the TCP door. */
   token: string;
   drawers(): Promise<number>;
-  /** Takes the number of each input, and makes a call to the broker after every 500th. */
+  /** Call it with the number of each input. Asserts after every 500th input that the broker still answers. */
   stillAnswers(number: number): Promise<void>;
-  /** Checks the broker after the last input. */
+  /** Checks after the last input that the broker runs, and that its memory and open files stay within bounds. */
   assertUnharmed(): Promise<void>;
 };
 
 const ASK_EVERY = 500;
-/** Number of inputs after which caches are filled, modules are loaded, and the heap has reached its size. Each test has more inputs. */
+/** Number of inputs until caches are filled, modules loaded and the heap has settled. Each test has more inputs. */
 const WARM_AFTER = 1_500;
 const ANSWER_MAX_MS = 20_000;
 const GROWTH_MAX_MIB = 50;
-/** With a large heap V8 collects garbage late, which would hide a leak of the same size. */
+/** With a large heap V8 collects garbage late, which would hide a leak. */
 const SMALL_HEAP = "--max-semi-space-size=2 --max-old-space-size=128";
 
 export async function startWitnessed(): Promise<Witnessed> {
@@ -59,7 +55,7 @@ export async function startWitnessed(): Promise<Witnessed> {
       expect([broker.exitCode, broker.signalCode], "the broker's end").toEqual([null, null]);
       const status = await client.call("palace.status", {}, { timeoutMs: ANSWER_MAX_MS });
       expect(status, "the same broker").toMatchObject({ instanceId, pid: broker.pid, state: "ready" });
-      // Only this connection is left, so the broker counts no other request as open.
+      // Waits until only this connection remains.
       await expect.poll(async () => (await client.call("palace.status", {})).peers, { timeout: 10_000 }).toBe(1);
       if (warm !== undefined) {
         const before = warm;
@@ -86,13 +82,13 @@ function usage({ pid = 0 }: ChildProcess): Usage {
   return { residentMiB: kib / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
-/** Asserts that an answer shows no stack, none of our source files and no folder of the user. */
+/** Asserts that an answer contains no stack trace and no path of this machine. */
 export function assertNoLeak(text: string, home: string): void {
   expect(text).not.toMatch(/node:internal|node_modules|\n\s+at |\bat [\w.$<>]+ \(|\.[cm]?[jt]s:\d+/);
   expect(text.includes(ROOT) || text.includes(home), "a path of this machine").toBe(false);
 }
 
-/** Connects to one of the doors. Over TCP it uses a new source address, because failures are counted by address. */
+/** Connects to a door. Over TCP uses a new source address, because failures are counted by address. */
 export function openDoorSocket(door: "unix" | "tcp", { palace, port }: Witnessed, chooser: Chooser): Promise<Socket> {
   const localAddress = `127.${chooser.below(250)}.${chooser.below(250)}.${chooser.between(2, 250)}`;
   const socket =

@@ -1,7 +1,4 @@
-/**
- * Makes a host with a real sshd and a container's home beside it, both on this machine, and the command that sets up the bridge between
- * them.
- */
+/** Makes two homes on this machine, a host's with a real sshd and a container's, and the command that sets up the bridge between them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,7 +14,7 @@ export type Pair = AsyncDisposable & {
   setup: (...more: string[]) => ReturnType<TestPalace["run"]>;
 };
 
-/** `extra` has lines for the container's own ssh configuration. */
+/** Makes the two homes. `extra`: lines for the container's ssh configuration. */
 export async function pair(extra: string[] = []): Promise<Pair> {
   const host = createTestPalace();
   const folders = {
@@ -28,7 +25,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
   Object.assign(host.env, folders);
   const sshd = await startSshd(host.home, "127.0.0.1", extra);
   const box = createTestPalace();
-  // Command that runs our command line on the host, with the settings of its user's shell.
+  // Runs our command line on the host, with the settings that a shell of its user would have.
   const remote = [
     "env",
     ...Object.entries(folders).map(([name, value]) => `${name}=${value}`),
@@ -57,7 +54,7 @@ export async function pair(extra: string[] = []): Promise<Pair> {
       await box.run("palace", ["bridge", "remove", "--ssh-config", sshd.sshConfig, "--remote-palace", remote]);
       await box[Symbol.asyncDispose]();
       await host[Symbol.asyncDispose]();
-      // Gives a gate that ends late the time to start the host's broker again, which would be a fault.
+      // Waits because a gate that ends late could start the host's broker again, which would be a fault.
       await delay(1_500);
       const late = processesWith(host.home).filter((pid) => readFileSync(`/proc/${pid}/cmdline`).includes("broker"));
       await sshd[Symbol.asyncDispose]();

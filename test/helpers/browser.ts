@@ -1,4 +1,4 @@
-/** The system's Chromium, for tests of the page. Debian's package `chromium` has it. The tests download nothing. */
+/** Opens the page in the system's Chromium (Debian's package `chromium`). The tests download no browser. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -8,7 +8,9 @@ import type { TestPalace } from "./palace.ts";
 const WAIT_MAX_MS = 120_000;
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** `start`: returns a program that starts Chromium in another way and passes its arguments on. */
+/**
+ * Opens Chromium. `start` may return a program that starts it in another way, for example in a network namespace, with the same arguments.
+ */
 export async function openBrowser(start?: (chromium: string) => string): Promise<Browser> {
   const installed = PLACES.find((path) => existsSync(path));
   const executablePath = installed === undefined ? undefined : (start?.(installed) ?? installed);
@@ -23,14 +25,13 @@ export type SeenPage = Page & {
   complaints: string[];
 };
 
-/** Returns a link to the page, as `palace ui` prints it. */
 export async function linkTo(palace: TestPalace, role = "admin"): Promise<string> {
   const { code, stdout, stderr } = await palace.run("palace", ["ui", "--json", "--role", role]);
   if (code !== 0) throw new Error(stderr);
   return (JSON.parse(stdout) as { url: string }).url;
 }
 
-/** Opens the page with a link of that role. */
+/** Opens the page with a new link of `role`. */
 export async function openPage(
   browser: Browser,
   palace: TestPalace,
@@ -56,20 +57,18 @@ export async function openPage(
   return Object.assign(page, { complaints });
 }
 
-/** Returns what a command prints with --json. */
 export async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
   if (code !== 0) throw new Error(stderr + stdout);
   return JSON.parse(stdout) as T;
 }
 
-/** Goes to a view and waits until its heading is there. */
 export async function visit(page: SeenPage, view: string, heading: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
   await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
 }
 
-/** Returns serious findings of axe, and a finding if the page is wider than its window. Needs a context with `bypassCSP`. */
+/** Returns axe's serious findings, and one more if the page is wider than its window. Needs a context with `bypassCSP`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
   const found = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Violation[];

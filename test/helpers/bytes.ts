@@ -1,8 +1,8 @@
-/** Searches every byte under a folder for a text. After `forget` no file may contain it. */
+/** Searches all files of a folder for a text, to prove that `forget` removed it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Lists files below the folder that contain the text, unchanged or in a full-text index's lower case. */
+/** Lists files below the folder that contain the text as it is, or in lower case as a full-text index has it. */
 export function filesHolding(folder: string, text: string): string[] {
   const needles = [...new Set([text, text.toLowerCase()])].map((one) => Buffer.from(one));
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -15,7 +15,7 @@ export function filesHolding(folder: string, text: string): string[] {
     .map((file) => file.slice(folder.length + 1));
 }
 
-/** Reads a file. A journal of SQLite may disappear meanwhile, because it exists for one transaction only. */
+/** Reads a file, or nothing if it has disappeared: SQLite deletes a journal at the end of its transaction. */
 function readIfThere(file: string): Buffer {
   try {
     return readFileSync(file);

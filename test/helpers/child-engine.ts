@@ -1,4 +1,4 @@
-/** Makes a palace served by engine `command` with the small server of test/fixtures. Also has the requests that tests send to any child. */
+/** Makes a palace whose engine is a child process, the small MCP server of test/fixtures. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStream } from "../../src/wire/client/discover.ts";
@@ -13,12 +13,12 @@ export type CommandReport = Extract<EngineReport, { kind: "command" }>;
 export type Message = Record<string, unknown> & { id?: unknown; method?: string; params?: Record<string, unknown> };
 
 export type SmallPalace = TestPalace & {
-  /** Record of the server: one line for each start and each call that it began. */
+  /** Returns a line for each start of the server and for each call that it began. */
   calls(): string[];
   report(): Promise<CommandReport>;
 };
 
-/** `mode` is the server's second argument. The broker is not started yet. */
+/** Makes the palace without starting its broker. `mode`: second argument of the server. */
 export function createSmallPalace({ mode = "", env = {} }: { mode?: string; env?: Env } = {}): SmallPalace {
   const palace = createTestPalace();
   const file = join(palace.home, "calls");
@@ -30,7 +30,7 @@ export function createSmallPalace({ mode = "", env = {} }: { mode?: string; env?
   });
 }
 
-/** Resolves once the child has started. */
+/** Waits until the child has started, and returns its report. */
 export async function reportOf(palace: TestPalace): Promise<CommandReport> {
   const client = await palace.client();
   try {
@@ -44,10 +44,10 @@ export async function reportOf(palace: TestPalace): Promise<CommandReport> {
   }
 }
 
-/** Sends and receives raw messages, with ids of the test's choice. */
+/** Opens a stream to the broker for raw messages, whose ids the test chooses. */
 export async function openRaw(palace: TestPalace): Promise<{
   send(message: object): void;
-  /** Waits for the next message that fits. */
+  /** Waits for the next message for which `fits` returns true. */
   next(fits: (message: Message) => boolean): Promise<Message>;
   received: Message[];
   close(): void;

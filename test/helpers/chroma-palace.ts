@@ -1,7 +1,4 @@
-/**
- * Writes a palace's chroma.sqlite3 by hand as Chroma 1.5.9 leaves it. The definitions of the tables were dumped from a real file. Each
- * record has one row in the queue, and at once its row in `embeddings` and its metadata. For tests that need no server.
- */
+/** Writes a palace's chroma.sqlite3 as Chroma 1.5.9 does, without Chroma. The table definitions are a dump of a real file. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -31,7 +28,6 @@ export class ChromaPalace {
   readonly #prefix: string;
   readonly #database: Database.Database;
 
-  /** `prefix` of the ids, so that two palaces have different ids. */
   constructor(folder: string, prefix = "id-of-") {
     this.#folder = folder;
     this.#prefix = prefix;
@@ -49,10 +45,7 @@ export class ChromaPalace {
     this.logInto(name, records)();
   }
 
-  /**
-   * Writes as a MemPalace with its own Chroma does: first into the queue. Returns a function that makes the records visible to readers by a
-   * second commit.
-   */
+  /** Commits the records to the queue. The returned function makes Chroma's second commit: the rows that readers see. */
   logInto(name: string, records: readonly PalaceRecord[]): () => void {
     const collection = this.#collection(name);
     const seqs = records.map(({ id }) => this.#log(collection, UPSERT, id));
@@ -83,7 +76,7 @@ export class ChromaPalace {
     })();
   }
 
-  /** Marks all records as written to the index on disk, which then contains `elements`. */
+  /** Marks all records as written to the vector index on disk, whose header then claims `elements` elements. */
   flushIndex(elements: number): void {
     const header = Buffer.alloc(100);
     header.writeBigUInt64LE(BigInt(elements), 20);

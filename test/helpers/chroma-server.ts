@@ -1,7 +1,4 @@
-/**
- * Starts a real Chroma server in its own container, from the same image stage as the compose service, because its npm package does not load
- * on every host. For contract, process and kill tests.
- */
+/** Starts a real Chroma server in a container, from the compose service's image. Chroma's npm package does not load on every host. */
 import { engineMissing } from "../../scripts/engine.ts";
 import { buildImage, containerOf, NamedContainer, pause } from "./docker-box.ts";
 import { freePort } from "./free-port.ts";
@@ -9,11 +6,11 @@ import { freePort } from "./free-port.ts";
 const READY_TIMEOUT_MS = 120_000;
 
 export type ChromaServer = AsyncDisposable & {
-  /** Address of the server, which stays the same after `kill` and `start`. */
+  /** Address of the server. `kill` and `start` do not change it. */
   readonly url: string;
-  /** Sends SIGKILL. The data on the server's disk stays. */
+  /** Sends SIGKILL. The server's data remains on disk. */
   kill(): Promise<void>;
-  /** Starts the server after `kill`, and resolves when it answers again. */
+  /** Starts the server after `kill`. Resolves when it answers. */
   start(): Promise<void>;
   /** Freezes the process: the kernel accepts connections that are never answered. */
   pause(): Promise<void>;
@@ -22,15 +19,15 @@ export type ChromaServer = AsyncDisposable & {
   createDatabase(): Promise<string>;
 };
 
-/** Returns why no Chroma can be started here, or undefined if this is possible. */
+/** Returns why no Chroma can be started here, or undefined if it can. */
 export const chromaMissing = (): string | undefined => engineMissing(process.env);
 
 export async function startChroma(): Promise<ChromaServer> {
   const image = await buildImage("palace-devbox-test", "chroma");
-  // Chooses the port itself, because a port that Docker picks changes with every start of the container.
+  // Chooses the port here, because Docker would pick another port at every start.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // Without an init, Chroma itself is the container's first process, so it gets SIGKILL and the image's stop signal.
+  // Without an init, signals reach Chroma directly: SIGKILL, and the image's own stop signal.
   const options = { Init: false, PortBindings: { "8000/tcp": [{ HostIp: "127.0.0.1", HostPort: String(port) }] } };
   const started = await new NamedContainer(image, `chroma-${port}`, options).start();
   const container = await containerOf(started.getId());
@@ -58,7 +55,6 @@ export async function startChroma(): Promise<ChromaServer> {
   };
 }
 
-/** Waits until the server answers, for a limited time. */
 async function ready(url: string): Promise<void> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {

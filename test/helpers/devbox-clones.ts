@@ -1,4 +1,4 @@
-/** Makes clones of the sources for a stack, and a git worktree as its workspace. For the test of `palace devbox`. */
+/** Makes clones of the sources, and a git worktree as workspace, for the test of `palace devbox`. */
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -13,7 +13,7 @@ export function cloneTo(place: string): void {
   symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
 }
 
-/** Makes a repository and its worktree on branch `feature`, in which the devbox's uid can work. Gives `home` a git identity. */
+/** Makes a repository and its worktree on branch `feature`, writable for the devbox's uid. Gives `home` a git identity. */
 export async function makeWorktree(repository: string, worktree: string, home: string): Promise<void> {
   writeFileSync(join(home, ".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n");
   const git = (...args: string[]) => execa("git", ["-C", repository, ...args], { env: { HOME: home } });
@@ -24,7 +24,7 @@ export async function makeWorktree(repository: string, worktree: string, home: s
   await execa("chmod", ["-R", "a+rwX", repository, worktree]);
 }
 
-/** Returns the pid of the resident of the only bridge that has files in a state folder. */
+/** Returns the resident's pid. The state folder must contain exactly one bridge. */
 export function residentOf(stateHome: string): number {
   const bridges = join(stateHome, "palace/bridge");
   return Number(readFileSync(join(bridges, readdirSync(bridges)[0] ?? "", "lock"), "utf8"));
@@ -40,7 +40,7 @@ export async function runDevbox(clone: string, args: readonly string[], env: Env
   return { code: done.exitCode, signal: done.signal, stdout: done.stdout, stderr: done.stderr };
 }
 
-/** Runs `palace devbox` of a clone on a terminal, and returns everything that it showed. */
+/** Runs `palace devbox` of a clone on a terminal, and returns the terminal's output. */
 export async function runOnTerminal(clone: string, args: readonly string[], env: Env): Promise<string> {
   const typed = [process.execPath, join(clone, "src/bin/palace.ts"), "devbox", ...args].map(quoted).join(" ");
   const script = ["--quiet", "--return", "--command", typed, "/dev/null"];

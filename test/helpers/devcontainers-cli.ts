@@ -1,4 +1,4 @@
-/** Fetches the official command line of devcontainers, which makes containers and packages Features. */
+/** Fetches the official CLI of devcontainers, which makes containers and packages Features. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const CLI = "@devcontainers/cli@0.89.0";
 
-/** Downloads the CLI into the cache, beside the coding agents, and returns its path. */
+/** Downloads the CLI into the CI cache at the first call on a machine, and returns its path. */
 export function fetchDevcontainersCli(): string {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   const folder = join(process.env["DEVBOX_CI_HOME"] ?? join(cache, "devbox-ci"), "devcontainers-cli-0.89.0");

@@ -1,8 +1,4 @@
-/**
- * Makes containers through testcontainers. docker-run.ts knows them by their names and removes them after a killed run, because the image
- * of testcontainers' own reaper cannot be pulled everywhere. A test starts an agent's shim in a container through the `docker` command, as
- * users do.
- */
+/** Makes containers through testcontainers, without its reaper, whose image cannot be pulled everywhere. */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
 import { execa } from "execa";
@@ -18,26 +14,26 @@ const PAUSE_WAIT_MS = 200;
 
 export type Mount = { source: string; target: string; mode?: "ro" };
 
-/** Returns a client of the Docker daemon that `docker` uses, for requests that testcontainers does not offer. */
+/** Returns a client of the daemon that `docker` uses, for requests that testcontainers does not offer. */
 export async function engine(): Promise<Dockerode> {
   const host = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
-  // Sets the variable that testcontainers reads, because testcontainers does not read Docker's contexts.
+  // Testcontainers reads this variable but not Docker's contexts.
   process.env["DOCKER_HOST"] ||= (await execa("docker", host)).stdout;
   await sweepLeftovers();
   return (await getContainerRuntimeClient()).container.dockerode;
 }
 
-/** Finds a container by its name, even if compose made it or it was recreated. */
+/** Finds a container by its name, even if compose made it. */
 export async function containerOf(name: string): Promise<Dockerode.Container> {
   return (await engine()).getContainer(name);
 }
 
-/** Container named by `dockerName(title)`. `options`: Docker's options for which testcontainers has no method. */
+/** Container named by `dockerName(title)`. `options` are Docker's, because testcontainers has no method for them. */
 export class NamedContainer extends GenericContainer {
   constructor(image: string, title: string, options: Dockerode.HostConfig = {}) {
     super(image);
     Object.assign(this.hostConfig, { Init: true, ExtraHosts: ["host.docker.internal:host-gateway"], ...options });
-    // Switches off the images' own health checks, which ask for a broker every second even if the container has none.
+    // Switches off the images' health checks, which ask for a broker every second even if the container has none.
     Object.assign(this.createOpts, { Healthcheck: { Test: ["NONE"] } });
     this.withName(dockerName(title)).withWaitStrategy(Wait.forListeningPorts()).withStartupTimeout(STARTUP_MAX_MS);
   }
@@ -53,7 +49,7 @@ export async function startNetwork(name: string): Promise<StartedNetwork> {
   return new Network({ nextUuid: () => name }).start();
 }
 
-/** Starts a shim in a container, which is given by name or id. */
+/** Starts a shim in a container, given by name or id, through `docker exec` as users do. */
 export function openAgent(container: string, command: readonly string[]): Promise<StdioMcp> {
   const argv = ["docker", "exec", "-i", container, ...command];
   return openStdioMcp(argv, { env: process.env, timeoutMs: CALL_TIMEOUT_MS });
@@ -62,10 +58,9 @@ export function openAgent(container: string, command: readonly string[]): Promis
 export type ExecIn = { input?: string; env?: Record<string, string>; timeout?: number };
 
 /**
- * Runs a command in a container, given by name or id, and returns what it printed. Docker under load can lose the end of a short stdin
- * (containerd issue 4489), and a command that reads its stdin would then wait for ever. So a command without input has no stdin, and a
- * command with input reads from `head`, which knows the number of bytes. A command that takes too long is reported with the processes of
- * its container.
+ * Runs a command in a container, given by name or id, and returns its output. Under load Docker can lose the end of stdin (containerd issue
+ * 4489), so `head` reads exactly the input's bytes and the command cannot wait for ever. After a timeout, the error lists the container's
+ * processes.
  */
 export async function execIn(container: string, command: readonly string[], options: ExecIn = {}): Promise<string> {
   const { input = "", env = {}, timeout } = options;
@@ -83,10 +78,7 @@ export async function execIn(container: string, command: readonly string[], opti
   return done.stdout;
 }
 
-/**
- * Pauses a container. On a busy machine Docker fails while the container starts processes or waits for its disk ("unable to freeze"), so this
- * tries again for half a minute.
- */
+/** Pauses a container. Tries for half a minute, because on a busy machine Docker may fail with "unable to freeze". */
 export async function pause(name: string): Promise<void> {
   const container = await containerOf(name);
   const deadline = Date.now() + PAUSE_MAX_MS;
@@ -99,7 +91,7 @@ export async function pause(name: string): Promise<void> {
     }
 }
 
-/** Builds the image as compose does, and resolves to its name. */
+/** Builds a service's image with compose, and resolves to the image's name. */
 export async function buildImage(project: string, service: string): Promise<string> {
   await sweepLeftovers();
   await execa("docker", ["compose", "build", service], { cwd: ROOT, env: { COMPOSE_PROJECT_NAME: project } });

@@ -1,6 +1,6 @@
 /**
- * Names the things that a test makes in Docker. A name contains the process that made it, so two runs never use the same name, and a name
- * of a dead process belongs to a killed run. A sweep removes only such leftovers.
+ * Makes names for containers, images, networks and volumes of a test. A name contains the test's process, so a sweep can find and remove
+ * the leftovers of killed runs.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { execa } from "execa";
@@ -14,15 +14,15 @@ const LISTS = [
   { list: ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}"], remove: ["image", "rm"] },
 ] as const;
 
-/** Namespace of process ids, because an id has a meaning only within one namespace. */
+/** Namespace of process ids. A pid is unique only within its namespace. */
 const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
 
-/** Returns a name for a thing in Docker. `what` is in lower case and unique within the process. */
+/** Returns a name for a container, image, network or volume. `what` is in lower case and unique within the process. */
 export function dockerName(what: string): string {
   return [PREFIX, namespace, process.pid, startOf(process.pid), what].join("-");
 }
 
-/** Returns a process's start time in clock ticks since boot. A process id may be reused, but not with the same start time. */
+/** Returns a process's start time in clock ticks since boot. A pid may be reused, but not with the same start time. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -40,7 +40,7 @@ export function isLeftover(name: string): boolean {
 
 let swept: Promise<void> | undefined;
 
-/** Removes leftovers of dead processes from Docker, at the first call in this process. */
+/** Removes the leftovers of killed runs from Docker, once per process. */
 export function sweepLeftovers(): Promise<void> {
   return (swept ??= sweep());
 }
@@ -49,7 +49,7 @@ async function sweep(): Promise<void> {
   for (const { list, remove } of LISTS) {
     const { stdout } = await execa("docker", list, { reject: false });
     const names = [...new Set(stdout.split("\n"))].filter(isLeftover);
-    // Ignores errors, because another run may be removing the same things.
+    // Ignores errors, because another run may be removing the same leftovers.
     if (names.length > 0) await execa("docker", [...remove, ...names], { reject: false });
   }
 }

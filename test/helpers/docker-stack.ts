@@ -1,7 +1,4 @@
-/**
- * Runs the real compose stack under its own project name, volumes and images, and removes all of them when it is disposed of. Talks to the
- * product only through its commands and shims. For the topology tests.
- */
+/** Runs the real compose stack under its own project name, volumes and images, and removes all of them when it is disposed of. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -19,15 +16,12 @@ export type DockerStack = AsyncDisposable & {
   readonly project: string;
   /** Runs `docker compose ARGS`. Throws with the output if the command fails. */
   compose: (...args: string[]) => Promise<string>;
-  /** Runs `docker compose ARGS` with the given variables for this one command. */
   composeWith: (env: Record<string, string>, ...args: string[]) => Promise<string>;
-  /** Runs a command in container `index` of a service; resolves to its output even if the command fails. */
+  /** Runs a command in container `index` of a service. Resolves to its output even if the command fails. */
   exec: (service: string, index: number, ...command: string[]) => Promise<Output>;
-  /** Runs `docker inspect` on container `index` of a service. */
   inspect: (service: string, index?: number) => Promise<Inspected>;
   /** Sends SIGKILL to the first container of a service. */
   kill: (service: string) => Promise<void>;
-  /** Starts a shim in devbox number `index`. */
   shim: (index: number) => Promise<StdioMcp>;
 };
 
@@ -38,26 +32,23 @@ export type Inspected = {
   State: { StartedAt: string; Health?: { Status: string } };
 };
 
-/** Number of devbox containers: two that write, one that reads. */
+/** Number of devbox containers: two writers and one reader. */
 export const DEVBOXES = 3;
 
 const COMMAND_TIMEOUT_MS = 15 * 60_000;
 const CALL_TIMEOUT_MS = 3 * 60_000;
 const LOG_TAIL_LINES = 60;
 
-/** Returns COMPOSE_FILE as .env has it: docker-compose.yml, and the files of an arrangement. */
+/** Returns the value that COMPOSE_FILE has in .env for an arrangement (docs/topologies/arrangements.md). */
 export function composeFiles(...arrangement: string[]): string {
   const more = arrangement.map((name) => join("scripts/compose", `${name}.yml`));
   return ["docker-compose.yml", ...more].map((file) => join(ROOT, file)).join(":");
 }
 
-/**
- * `arrangement` is one of docs/topologies/arrangements.md. `isModelTiny` is for tests that write thousands of drawers and do not search by
- * meaning.
- */
+/** `arrangement`: name from docs/topologies/arrangements.md. `isModelTiny`: for tests with many drawers that do not search by meaning. */
 export type StackOptions = { arrangement?: string; isModelTiny?: boolean };
 
-/** `workspace` is the project folder that the devboxes mount. */
+/** Starts the stack. Its devboxes mount the project folder `workspace`. */
 export async function openStack(workspace: string, options: StackOptions = {}): Promise<DockerStack> {
   const arrangement = options.arrangement === undefined ? [] : [options.arrangement];
   await sweepLeftovers();
@@ -67,7 +58,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     COMPOSE_PROJECT_NAME: project,
     COMPOSE_FILE: composeFiles(...arrangement),
     DEVBOX_WORKSPACE: workspace,
-    // Set here, so a .env of this clone has no effect.
+    // Sets the variables here, so that a .env of this clone has no effect.
     DEVBOX_UID: "1000",
     DEVBOX_GID: "1000",
     MEMPALACE_MODEL_DIR: modelFolder(folder, options.isModelTiny === true),
@@ -96,7 +87,7 @@ export async function openStack(workspace: string, options: StackOptions = {}): 
     project,
     compose,
     composeWith,
-    // `docker exec` uses the container's user, folder and environment, as `docker compose exec` does, and starts much faster.
+    // `docker exec` starts much faster than `docker compose exec`, and uses the same user, folder and environment.
     exec: (service, index, ...command) => docker(["exec", `${project}-${service}-${index}`, ...command]),
     inspect: async (service, index = 1) => {
       const { stdout } = await execa("docker", ["inspect", `${project}-${service}-${index}`]);

@@ -1,4 +1,4 @@
-/** Makes projects of documents for tests of `mempalace-docs`, and runs this command. */
+/** Makes projects of documents and runs `mempalace-docs` on them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -8,13 +8,12 @@ import type { TestPalace } from "./palace.ts";
 export const PARAGRAPH =
   "The broker is the only process that writes the palace; everybody else asks it through a door. ";
 
-/** Writes a document of the project. */
 export function put(root: string, path: string, content = `# ${path}\n\n${PARAGRAPH}\n`): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content);
 }
 
-/** Creates a project folder in the palace's own temporary home. */
+/** Creates a project folder in the palace's temporary home. */
 export function createProject(palace: TestPalace, name: string, files: readonly string[]): string {
   const root = join(palace.home, "src", name);
   for (const path of files) put(root, path);
@@ -23,7 +22,6 @@ export function createProject(palace: TestPalace, name: string, files: readonly 
 
 type Report = FeedReport & { wouldFile?: string[]; error?: { code: string; hint: string } };
 
-/** Runs `mempalace-docs --json` and returns its exit code and report. */
 export async function feed(palace: TestPalace, args: string[], env = {}): Promise<Report & { code: number | null }> {
   const { code, stdout, stderr } = await palace.run("mempalace-docs", [...args, "--json"], { env });
   expect(stdout, stderr).not.toBe("");

@@ -11,7 +11,7 @@ export function createScene(): TestPalace {
   return palace;
 }
 
-/** Files notes and something of every other kind, and waits for the vectors. */
+/** Files notes, a long drawer, a diary entry, a fact, a tunnel and an event, and waits for the vectors. */
 export async function fill(palace: TestPalace, notes: number): Promise<void> {
   await using shim = await palace.shim();
   const call = (tool: string, values: Record<string, unknown>): Promise<Record<string, unknown>> =>

@@ -1,4 +1,4 @@
-/** Makes a palace whose files our broker writes itself, and steps of the tests in which the real MemPalace works on it. */
+/** Helpers of tests in which the real MemPalace works on a palace that our broker writes without a Chroma server. */
 import { readdirSync } from "node:fs";
 import { expect } from "vitest";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
@@ -15,7 +15,6 @@ export function createScene(): TestPalace {
   return palace;
 }
 
-/** Files a drawer for each text, and returns their ids. */
 export async function add(shim: StdioMcp, texts: readonly string[], wing = "ours"): Promise<string[]> {
   const added = await Promise.all(
     texts.map((content) => shim.call("mempalace_add_drawer", { wing, room: "notes", content })),
@@ -29,6 +28,6 @@ export async function start(palace: TestPalace): Promise<void> {
   await inStep(palace);
 }
 
-/** Lists the copies that a palace keeps of damaged indexes. */
+/** Lists the damaged indexes that a palace has set aside. */
 export const quarantined = (folder: string): string[] =>
   readdirSync(folder).filter((name) => /\.(drift|corrupt)-/.test(name));

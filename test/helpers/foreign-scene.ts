@@ -1,7 +1,4 @@
-/**
- * Makes a palace with our drawers on which a foreign MemPalace then works: through a Chroma server, or with files that our broker writes
- * itself.
- */
+/** Makes a palace with our drawers, on which a foreign MemPalace then works. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -10,7 +7,7 @@ import { type MempalaceVersion, type PythonChroma, startPythonChroma } from "./p
 import { status } from "./python-rows.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
-/** Number of drawers that a new scene has. */
+/** Number of drawers of ours in a new scene. */
 export const OURS = 30;
 export const FOUND_MAX_MS = 60_000;
 
@@ -21,9 +18,9 @@ export type Scene = AsyncDisposable & {
 };
 export type ChromaScene = Scene & { chroma: PythonChroma };
 
-/** Starts Chroma on a palace folder and a broker that uses this Chroma, and files OURS drawers. */
+/** Starts Chroma on a palace folder and a broker that uses it, and files OURS drawers. */
 export async function setChromaScene(version: MempalaceVersion): Promise<ChromaScene> {
-  // If a later step fails, the stack still ends the started processes, the broker before its Chroma.
+  // If a later step fails, the stack stops the broker before Chroma.
   await using begun = new AsyncDisposableStack();
   const palace = createTestPalace();
   const { palaceDir } = palace.config.paths;
@@ -33,7 +30,7 @@ export async function setChromaScene(version: MempalaceVersion): Promise<ChromaS
   return { ...(await fill(palace, env, begun)), chroma };
 }
 
-/** Makes the scene without a Chroma: the broker writes the palace's files itself. */
+/** Makes the scene without a Chroma server: the broker writes the palace's files itself. */
 export async function setFilesScene(): Promise<Scene> {
   await using begun = new AsyncDisposableStack();
   const palace = begun.use(createTestPalace());
@@ -41,7 +38,7 @@ export async function setFilesScene(): Promise<Scene> {
   return await fill(palace, env, begun);
 }
 
-/** Starts the broker and files the drawers OURS. The end of the scene also ends the broker. */
+/** Starts the broker and files OURS drawers. Disposing of the scene stops the broker. */
 async function fill(palace: TestPalace, env: Record<string, string>, begun: AsyncDisposableStack): Promise<Scene> {
   await palace.startBroker(env);
   await file(palace, env, 0, OURS);
@@ -50,7 +47,7 @@ async function fill(palace: TestPalace, env: Record<string, string>, begun: Asyn
   return { palace, env, palaceDir: palace.config.paths.palaceDir, [Symbol.asyncDispose]: () => scene.disposeAsync() };
 }
 
-/** Files numbered drawers and waits until Chroma has them. */
+/** Files the drawers numbered `from` to `to` - 1, and waits until the public palace has them. */
 export async function file(palace: TestPalace, env: Record<string, string>, from: number, to: number): Promise<void> {
   await using shim = await palace.shim(env);
   for (let start = from; start < to; start += 100)
@@ -64,7 +61,7 @@ export async function file(palace: TestPalace, env: Record<string, string>, from
     .toMatchObject({ state: "synced", lag: 0 });
 }
 
-/** Returns what `palace doctor` says about foreign writers. */
+/** Returns the finding of `palace doctor` about foreign writers. */
 export async function doctor({
   palace,
   env,
@@ -74,13 +71,11 @@ export async function doctor({
   return checks.find(({ name }) => name === "strays");
 }
 
-/** Returns the ids that a query finds in a database, sorted. */
 export function idsIn(file: string, sql: string): string[] {
   const database = new Database(file, { readonly: true });
   const ids = database.prepare<[], string>(sql).pluck().all();
   database.close();
   return ids.sort();
 }
-/** Returns the ids of all drawers in the memory, sorted. */
 export const ledgerIds = ({ palace }: Scene): string[] =>
   idsIn(palace.config.paths.ledgerFile, "SELECT id FROM drawer");

@@ -11,11 +11,11 @@ export async function freePort(address = "127.0.0.1"): Promise<number> {
   return port;
 }
 
-/** First port that is tried. It is below the range that the system gives to outgoing connections, so no connection takes one by chance. */
+/** First port to try. The ports are below the range from which the system chooses ports for outgoing connections. */
 const QUIET_FROM = 12_000;
 const QUIET_COUNT = 18_000;
 
-/** Finds a port on which no process listens and that no outgoing connection gets. */
+/** Finds a port on which no process listens and that no outgoing connection will take. */
 export async function quietPort(): Promise<number> {
   for (;;) {
     const port = QUIET_FROM + Math.floor(Math.random() * QUIET_COUNT);

@@ -1,7 +1,4 @@
-/**
- * Makes a newcomer's environment: a clone of HEAD in its own folder, an empty home, a Node that is too old, and a network with nothing in
- * it, or only a proxy. For the install tests. This checkout's node_modules and this machine's npm settings are not visible there.
- */
+/** Makes a newcomer's environment: a clone of HEAD, an empty home, a Node that is too old, and a network without a way out. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -19,15 +16,15 @@ export type Newcomer = AsyncDisposable & {
   readonly folder: string;
   readonly home: string;
   readonly clone: string;
-  /** Socket for a proxy, the only way out of the network. Commands in the network reach the socket as `proxyUrl`. */
+  /** Socket at which a test may start a proxy. Commands in the network reach it at `proxyUrl`. */
   readonly proxySocket: string;
   readonly proxyUrl: string;
-  /** Runs a command in this network with `home` as its home. */
+  /** Runs a command in the network with the newcomer's home as HOME. */
   run: (command: readonly string[], more?: Variables) => Promise<Output>;
   shim: (command: readonly string[], more?: Variables) => Promise<StdioMcp>;
-  /** File of npm's machine-wide settings for the Node on PATH. The file is empty. */
+  /** Path of npm's machine-wide settings file for the Node on PATH. The file is empty at first. */
   readonly machineSettings: string;
-  /** Lists files of the home, except below `but`. */
+  /** Lists the files in the newcomer's home, except those below `but`. */
   filesOfHome: (...but: string[]) => string[];
 };
 
@@ -45,17 +42,16 @@ export function networkMissing(): string | undefined {
   return `a network of its own cannot be made: ${tried.error?.message ?? tried.stderr.trim()}`;
 }
 
-/** Returns the registry that npm uses on this machine. */
 export function readRegistry(): URL {
   return new URL(askNpm("registry"));
 }
 
-/** Returns a setting of the machine's npm, or `null` if it is not set. */
+/** Returns a setting of the machine's npm, or the text `null` if it is not set. */
 export function askNpm(setting: string): string {
   return execFileSync("npm", ["config", "get", setting], { encoding: "utf8", cwd: tmpdir(), stdio: "pipe" }).trim();
 }
 
-/** Makes the environment. In PATH, `path` comes before the system's own folders. */
+/** Makes the environment. `path` is the part of PATH before the system's own folders; default: an old Node. */
 export async function openNewcomer(path?: string): Promise<Newcomer> {
   const folder = mkdtempSync(join(tmpdir(), "palace-newcomer-"));
   const [home, clone, proxySocket] = [join(folder, "home"), join(folder, "clone"), join(folder, "proxy.sock")];
@@ -69,7 +65,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   await once(network.stdout, "data");
   const within = ["nsenter", `--net=/proc/${network.pid}/ns/net`];
   const old = join(folder, "old");
-  // npm looks for its machine-wide settings in this file, two folders above the real file of the Node that runs npm.
+  // npm finds this file two folders above the Node executable.
   const machineSettings = join(old, OLD_NODE_PACKAGE, "etc/npmrc");
   const env = {
     HOME: home,
@@ -106,7 +102,7 @@ export async function openNewcomer(path?: string): Promise<Newcomer> {
   };
 }
 
-/** Clones HEAD. Without a repository, it copies every file that is neither built nor installed. */
+/** Clones HEAD. If the sources are not in a repository, copies all files that are neither built nor installed. */
 export function cloneHead(clone: string): void {
   if (existsSync(join(ROOT, ".git"))) {
     execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone], { stdio: "pipe" });
@@ -116,7 +112,7 @@ export function cloneHead(clone: string): void {
   cpSync(ROOT, clone, { recursive: true, filter: (path) => dirname(path) !== ROOT || !made.has(basename(path)) });
 }
 
-/** Returns the folder `bin` of the old Node. The official binary is an npm package, which the machine's npm fetches. */
+/** Installs the old Node from the npm package with its official binary. Returns its folder `bin`. */
 function installOldNode(folder: string): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
@@ -129,7 +125,7 @@ function installOldNode(folder: string): string {
   return bin;
 }
 
-/** Lists paths relative to the folder, with sockets and links, without folders. */
+/** Lists paths relative to the folder: files, links and sockets, but not folders. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

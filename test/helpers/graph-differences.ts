@@ -2,10 +2,7 @@ import type { RowName } from "../../src/memory/ledger/graph-row.ts";
 import { PalaceError } from "../../src/base/errors.ts";
 import { type GraphPaths, GraphSide } from "../../src/mempalace/graph/side.ts";
 
-/**
- * Describes the differences between the ledger and upstream's graph files, one text for each. While the broker runs, rows that wait to be
- * sent count as differences. Throws STORE_UNAVAILABLE if upstream's files cannot be read.
- */
+/** Describes each difference between ledger and graph files, including unsent rows. Throws STORE_UNAVAILABLE for an unreadable file. */
 export function graphDifferences(paths: GraphPaths): string[] {
   const side = new GraphSide(paths);
   try {

@@ -1,4 +1,4 @@
-/** Makes a ledger with the engine's own writes and upstream's graph files beside it, without broker and threads. */
+/** Makes a ledger and upstream's graph files, which a test writes as the engine does, but without broker and threads. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +15,9 @@ export type GraphFixture = Disposable & {
   side: GraphSide;
   /** Commits one write. Returns the tool's value or its error. */
   write(tool: string, params: Record<string, unknown>, options?: { atMs?: number; key?: string }): unknown;
-  /** Does what the broker does soon after a write: adopts foreign rows, then sends the rows of the outbox. */
+  /** Adopts foreign rows and then sends the outbox, as the broker does soon after a write. */
   sync(): { taken: number; relisted: number; removed: number; sent: number; problem: string };
-  /** Runs a foreign writer's statements on upstream's file. */
+  /** Runs SQL on upstream's file, as a foreign writer would. */
   foreign(sql: string): void;
   rows<T>(sql: string): T[];
 };

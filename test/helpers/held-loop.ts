@@ -1,18 +1,12 @@
-/**
- * Measures how long one call blocks the broker's event loop. A prober sends requests all the time, and its longest wait is the result. Time
- * in which the broker's main thread waited for a processor is subtracted, because a busy machine causes it.
- */
+/** Measures how long a call blocks the broker's event loop, without the time in which the main thread waited for a processor. */
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Client } from "../../src/wire/client/client.ts";
 
-/**
- * Returns the longest time, ms, that handling a call may block the loop: 100 ms, or four times `readMs` on a slow machine. `readMs`: time
- * in which the machine only reads the call.
- */
+/** Returns the limit, ms, for blocking the loop with one call. `readMs`: measured time for a call of the same size to an unknown tool. */
 export const heldMaxMs = (readMs: number): number => Math.max(100, 4 * readMs);
 
-/** Returns the prober's longest wait, ms, during the call, without the time that other processes took. `broker` is the broker's pid. */
+/** Returns the prober's longest wait, ms, during `call`. `broker`: the broker's pid. */
 export async function heldBy(broker: number, prober: Client, call: () => Promise<unknown>): Promise<number> {
   let answered = false;
   const waits = probesUntil(broker, prober, () => answered);
@@ -33,7 +27,7 @@ async function probesUntil(broker: number, prober: Client, ended: () => boolean)
   return waits;
 }
 
-/** Returns the total time, ms, in which the broker's main thread was ready to run but had no processor. Linux counts it in nanoseconds. */
+/** Returns how long, ms, the broker's main thread has been ready to run but without a processor. Linux counts nanoseconds. */
 function queuedMs(broker: number): number {
   const [, queued] = readFileSync(`/proc/${broker}/task/${broker}/schedstat`, "utf8").split(" ");
   return Number(queued) / 1e6;

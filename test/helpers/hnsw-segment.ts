@@ -1,13 +1,10 @@
-/**
- * Writes by hand a persisted index as Chroma's Rust core does, but without links. For tests that need no Chroma.
- * test/process/mempalace/adopt-python.test.ts reads an index that the real core wrote.
- */
+/** Writes a vector index as Chroma's Rust core does, but without links. test/process/mempalace/adopt-python.test.ts reads a real one. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const VECTOR_AT = 132;
 const [LEVELS_AT, LINKS_AT] = [52, 60];
-/** Number of links for which an element has room on an upper level, and on the lowest level. */
+/** Maximum number of an element's links on an upper level, and on the lowest level. */
 const LINKS = [16, 32] as const;
 
 export type SegmentEntry = { id: string; vector: Float32Array; deleted?: boolean };
@@ -47,7 +44,7 @@ export function segmentFiles(entries: readonly SegmentEntry[]): Record<SegmentFi
   };
 }
 
-/** Writes pickle protocol 3 with the instructions that the Rust core uses. */
+/** Writes pickle protocol 3, with the instructions that the Rust core uses. */
 export function pickleOf(labels: readonly (readonly [string, number])[]): Buffer {
   const text = (value: string): Buffer => {
     const bytes = Buffer.from(value);

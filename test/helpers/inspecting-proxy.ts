@@ -1,8 +1,4 @@
-/**
- * Runs a proxy that inspects TLS, as companies do. It decrypts every connection with a certificate of its own new CA, and asks the real server
- * on its client's behalf. It lets requests through that `allows` accepts and refuses all others. For the install tests. It trusts the same
- * CAs as npm and Node on this machine, and uses the machine's own proxy if there is one.
- */
+/** Runs a proxy that decrypts TLS with its own CA, as companies' proxies do. It trusts the CAs that npm and Node trust on this machine. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -14,20 +10,20 @@ import { askNpm } from "./fresh-clone.ts";
 import { createSecureContext, getCACertificates, type SecureContext, TLSSocket } from "node:tls";
 
 export type InspectingProxy = AsyncDisposable & {
-  /** File with the certificate of the proxy's CA, PEM. */
+  /** PEM file with the certificate of the proxy's CA. */
   readonly caFile: string;
-  /** TCP port of the proxy; 0 if it listens on a socket. */
+  /** TCP port of the proxy, or 0 if it listens on a socket. */
   readonly port: number;
-  /** HOST:PORT of each requested connection, in order, refused ones included. */
+  /** HOST:PORT of each requested connection, in order, including refused ones. */
   readonly connections: string[];
-  /** Requests that the proxy decrypted, each as `GET HOST/PATH`. */
+  /** Decrypted requests, each as `GET HOST/PATH`. */
   readonly requests: string[];
 };
 
 export type InspectingProxyOptions = {
-  /** Empty folder in which the proxy writes its keys. */
+  /** Empty folder for the proxy's keys. */
   folder: string;
-  /** Place at which the proxy listens: the path of a socket, or an address of this machine. */
+  /** Path of a socket, or an address of this machine, at which the proxy listens. */
   listen: { path: string } | { host: string };
   allows: (host: string) => boolean;
 };
@@ -74,7 +70,7 @@ export async function startInspectingProxy(options: InspectingProxyOptions): Pro
   };
 }
 
-/** Makes a CA, and a certificate for each host on request. */
+/** Makes a CA that issues a certificate for each host on demand. */
 function makeAuthority(folder: string): { caFile: string; contextFor: (host: string) => SecureContext } {
   mkdirSync(folder, { recursive: true });
   const [caKey, caFile, key] = ["ca.key", "ca.pem", "host.key"].map((name) => join(folder, name)) as [

@@ -1,10 +1,7 @@
-/**
- * Finds writes that were applied twice. The journal has one row for each applied write, with its arguments. Tests whose writes all have
- * different arguments see a doubled write here even if the second application changes nothing (the same drawer, the same fact).
- */
+/** Finds writes that were applied twice, in tests whose writes all have different arguments. */
 import type Database from "better-sqlite3";
 
-/** Lists calls that were journaled more than once. */
+/** Lists calls that have two journal rows. This finds even a second application that changes nothing. */
 export function appliedTwice(database: Database.Database): string[] {
   return database
     .prepare<[], string>(

@@ -1,7 +1,4 @@
-/**
- * Notes of a team in ten wings, and questions about the notes. Each wing has its own language. Notes and questions were written before
- * anybody asked the search any of the questions. Each question is a pair: its text, and the position of its note.
- */
+/** Notes and questions in ten languages, written before any search was tried. A question has its text and its note's position. */
 export type LanguageWing = {
   wing: string;
   notes: readonly string[];

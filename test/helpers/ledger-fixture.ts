@@ -1,7 +1,4 @@
-/**
- * Makes a small ledger file for the tests of the search threads: the real tables, with rows inserted without writer and
- * queue.
- */
+/** Makes a small ledger file for the tests of the search threads. Inserts rows into the real tables without the writer. */
 import Database from "better-sqlite3";
 import { quantize } from "../../src/base/quantize.ts";
 import { SCHEMA } from "../../src/memory/ledger/schema/schema.ts";
@@ -24,7 +21,7 @@ export function createLedger(file: string): Database.Database {
   return ledger;
 }
 
-/** Inserts drawers and returns their row numbers. Also files each source as one document, as the real writer does later by itself. */
+/** Inserts drawers and returns their row numbers. Also fills `source` and `source_fts`, as the real writer does later. */
 export function insertDrawers(ledger: Database.Database, drawers: readonly FixtureDrawer[]): number[] {
   const insert = ledger.prepare(
     "INSERT INTO drawer(id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -70,7 +67,7 @@ function bytesOf(array: Float32Array | Int8Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** Spreads drawers over several wings, rooms, sources and days, some of unknown age. Each of MIXED_FILTERS selects some of them. */
+/** Spreads drawers over several wings, rooms, sources and days, some without a date. Each of MIXED_FILTERS selects some of them. */
 export function mixedDrawers<T extends { text: string }>(drawers: readonly T[]): (T & FixtureDrawer)[] {
   return drawers.map((drawer, at) => ({
     ...drawer,

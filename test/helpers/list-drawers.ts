@@ -1,9 +1,9 @@
-/** Lists every drawer of a palace, page by page, for tests that count them. */
+/** Lists every drawer of a palace, page by page. */
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 
 const PAGE = 100;
 
-/** Returns one field of each drawer, in one wing or in all wings. */
+/** Returns one field of each drawer of a wing, by default of all wings. */
 export async function listDrawers(
   mcp: StdioMcp,
   field: "drawer_id" | "content_preview",

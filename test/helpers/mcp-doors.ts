@@ -1,4 +1,4 @@
-/** Sends raw bytes of MCP to each door: the shim's stdio, the broker's stream, Streamable HTTP. Sends one request at a time. */
+/** Sends raw MCP messages to each door, one at a time: the shim's stdio, the broker's stream, Streamable HTTP. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -9,7 +9,7 @@ import { upgrade } from "../../src/wire/transport/http-client.ts";
 import type { TestPalace } from "./palace.ts";
 
 export type Message = { id?: number | string; method: string; params?: Record<string, unknown> };
-/** Open door. `say` sends a message and resolves to the answer's bytes: a line, or the status and body of HTTP. */
+/** Open door. `say` sends a message and resolves to the raw answer: a line, or HTTP's status and body. */
 export type RawDoor = AsyncDisposable & {
   say: (message: Message, headers?: Record<string, string>) => Promise<string>;
 };
@@ -22,7 +22,7 @@ export const DOORS = {
 export type DoorName = keyof typeof DOORS;
 export const DOOR_NAMES = Object.keys(DOORS) as DoorName[];
 
-/** Returns the JSON-RPC message in an answer's bytes. */
+/** Parses the JSON-RPC message in a raw answer. */
 export function messageIn(bytes: string): { result?: Record<string, unknown>; error?: Record<string, unknown> } {
   return JSON.parse(/\{.*\}/s.exec(bytes)?.[0] ?? "{}") as object;
 }
@@ -79,7 +79,7 @@ function openHttp(palace: TestPalace): RawDoor {
 
 const line = (message: Message): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 
-/** Returns a function that resolves with the stream's next line. */
+/** Returns a function that resolves to the stream's next line. */
 function lines(stream: NodeJS.ReadableStream): () => Promise<string> {
   const arrived: string[] = [];
   let wanted: ((text: string) => void) | undefined;

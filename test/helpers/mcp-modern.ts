@@ -1,4 +1,4 @@
-/** Makes requests of MCP 2026-07-28 as raw messages, with the headers that they need over HTTP. */
+/** Makes raw requests of MCP 2026-07-28, and the HTTP headers that they need. */
 import { type Message, messageIn, type RawDoor } from "./mcp-doors.ts";
 
 export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
@@ -10,7 +10,7 @@ export const ENVELOPE = {
 
 type Params = Record<string, unknown>;
 
-/** Makes a request. `envelope` replaces the valid keys of `_meta` that each request must have. */
+/** Makes a request. `envelope`: the keys of `_meta`, by default those that every valid request has. */
 export function modern(method: string, params: Params = {}, envelope: object = ENVELOPE): Message {
   return { id: 7, method, params: { ...params, _meta: envelope } };
 }

@@ -1,7 +1,4 @@
-/**
- * Palace driver in memory, for tests of code that uses the interface `PalaceDriver`. It passes the same contract tests
- * as chroma.ts (test/contract/palace-driver.test.ts), so it refuses whatever a Chroma refuses.
- */
+/** Palace driver in memory. It passes the same contract tests as chroma.ts (test/contract/palace-driver.test.ts). */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
 import { PalaceError } from "../../src/base/errors.ts";
@@ -69,12 +66,11 @@ export class MemoryDriver implements PalaceDriver {
     return Promise.resolve();
   }
 
-  /** Returns the stored record, for tests. */
   read(id: string): PalaceRecord | undefined {
     return this.#records.get(id);
   }
 
-  /** Fails if the palace is not open. Every method waits for this promise, so no caller can rely on an immediate answer. */
+  /** Fails if the palace is not open. Every method awaits this promise, so that no caller relies on an immediate answer. */
   #ready(): Promise<void> {
     if (this.#open) return Promise.resolve();
     return Promise.reject(new PalaceError("STORE_UNAVAILABLE", "the palace is not open", ""));

@@ -1,12 +1,9 @@
-/**
- * Test doubles for the outbox: the ledger's list of drawers to send (here in memory), a clock that does not wait, and a driver that fails
- * on demand. Imported by tests of src/mempalace/outbox.ts.
- */
+/** Test doubles for the outbox: the list of drawers to send, a clock that does not wait, and a driver that fails on demand. */
 import type { PlaceFilter } from "../../src/memory/port/drawer.ts";
 import type { OutboxEntry, OutboxSource, PalaceDriver, PalaceRecord } from "../../src/memory/port/public-palace.ts";
 import type { OutboxClock } from "../../src/mempalace/outbox.ts";
 
-/** List of the drawers to send. Drawers enter and leave the list by the ledger's rules. */
+/** List of drawers to send, in memory. It follows the ledger's rules. */
 export class MemoryOutboxSource implements OutboxSource {
   readonly drawers = new Map<string, PalaceRecord>();
   readonly #list = new Map<string, { seq: number; atMs: number }>();
@@ -25,7 +22,7 @@ export class MemoryOutboxSource implements OutboxSource {
     this.#listAgain(record.id);
   }
 
-  /** Counts a drawer as waiting for its vector. */
+  /** Writes a drawer that waits for its vector. */
   writeWithoutVector(id: string): void {
     this.#awaiting.add(id);
   }
@@ -86,11 +83,11 @@ export class QuickClock implements OutboxClock {
   }
 }
 
-/** How a call fails: before it changes anything, after all changes (only the answer is lost), or after half of its changes. */
+/** When a call fails: before it changes anything, after all changes (the answer is lost), or after half of them. */
 export type Mishap = "before" | "after" | "half";
 export type Call = { op: "open" | "upsert" | "remove"; ids: string[] };
 
-/** Wraps a driver. `mishap` is called before each call and returns the error to fail with, if any. */
+/** Wraps a driver. `mishap` returns how the next call must fail, or undefined if it must not fail. */
 export class FlakyDriver implements PalaceDriver {
   readonly kind = "memory";
   readonly calls: Call[] = [];

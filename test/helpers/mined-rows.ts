@@ -1,14 +1,11 @@
-/** Reads the drawers of a palace with all their metadata, from the real MemPalace or from us, in one shape for comparisons. */
+/** Reads all drawers and their metadata from a palace of the real MemPalace or of ours, in one shape. */
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 import { type MempalaceVersion, python } from "./python-mempalace.ts";
 
 export type Row = { text: string; metadata: Record<string, unknown> };
 
-/**
- * Asks Chroma directly. MemPalace's own collection returns the same rows but takes 1.5 times as long, because it makes an embedding
- * function first.
- */
+/** Asks Chroma directly, because MemPalace's own code takes 1.5 times as long: it also loads an embedding function. */
 const DUMP = `
 import chromadb, json, sys
 collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)

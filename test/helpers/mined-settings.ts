@@ -1,9 +1,9 @@
-/** Settings in MemPalace's config.json, and texts that they decide about, for the tests that compare our miners with MemPalace's. */
+/** Settings in MemPalace's config.json and texts whose filing depends on them, for tests that compare our miners with MemPalace's. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Row } from "./mined-rows.ts";
 
-/** Hall keywords from WORDS: some in capitals, some not ASCII, one in two halls, an empty hall, and a text in place of a list. */
+/** Hall keywords with edge cases: capitals, letters outside ASCII, one word in two halls, an empty hall, a text instead of a list. */
 export const HALLS = {
   weather: ["Storm", "storm", "naïve", "日本", "über", "lock"],
   locks: ["lock", "lock", "deadlock"],
@@ -25,7 +25,7 @@ export const WORDS = [
   "database",
 ];
 
-/** Writes `settings` into MemPalace's config.json in each home. */
+/** Writes `settings` into MemPalace's config.json in both homes. */
 export function configure(both: readonly string[], settings: unknown): void {
   for (const home of both) {
     mkdirSync(join(home, ".mempalace"), { recursive: true });
@@ -33,13 +33,12 @@ export function configure(both: readonly string[], settings: unknown): void {
   }
 }
 
-/** Writes a file and the folders above it. */
 export function put(root: string, path: string, text: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 }
 
-/** Returns the parts of a drawer that settings decide or that show where it comes from. */
+/** Returns the fields of a drawer that settings decide, or that show its origin. */
 export function filed({ text, metadata }: Row, withEntities = true): unknown {
   const {
     hall,

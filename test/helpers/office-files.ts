@@ -1,11 +1,11 @@
-/** Writes office documents by hand: archives of XML, an RTF, a PDF. They are small, and the real programs' libraries read them too. */
+/** Writes small office documents without a library: archives of XML, an RTF, a PDF. The real programs' libraries read them too. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export type Parts = Readonly<Record<string, string | Buffer>>;
 export type ZipOptions = {
-  /** Bits to set in each entry's flags, for example the bit of an encrypted entry. */
+  /** Bits to set in each entry's flags, for example the bit that says an entry is encrypted. */
   flags?: number;
-  /** Unpacked size that the archive falsely claims for an entry. */
+  /** Unpacked size that the archive falsely claims for each entry. */
   claimed?: number;
 };
 
@@ -89,7 +89,7 @@ const shape = (text: string, kind: string): string =>
     .map((line) => `<a:p><a:r><a:t>${line}</a:t></a:r></a:p>`)
     .join("")}</p:txBody></p:sp>`;
 
-/** Writes slides in the order of the show. The files are numbered the other way round. */
+/** Writes slides. Their files are numbered in reverse order, so only the presentation's list has the right order. */
 export function pptx(slides: readonly { title: string; text: string; notes?: string }[]): Buffer {
   const file = (at: number): string => `slide${slides.length - at}.xml`;
   const parts: Record<string, string> = {
@@ -142,7 +142,7 @@ export function xlsx(sheets: Readonly<Record<string, readonly string[]>>, string
   });
 }
 
-/** Writes chapters in reading order, as XHTML bodies. */
+/** `chapters`: XHTML bodies in reading order. */
 export function epub(title: string, chapters: readonly string[], more: Parts = {}): Buffer {
   return zip({
     mimetype: "application/epub+zip",
@@ -160,7 +160,7 @@ export function epub(title: string, chapters: readonly string[], more: Parts = {
   });
 }
 
-/** Writes one page per list of lines, in Helvetica. With `isEncrypted` it claims an encryption with an unknown password. */
+/** Writes one page per list of lines. With `isEncrypted` the PDF claims to be encrypted with an unknown password. */
 export function pdf(pages: readonly (readonly string[])[], { isEncrypted = false } = {}): Buffer {
   const objects: string[] = [
     "<< /Type /Catalog /Pages 2 0 R >>",

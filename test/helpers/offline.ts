@@ -1,15 +1,12 @@
-/**
- * A network namespace with a loopback and without any route, for a broker and a browser that must work offline. Needs root, `unshare`,
- * `nsenter` and `ip`. Without them `within` is empty, and CI=true makes that an error.
- */
+/** Makes a network namespace with only a loopback. Without root, `within` is empty; with CI=true an error is thrown instead. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { exitOf } from "./palace.ts";
 
 export type Offline = AsyncDisposable & {
-  /** Words to put before a command so that it runs in the namespace. */
+  /** Words to put before a command to run it in the namespace. */
   within: readonly string[];
-  /** Routes of the namespace, as `ip route` shows them; undefined without a namespace. */
+  /** Routes of the namespace as `ip route` prints them; undefined without a namespace. */
   routes(): string | undefined;
 };
 

@@ -2,7 +2,7 @@
 import Database from "better-sqlite3";
 import type { TestPalace } from "./palace.ts";
 
-/** Call this while the palace's broker runs, before any drawer is filed. */
+/** Call this while the broker runs and before any drawer is filed. */
 export async function makeOldRecipe(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   await client.callTool("mempalace_status", {});

@@ -1,7 +1,4 @@
-/**
- * Installs the package as of 2026-11-22 (commit 45666cd, ledger schema 6), broker and shim only. It contains that commit's minified build,
- * and the one package that was dropped from the dependencies since. The other packages are today's.
- */
+/** Installs broker and shim of 2026-11-22 (commit 45666cd, ledger schema 6) from an archive, with today's dependencies. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -12,13 +9,11 @@ const CALL_TIMEOUT_MS = 120_000;
 export const OLDER_SCHEMA = 6;
 
 export type OlderBuild = {
-  /** Path of the broker's program, which Node runs. */
+  /** Path of the broker's program for Node. */
   broker: string;
-  /** Starts a shim of the older build, as an agent does before the upgrade. */
   shim(): Promise<StdioMcp>;
 };
 
-/** Unpacks the build into the palace's home, as npm would. */
 export function installOlderBuild({ home, env }: TestPalace): OlderBuild {
   const place = join(home, "older/node_modules/palace-devbox");
   mkdirSync(place, { recursive: true });

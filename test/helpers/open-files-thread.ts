@@ -1,7 +1,4 @@
-/**
- * Thread that finds the processes with a palace's files open. It compares device and inode of every process's handles, so another mount, a
- * container's path or a hard link hides no open file. Started by open-files.ts, which states the rules.
- */
+/** Thread that finds the processes with a palace's files open. Compares inodes, so another path to a file does not hide it. */
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,42 +6,42 @@ import { parentPort, workerData } from "node:worker_threads";
 export type Part = "ledger" | "palace";
 export type Seen = {
   looks: number;
-  /** Number of looks in which a process had this part open. */
+  /** For the ledger and for the public palace: number of looks at which some process had a file open. */
   held: Record<Part, number>;
-  /** Pairs of processes that had the same part open at the same time. */
+  /** Pairs of processes that had a file of the same part open at the same time. */
   together: string[];
 };
 
-/** Pause after each look, as a multiple of the look's length. So the looks take at most a twentieth of a processor. */
+/** Pause after each look, as a multiple of the look's length: looking takes at most a twentieth of a processor. */
 const REST = 19;
 const REST_MIN_MS = 50;
 const TOGETHER_MAX = 20;
-/** Programs of Docker and ssh. They have most of the machine's handles, and open no database. */
+/** Docker and ssh have most of the machine's handles but open no database. */
 const PLUMBING = new Set([
   ...["dockerd", "containerd", "containerd-shim-runc-v2", "runc", "docker", "docker-compose", "docker-init"],
   ...["sshd", "sshd-session", "ssh"],
 ]);
-/** The flags O_WRONLY and O_RDWR. */
+/** Flags O_WRONLY and O_RDWR. */
 const WRITES = 0o3;
 
 type File = { part: Part; path: string };
-/** Process that has a part open. `from` and `to`: the first and the last `moment` at which a handle of the process was found. */
+/** Process with the ledger or the palace open. `from`, `to`: the first and last `moment` at which this was found. */
 type Holding = { part: Part; process: string; pid: string; from: number; to: number; writes: boolean; path: string };
 
 const { home, server, leaveOut } = workerData as { home: string; server: boolean; leaveOut: number };
 const seen: Seen = { looks: 0, held: { ledger: 0, palace: 0 }, together: [] };
 const holdings = new Map<string, Holding>();
-/** Number of handles found so far. It serves as the time at which a handle was found. */
+/** Number of handles found so far, used as a clock. */
 let moment = 0;
 
-/** Lists the files to watch. Called before each look, because files are added meanwhile. */
+/** Lists the files to watch. Called before each look, because the palace gets new files. */
 function watchedFiles(): Map<string, File> {
   const files = new Map<string, File>();
   const add = (part: Part, path: string): void => {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isFile() === true) files.set(`${stat.dev}:${stat.ino}`, { part, path });
   };
-  // Leaves out rollback journals: whoever writes a journal also has its database open.
+  // Leaves out rollback journals: a process with an open journal has the database open too.
   const isDatabase = (name: string, of: string): boolean => name.startsWith(of) && !name.endsWith("-journal");
   for (const name of list(home)) if (isDatabase(name, "ledger.sqlite3")) add("ledger", join(home, name));
   const palace = join(home, "palace");
@@ -65,7 +62,7 @@ function list(folder: string): string[] {
   }
 }
 
-/** Looks once at the processes with these ids. Returns which process has a file open, and at which moment. */
+/** Looks once at the given processes. Returns the `moment` at which each was found with a file open. */
 function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const pid of pids) {
@@ -79,7 +76,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
       if (process === undefined || !isStill(file as File, stat as Stats)) continue;
       const { part, path } = file as File;
       const info = quietly(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8")) ?? "";
-      // A process that only reads a database in WAL mode also writes its -shm, which contains the readers' marks.
+      // Ignores the -shm: even a reader of a WAL database writes it.
       const writes = isForWriting(info) && !path.endsWith("-shm");
       const key = `${part} ${process}`;
       moment += 1;
@@ -91,7 +88,7 @@ function look(files: ReadonlyMap<string, File>, pids: readonly string[]): Map<st
   return found;
 }
 
-/** Returns true if the path still leads to this inode. A new file may have the inode of a deleted file. */
+/** Returns true if the path still leads to this inode, because a new file may get a deleted file's inode. */
 function isStill({ path }: File, { dev, ino }: Stats): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === dev && now.ino === ino;
@@ -101,7 +98,7 @@ function quietly<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
-    // The process has ended or closed the file since it was listed.
+    // The process has ended or closed the file meanwhile.
     return undefined;
   }
 }
@@ -127,8 +124,8 @@ function commandOf(pid: string): string {
 }
 
 /**
- * A look takes time, so one process may have ended before another process opened the file. Processes found together are therefore
- * examined again. They count if one of them had the file open before and after the other was found.
+ * Looks at all processes, and then again at the processes with a file open. Two processes had a file open at the same time only if one
+ * process was found both before and after the other.
  */
 function lookTwice(): void {
   const files = watchedFiles();
@@ -153,7 +150,7 @@ function report(key: string, at: number): void {
   }
 }
 
-/** Returns true for the broker, the process with the ledger: it may read the files that its Chroma server writes. */
+/** Returns true for the broker, which may read the files that its Chroma server writes. */
 function mayRead({ part, process, writes }: Holding): boolean {
   return server && part === "palace" && !writes && holdings.has(`ledger ${process}`);
 }

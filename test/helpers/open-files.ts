@@ -1,8 +1,6 @@
 /**
- * Watches which processes have a palace's files open: the ledger, and the public palace in the folder `palace` beside it. It sees every
- * process of the machine, also in containers, except the programs of Docker and ssh, so it needs root and a local Docker. It reports two
- * processes that have the ledger, or the public palace, open at the same time. This process does not count, so a test may read. The watch
- * may miss a file that is open for less than the time between two looks (0.1 s, or 0.5 s on a busy machine).
+ * Reports two processes that have the ledger, or the public palace beside it, open at the same time. Sees all processes of the machine,
+ * including containers, except this one, Docker's and ssh's. May miss a file that is open for less than 0.1 s (0.5 s on a busy machine).
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -10,22 +8,18 @@ import { expect } from "vitest";
 import type { Seen } from "./open-files-thread.ts";
 
 export type OpenFiles = AsyncDisposable & {
-  /** Returns the findings so far. */
   seen(): Promise<Seen>;
-  /**
-   * Asserts that no two processes shared a file, and that the watch works: it saw a broker with the ledger open, and a process with the
-   * public palace open.
-   */
+  /** Asserts that no two processes shared a file, and that the watch saw each of the ledger and the public palace open at least once. */
   expectOneAtATime(): Promise<void>;
 };
 
-/** Returns why a watch is impossible here, or undefined if it is possible. */
+/** Reason why a watch is impossible here, or undefined. */
 export const openFilesMissing =
   process.platform === "linux" && process.getuid?.() === 0
     ? undefined
     : "to see whose files are open needs Linux and root";
 
-/** Watches the palace in `home`. With `server` a Chroma server writes the public palace, and the broker may read it. */
+/** Watches the palace in `home`. `server`: a Chroma server writes the public palace, and the broker may read it. */
 export function watchOpenFiles(home: string, { server = false } = {}): OpenFiles {
   const workerData = { home, server, leaveOut: process.pid };
   const worker = new Worker(new URL("./open-files-thread.ts", import.meta.url), { workerData });

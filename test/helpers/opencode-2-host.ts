@@ -1,14 +1,11 @@
-/**
- * Host made from opencode 2's published plugin types. It takes `id` and `setup` of a default export, runs the session hooks in opencode's
- * order, and stores messages as its database has them. The real opencode 2 was not run.
- */
+/** Host for opencode 2 plugins, made from opencode's published plugin types. Never compared with a running opencode 2. */
 import type { Context, SecondEvent, SessionHooks, StoredMessage } from "../../src/agents/opencode/generation-2.ts";
 
 type Callback = (event: never) => Promise<void>;
 type Session = { parentID?: string; messages: (StoredMessage & { text?: string })[] };
 export type Request = SessionHooks["context"];
 
-/** Message of a request. As in opencode, each message must be an instance of the class, so a plugin must not replace it by a plain copy. */
+/** Message of a request. opencode requires instances of the class, so a plugin must not replace a message by a plain object. */
 class ModelMessage {
   readonly id: string;
   readonly role: string;
@@ -98,14 +95,14 @@ export class SecondHost {
     this.sessions.get(id)?.messages.push({ id: `msg_${(this.#messages += 1)}`, type: "user", ...message });
   }
 
-  /** Sends a message as the user. The hooks run before it is stored. */
+  /** Sends a user's message. Runs the hooks before it stores the message. */
   async prompt(id: string, text: string): Promise<void> {
     const event = { sessionID: id, messageID: `msg_${this.#messages + 1}`, prompt: { text }, delivery: "queue" };
     await this.#run("prompt", event);
     this.store(id, { type: "user", text });
   }
 
-  /** Makes the request as opencode would send it to the model. */
+  /** Returns the request that opencode would send to the model. */
   async request(id: string, kind: "primary" | "compaction" | "title" = "primary"): Promise<Request> {
     const messages = (this.sessions.get(id)?.messages ?? [])
       .filter(({ type }) => type === "user" || type === "shell")
@@ -116,7 +113,7 @@ export class SecondHost {
     return event;
   }
 
-  /** Ends the agent's execution with an answer of that content. */
+  /** Ends the agent's turn with an answer. */
   answer(
     id: string,
     content: StoredMessage["content"],

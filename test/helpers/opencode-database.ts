@@ -1,7 +1,4 @@
-/**
- * Writes databases as opencode 1.18.33 does: its tables and indexes, its way of opening, its JSON (harnesses.md 1.5 to 1.7). For tests and
- * benches. A writer can stay open, as opencode does, while the database is read.
- */
+/** Writes databases as opencode 1.18.33 does (harnesses.md 1.5 to 1.7). A test can read a database while its writer is open. */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -51,17 +48,17 @@ export type SessionFields = {
 export type OpencodeDatabase = {
   file: string;
   addSession(session: SessionFields): void;
-  /** Adds a message and returns its id. `parts` have the form in which opencode stores them. */
+  /** Adds a message and returns its id. `parts` are as opencode stores them. */
   addMessage(session: string, data: object, parts: readonly object[], atMs?: number): string;
   remove(session: string): void;
-  /** Changes only the last part of a message, as when a tool ends. */
+  /** Changes the last part of a message, as opencode does when a tool ends. */
   endTool(message: string, state: object): void;
   close(): void;
 };
 
 const START_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** Opens the database as opencode does: written data stays in the write-ahead log, even after closing. */
+/** Opens the database. Data stays in the write-ahead log even after closing, as with opencode. */
 export function createOpencodeDatabase(file: string): OpencodeDatabase {
   mkdirSync(dirname(file), { recursive: true });
   const database = new Database(file);
@@ -128,14 +125,13 @@ CREATE UNIQUE INDEX session_message_session_seq_idx ON session_message (session_
 
 export type Opencode2Database = {
   addSession(session: SessionFields): void;
-  /** Returns the message's id. */
   add(session: string, type: string, data: object, atMs?: number): string;
-  /** Reverts this message and the messages after it. */
+  /** Reverts this message and all later messages. */
   revert(message: string): void;
   close(): void;
 };
 
-/** Opens or makes a database of opencode 2. A database of 1.x is upgraded and keeps its old tables. */
+/** Opens or makes a database of opencode 2. Upgrades a database of 1.x, which retains its old tables. */
 export function openOpencode2Database(file: string): Opencode2Database {
   mkdirSync(dirname(file), { recursive: true });
   const database = new Database(file);
@@ -179,7 +175,7 @@ export const called = (tool: string, input: object, output: string): object => (
   state: { status: "completed", input, output, title: tool, metadata: {}, time: { start: 1, end: 2 } },
 });
 
-/** Adds sessions with messages as agents write them. The same seed gives the same sessions. */
+/** Adds sessions with messages as agents write them. Equal seeds give equal sessions. */
 export function fillOpencode(
   database: OpencodeDatabase,
   { sessions, messages, seed }: Record<"sessions" | "messages" | "seed", number>,

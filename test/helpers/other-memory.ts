@@ -1,4 +1,4 @@
-/** Fills ledgers with the engine's own writes, and compares two of them, for the tests of `palace import`. */
+/** Fills ledgers without a broker and compares two of them, for the tests of `palace import`. */
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { applyWrite } from "../../src/broker/tools/writes.ts";
@@ -9,7 +9,7 @@ import { COMMIT_BATCH_MAX } from "../../src/protocol/limits.ts";
 
 type Call = Pick<WriteCall, "method" | "params" | "findings">;
 
-/** Writes as an agent does, while no broker runs. The times begin at `atMs`, one second apart. */
+/** Writes an agent's calls while no broker runs. The times begin at `atMs` and are one second apart. */
 export function writeDirectly(ledgerFile: string, name: string, calls: readonly Call[], atMs: number): void {
   const writer = new LedgerWriter(ledgerFile, (tx, call) => applyWrite(tx, call));
   try {
@@ -25,7 +25,7 @@ export function writeDirectly(ledgerFile: string, name: string, calls: readonly 
   }
 }
 
-/** Returns an agent's calls that make a memory with something of every kind. `drawers`: number of calls that file a note. */
+/** Returns calls that store something of every kind. `drawers`: number of calls that file a note. */
 export function everyKind(name: string, drawers: number): Call[] {
   const calls: Call[] = [];
   for (let at = 0; at < drawers; at++) {
@@ -58,7 +58,7 @@ export function everyKind(name: string, drawers: number): Call[] {
   return calls;
 }
 
-/** Returns calls that score a memory for a question and add an entry of Roampal's graphs. */
+/** Returns calls that score a memory for a question and add an entry to Roampal's graphs. */
 function judged(name: string, at: number): Call[] {
   const id = `working_${createHash("sha256").update(`${name} ${at}`).digest("hex").slice(0, 8)}`;
   const memory = { id, collection: "working", text: `${name} learned ${at}`, metadata: { score: 0.7, uses: 2 } };
@@ -80,7 +80,7 @@ export function minedFile(sourceFile: string, content: string, mtime: number): C
   return { method: "source.replace", params: { wing: "docs", room: "general", sourceFile, content, mtime, sha256 } };
 }
 
-/** Tables, and their columns that have the same meaning in every ledger. */
+/** Columns to compare, by table: those that are equal in all ledgers with the same content. */
 const TABLES = {
   drawer: "id, wing, room, source_file, text, date_words, metadata FROM drawer",
   closet: "id, wing, room, source_file, text, metadata FROM closet",
@@ -90,7 +90,7 @@ const TABLES = {
   standing: `id, ${STANDING_BODY} FROM standing`,
   concepts: "id || ' ' || nth || ' ' || concept AS id, at_ms FROM question_concept",
   carried: "id, value FROM carried_graph",
-  // Leaves out imports and undos, because each of them changed only one of the compared memories.
+  // Leaves out imports and undos, because only one of the compared ledgers has them.
   history: `key, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM
     (SELECT * FROM journal WHERE method NOT IN ('memory.import', 'memory.undo') UNION ALL
      SELECT seq, key, fingerprint, at_ms, method, agent, door, uid, pid, request_id, arguments, result FROM imported_journal)`,
@@ -108,7 +108,7 @@ export function drawersIn(file: string): number {
   }
 }
 
-/** Returns each table's number of rows and their digest. `only` selects rows that contain a text. */
+/** Returns each table's number of rows and their digest. `only`: a text that the counted rows contain. */
 export function contentsOf(ledgerFile: string, only = ""): Contents {
   const ledger = new Database(ledgerFile, { readonly: true });
   try {

@@ -1,7 +1,4 @@
-/**
- * Shows the same folder under another name, through a mount namespace of one process. A symbolic link would not do, because programs
- * resolve it to the first name.
- */
+/** Shows a folder under a second path, in a mount namespace of one process. A symbolic link is not enough: programs resolve it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
@@ -15,7 +12,7 @@ export const otherMountMissing = ((): string | undefined => {
   }
 })();
 
-/** Returns the folder's other path, and the words to put before a command that must see it there. */
+/** Returns the folder's other path, and the words to put before a command that must see the folder there. */
 export function throughOtherMount(folder: string, mount: string): { path: string; wrapper: string[] } {
   mkdirSync(mount, { recursive: true });
   const script = `mount --bind "$1" "$2" && shift 2 && exec "$@"`;

@@ -1,4 +1,4 @@
-/** Helpers for tests of memory that learns from outcomes: a palace with a model, the agent's tools, a client. */
+/** Helpers for tests of the outcome memory: a palace with a model, the agent's tools, a client. */
 import { join } from "node:path";
 import type { StdioMcp } from "../../src/wire/proof/stdio-mcp.ts";
 import { type Client, connectClient } from "../../src/wire/client/client.ts";
@@ -24,7 +24,7 @@ export async function ask(agent: StdioMcp, name: string, args: Record<string, un
   return result.content[0].text;
 }
 
-/** Returns the memories' ids in a text, in the order in which it shows them. */
+/** Returns the ids of the memories in a text, in the text's order. */
 export function idsIn(text: string): string[] {
   return [...text.matchAll(/\[id:(\w+)\]/g)].map(([, id]) => id ?? "");
 }

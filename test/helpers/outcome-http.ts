@@ -1,4 +1,4 @@
-/** Asks a real broker over the HTTP API of the memory that learns from outcomes, through the broker's socket or the door at a port. */
+/** Asks a real broker over the outcome memory's HTTP API, through the broker's socket or a TCP port. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { createTestPalace, type TestPalace } from "./palace.ts";
 import { writeTinyModel } from "./tiny-model.ts";
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> };
-/** Door to ask and options of the request. `at`: a socket's path, or a port of the loopback. */
+/** `at`: path of a socket, or a port of the loopback. */
 export type Ask = { at: string | number; method?: string; headers?: Record<string, string> };
 export type Memory = {
   id: string;
@@ -45,7 +45,7 @@ export function send(
 export const post = (ask: Ask, path: string, body: unknown): Promise<Answer> => send(ask, path, JSON.stringify(body));
 export const get = (ask: Ask, path: string): Promise<Answer> => send({ ...ask, method: "GET" }, path);
 
-/** Returns the answer to a request that must succeed. */
+/** Returns the body of an answer that must have status 200. */
 export async function told(ask: Ask, path: string, body?: unknown): Promise<Record<string, unknown>> {
   const answer = await (body === undefined ? get(ask, path) : post(ask, path, body));
   expect(answer.status, answer.text).toBe(200);
@@ -54,7 +54,7 @@ export async function told(ask: Ask, path: string, body?: unknown): Promise<Reco
 
 export type Behind = TestPalace & { port: number; socket: Ask; door: Ask };
 
-/** Makes a palace whose broker serves the API at its socket and at a port, and adds a token, which the port needs. */
+/** Makes a palace whose broker serves the API at its socket and at a port, and a token for the port. */
 export async function withDoors(model = true, env: Record<string, string> = {}): Promise<Behind> {
   const port = await quietPort();
   const palace = createTestPalace({ env: { MEMPALACE_OUTCOME_PORT: `${port}`, ...env } });

@@ -1,7 +1,4 @@
-/**
- * Makes a palace for one test: a temporary home, real broker processes, real shims. At the end it stops every process that it started.
- * Tests use it with `await using`.
- */
+/** Makes a palace for one test (`await using`). Disposing of it stops all processes of the palace. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,7 +13,7 @@ import { type Config, loadConfig } from "../../src/config/config.ts";
 import type { Env } from "../../src/config/env.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** Folder of the real model, which exists if the folder `shared` is beside the checkout. */
+/** Folder of the real model, if the folder `shared` is beside the checkout. */
 const MODEL_DIR = join(ROOT, "../shared/models/all-MiniLM-L6-v2");
 export const realModelDir: string | undefined = existsSync(MODEL_DIR) ? MODEL_DIR : undefined;
 
@@ -27,18 +24,17 @@ export type TestPalace = AsyncDisposable & {
   home: string;
   env: Env;
   config: Config;
-  /** Starts a broker as a child of the test, and resolves once it answers. */
+  /** Starts a broker as a child process. Resolves when it answers. */
   startBroker(more?: Env): Promise<ChildProcess>;
-  /** Starts a shim as an agent does. `cwd`: the folder in which the agent works. */
+  /** Starts a shim as an agent does. `cwd`: the agent's working folder. */
   shim(more?: Env, cwd?: string): Promise<StdioMcp>;
   client(): Promise<Client>;
-  /** Returns the file of an executable that the other methods start. */
+  /** Returns the path of an executable of src/bin or dist. */
   executable(bin: string): string;
-  /** Runs an executable of src/bin to its end. */
   run(
     bin: string,
     args: string[],
-    /** `isOpen`: the executable's stdin stays open after the input. `cwd`: the folder in which the executable runs. */
+    /** `isOpen`: stdin stays open after the input. `cwd`: working folder. */
     options?: { env?: Env; input?: string | Uint8Array; isOpen?: boolean; cwd?: string },
   ): Promise<{ code: number | null; stdout: string; stderr: string }>;
   log(): string;
@@ -47,28 +43,28 @@ export type TestPalace = AsyncDisposable & {
 export type TestPalaceOptions = {
   env?: Env;
   home?: string;
-  /** True: runs the built files (dist), as users do. False: runs the sources. ./scripts/test builds first and sets this. */
+  /** True: runs the built files (dist), as users do. False: runs the sources. Default: true if ./scripts/test has built them. */
   built?: boolean;
-  /** Command in front of each executable, such as one that enters a network namespace. */
+  /** Words before each command, for example those that enter a network namespace. */
   within?: readonly string[];
 };
 
-/** Makes a test palace. It uses no model unless `env` names one, and never downloads a model. */
+/** Makes a test palace. Uses no model unless `env` names one, and never downloads a model. */
 export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "palace-"));
   const env: Env = {
     PATH: process.env["PATH"],
-    // Uses the temporary folder of the test's process, which computes the palace's paths with this environment.
+    // The test's own process computes the palace's paths with the same TMPDIR.
     TMPDIR: process.env["TMPDIR"],
     HOME: home,
     LANG: "C.UTF-8",
-    // Node keeps compiled programs in this folder, which ./scripts/test names.
+    // ./scripts/test names this folder for Node's compiled code.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-    // Lets Node note which lines the test's processes run, for scripts/mutate.ts.
+    // Lets Node record which lines the processes run, for scripts/mutate.ts.
     NODE_V8_COVERAGE: process.env["PALACE_TEST_COVERAGE"],
     MEMPALACE_OFFLINE: "1",
     MEMPALACE_IDLE_EXIT_MINUTES: "2",
-    // Hides a Docker stack that runs on this machine, because it does not belong to the test.
+    // Hides a Docker stack of this machine, which does not belong to the test.
     DOCKER_HOST: "unix:///none",
     ...options.env,
   };
@@ -127,7 +123,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
         : "";
     },
     async [Symbol.asyncDispose]() {
-      // A broker that was started on demand is not our child, so it is asked to end.
+      // Asks a broker that was started on demand to end, because it is not our child.
       const broker = await findBroker(config).catch(() => undefined);
       if (broker !== undefined) {
         const client = await connectClient({ config, agent: "test end", start: "never" }).catch(() => undefined);
@@ -139,7 +135,7 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
       }
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) {
-          // Waits for the exit, at which Node writes the coverage.
+          // Waits for a normal exit, because Node writes the coverage then.
           if (env["NODE_V8_COVERAGE"] !== undefined) await Promise.race([once(child, "exit"), delay(5_000)]);
           child.kill("SIGKILL");
           await exitOf(child);
@@ -150,13 +146,13 @@ export function createTestPalace(options: TestPalaceOptions = {}): TestPalace {
   };
 }
 
-/** Returns how the process ended, even if it had already ended. */
+/** Returns how the process ended. Also works if it ended before the call. */
 export async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   return [child.exitCode, child.signalCode];
 }
 
-/** Lists the pids of processes whose command line contains `text`, or whose HOME or MEMPALACE_PATH is this folder. */
+/** Lists the pids of processes with `text` in their command line, with the HOME `text`, or with a MEMPALACE_PATH in the folder `text`. */
 export function processesWith(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -1,8 +1,6 @@
 /**
- * Simulates power cuts for a folder. The files are really written, and this class tracks which bytes and names were synced. At each sync,
- * and whenever `cut` is called, it makes folders as a power cut may leave them, and passes each to `look`. Such a state always has
- * everything that was synced. It also has none, all or a random part of the other changes, or one name, or all names but one. A file
- * that was renamed from one folder to another is in exactly one of them.
+ * Simulates power cuts for a folder: tracks which bytes and names were synced, and at each sync makes folders as a power cut could leave
+ * them. Each such state has all synced changes, and none, all or some of the unsynced changes. A renamed file is in exactly one folder.
  */
 import { createHash } from "node:crypto";
 import {
@@ -25,31 +23,29 @@ import { join } from "node:path";
 import { type Disk, exchangeDisk } from "../../src/base/folders.ts";
 import { seededRandom } from "./random.ts";
 
-/** Folder in which the states are made. It is in memory, because a real disk would only be slower. */
+/** Folder for the states, in memory for speed. */
 const MEMORY = "/dev/shm";
 
-/** Map from name to inode. */
+/** Inodes by file name. */
 type Names = Map<string, number>;
 type Place = { folder: number; name: string };
-/** Map from inode to a file's bytes, a folder's names, or a link's target. */
+/** Contents by inode: a file's bytes, a folder's names, or a link's target. */
 type Tree = Map<number, Buffer | Names | string>;
 
 export type PowerCutOptions = {
-  /** Checks one state of the folder. `what` describes the state in an error. */
+  /** Checks one state of the folder. `what` describes the state for an error. */
   look: (folder: string, what: string) => void;
-  /** Matches files that SQLite itself syncs before it relies on them. Every state has these files as they were written. */
+  /** Files that SQLite itself syncs before it relies on them. Every state has their latest bytes. */
   keptBySqlite?: RegExp;
-  /** Matches files that never survive a power cut. */
+  /** Files that are missing after every power cut. */
   volatile?: RegExp;
-  /** Number of states per simulated power cut that have a random part of the unsynced changes. Default: 3. */
+  /** Number of states per power cut that have a random part of the unsynced changes. Default: 3. */
   parts?: number;
   seed?: number;
 };
 
 export class PowerCut implements Disposable {
-  /** Number of syncs below the folder. */
   syncs = 0;
-  /** Number of states that were checked. */
   states = 0;
   /** Makes the next sync fail with this error. */
   failure: Error | undefined;
@@ -57,10 +53,10 @@ export class PowerCut implements Disposable {
   readonly #options: PowerCutOptions;
   readonly #random: () => number;
   readonly #synced: Tree = new Map();
-  /** Open descriptor for each known inode. While it is open, no other file gets the same inode number. */
+  /** Open descriptors by inode. While a file's descriptor is open, no other file gets the file's inode number. */
   readonly #held = new Map<number, number>();
   readonly #before: Disk;
-  /** Descriptions of the states of the current cut that were already checked. */
+  /** Digests of the current cut's states that were checked. */
   readonly #looked = new Set<string>();
   #isLooking = false;
 
@@ -77,7 +73,7 @@ export class PowerCut implements Disposable {
     for (const fd of this.#held.values()) closeSync(fd);
   }
 
-  /** Makes every kind of state that a power cut now may leave. */
+  /** Checks every kind of state that a power cut could leave at this moment. */
   cut(what = "at the end"): void {
     this.#isLooking = true;
     this.#looked.clear();
@@ -102,7 +98,7 @@ export class PowerCut implements Disposable {
     }
   }
 
-  /** Returns the inodes that were added, moved or removed since their folders were synced. */
+  /** Returns inodes that were added, moved or removed since their folders were last synced. */
   #unsynced(now: Tree): number[] {
     const [was, is] = [placesIn(this.#synced), placesIn(now)];
     const text = (places: Map<number, Place[]>, inode: number): string => JSON.stringify(places.get(inode) ?? []);
@@ -150,7 +146,7 @@ export class PowerCut implements Disposable {
   #state(now: Tree, what: string, chance: { moves: (inode: number) => boolean; bytes: () => number }): void {
     const { look, keptBySqlite } = this.#options;
     const names = this.#names(now, chance.moves);
-    /** Paths, each folder before its files. A folder has the content undefined. */
+    /** Content by path, each folder before its files. A folder's content is undefined. */
     const files = new Map<string, Buffer | string | undefined>();
     const gather = (inode: number, path: string): void => {
       const at = now.get(inode) ?? this.#synced.get(inode) ?? Buffer.alloc(0);
@@ -182,7 +178,7 @@ export class PowerCut implements Disposable {
     }
   }
 
-  /** Returns each folder's names: the synced names, changed by the unsynced changes that `takes` accepts. */
+  /** Returns each folder's names: the synced ones, with the unsynced changes that `takes` accepts. */
   #names(now: Tree, takes: (inode: number) => boolean): Map<number, Names> {
     const names = new Map<number, Names>();
     for (const tree of [now, this.#synced])
@@ -197,7 +193,7 @@ export class PowerCut implements Disposable {
       if (!left.delete(inode)) return;
       const to = is.get(inode) ?? [];
       for (const { folder, name } of to) {
-        // First moves the folder itself, and the file that had this name before.
+        // First moves the new folder itself, and the file that had this name and has another name now.
         move(folder);
         const before = namesIn(this.#synced, folder).get(name);
         if (before !== undefined && is.has(before)) move(before);
@@ -218,7 +214,7 @@ export class PowerCut implements Disposable {
     return names;
   }
 
-  /** Returns true for files that SQLite syncs. SQLite syncs the folder of its log itself when it starts the log. */
+  /** Returns true for files that SQLite syncs, and for the log of such a file. */
   #isKept(name: string): boolean {
     const kept = this.#options.keptBySqlite;
     return kept !== undefined && (kept.test(name) || kept.test(name.replace(/-wal$/, "")));
@@ -244,7 +240,7 @@ function reachable(names: ReadonlyMap<number, Names>, root: number): Set<number>
   return found;
 }
 
-/** Mixes two states of a file: as synced with `share` 0, as written with 1. In between, its first bytes are as written. */
+/** Returns the bytes of a partly synced file: the first `share` of them as last written, the rest as last synced. */
 function mixed(synced: Buffer, current: Buffer, share: number): Buffer {
   if (share === 0) return synced;
   if (share === 1) return current;

@@ -1,18 +1,11 @@
-/**
- * Reads a palace through the real Chroma of a MemPalace version, and makes palaces of many rows through it. Uses that version's Python
- * without a server. python-mempalace.ts uses the tools instead.
- */
+/** Reads and fills palaces through the real Chroma of a MemPalace version, without a server. python-mempalace.ts uses the tools instead. */
 import { hash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CI_CACHE, mempalaceEnv, type MempalaceVersion, python } from "./python-mempalace.ts";
 
-/**
- * Minimum share of rows that a search by the row's own vector must find. Chroma's index is approximate: of 1,000 rows that MemPalace 3.3.6
- * itself filed, it finds 990. Of 1,000 rows that we filed, it finds between 984 and 998, differently each time the index is built. Rows
- * that are missing from the index would lower the share much more.
- */
+/** Minimum share of rows that a search by the row's own vector must find. Chroma's approximate index finds 984 to 998 of 1,000. */
 export const FOUND_BY_OWN_VECTOR_MIN = 0.95;
 
 export type ChromaRow = { text: string; metadata: Record<string, unknown>; vector: number[] };
@@ -25,7 +18,7 @@ got = collection.get(include=["documents", "metadatas", "embeddings"])
 json.dump({i: {"text": d, "metadata": m, "vector": base64.b64encode(numpy.asarray(v, "<f4")).decode()}
   for i, d, m, v in zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"])}, sys.stdout)`;
 
-/** Reads a palace through Chroma's own library. Opening it may write, because Chroma applies the rows of its queue. */
+/** Reads a palace through Chroma's library. This may write: opening a palace applies the rows of its queue. */
 export async function dumpChroma(
   version: MempalaceVersion,
   home: string,
@@ -42,10 +35,7 @@ export async function dumpChroma(
   );
 }
 
-/**
- * Makes rows with embeddings of the model in HOME and a flushed index, and leaves updates and deletions at the end of
- * the queue.
- */
+/** Makes rows with embeddings of the model in HOME and a flushed index. Leaves updates and deletions in the queue. */
 const FILL = `
 import chromadb, random, sys
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
@@ -71,7 +61,7 @@ export async function fillChroma(
   await python(version, home, FILL, [palace, String(rows), String(syncThreshold)]);
 }
 
-/** Copies a palace that `fillChroma` made. Each machine makes this palace only once for each version (`cachedPalace`). */
+/** Copies a palace that `fillChroma` made. Each machine makes it once per version and size. */
 export async function cachedChroma(
   version: MempalaceVersion,
   palace: string,
@@ -82,8 +72,8 @@ export async function cachedChroma(
 }
 
 /**
- * Copies a cached palace to `palace`. `make` makes the palace at the first call on a machine. `name` describes everything from which the
- * palace is made, except the model: another name or model makes another palace.
+ * Copies a cached palace to `palace`. At the first call on a machine, `make` makes it. `name` must describe everything that decides its
+ * contents, except the model.
  */
 export async function cachedPalace(
   name: string,
@@ -102,7 +92,6 @@ export async function cachedPalace(
       try {
         renameSync(`${kept}.${process.pid}`, kept);
       } catch (error) {
-        // Another test may have made the same palace first.
         if (!existsSync(kept)) throw error;
         rmSync(`${kept}.${process.pid}`, { recursive: true });
       }

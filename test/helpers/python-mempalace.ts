@@ -1,8 +1,4 @@
-/**
- * Runs the real MemPalace from the package index. Each version has one virtual environment in the CI cache, which all tests and checkouts
- * of the machine share; the first test that needs a version installs it. MemPalace uses the tiny model, placed where its Chroma looks for
- * one, so no model is downloaded later (upstream-latest.md 1).
- */
+/** Runs the real MemPalace from the package index, with the tiny model. Each machine has one virtual environment per version. */
 import { execFile, type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
@@ -26,17 +22,17 @@ const SERVER_MAX_S = 3_600;
 const READY_TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
-/** Folder for everything that is made once per machine: virtual environments, palaces. */
+/** Folder for everything that each machine makes once: virtual environments, palaces. */
 export const CI_CACHE =
   process.env["DEVBOX_CI_HOME"] ??
   join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? homedir(), ".cache"), "devbox-ci");
 
-/** Returns the path of an executable of that version: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
+/** Returns the path of a version's executable: `mempalace-mcp`, `mempalace`, `chroma`, `python`. */
 export function mempalaceBin(version: MempalaceVersion, name: string): string {
   return join(CI_CACHE, `mempalace-${version}`, "bin", name);
 }
 
-/** Returns the name and version of the Chroma that a MemPalace version brings. */
+/** Returns name and version of the Chroma that a MemPalace version depends on. */
 export function chromaOf(version: MempalaceVersion): string | undefined {
   const lib = join(CI_CACHE, `mempalace-${version}`, "lib");
   return readdirSync(lib)
@@ -45,9 +41,8 @@ export function chromaOf(version: MempalaceVersion): string | undefined {
 }
 
 /**
- * Installs one version. Versions need the same 84 packages, which pip takes half a minute to write. So the packages of an installed version
- * are linked first, and pip adds the others. pip installs the package itself last, so its command exists only after a complete
- * installation.
+ * Installs one version. Links the 84 packages of an installed version first, because pip takes half a minute to write them. pip installs
+ * MemPalace's command last, so the command exists only after a complete installation.
  */
 const INSTALL = `
   [ ! -x "$1/bin/mempalace-mcp" ] || exit 0
@@ -65,15 +60,12 @@ const INSTALL = `
   done
   "$1/bin/pip" install --quiet --disable-pip-version-check --no-compile "mempalace==$2"`;
 
-/**
- * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws that reason instead.
- */
+/** Installs the version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws instead. */
 export async function mempalaceMissing(version: MempalaceVersion): Promise<string | undefined> {
   const folder = join(CI_CACHE, `mempalace-${version}`);
   try {
     mkdirSync(CI_CACHE, { recursive: true });
-    // Allows one installation at a time: a second test uses the first test's result, and another version links the packages that both
-    // versions need.
+    // Allows one installation at a time, so that a second test finds the version installed.
     const args = [join(CI_CACHE, "mempalace.lock"), "sh", "-euc", INSTALL, "sh", folder, version];
     await run("flock", args, { timeout: INSTALL_TIMEOUT_MS });
     return undefined;
@@ -86,7 +78,7 @@ export async function mempalaceMissing(version: MempalaceVersion): Promise<strin
   }
 }
 
-/** Returns an environment with its own HOME, without the variables of the test's own environment. */
+/** Returns an environment with HOME, the tiny model and `more`, but none of the test's own variables. */
 export function mempalaceEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
   const model = join(home, ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx");
   if (!existsSync(model)) {
@@ -107,7 +99,7 @@ export function mempalaceEnv(home: string, more: Record<string, string> = {}): R
 
 export type Mempalace = AsyncDisposable & {
   pid: number;
-  /** Calls a tool and returns its text, parsed if it is JSON. Throws an error of the server with its `code` and `data`. */
+  /** Calls a tool and returns its text, parsed if it is JSON. Throws the server's error with `code` and `data`. */
   call(tool: string, args?: Record<string, unknown>): Promise<Record<string, unknown>>;
 };
 
@@ -115,12 +107,9 @@ export type MempalaceOptions = {
   home: string;
   palace?: string;
   env?: Record<string, string>;
-  /** Words to put before the command, for example to start it in another namespace. */
+  /** Words before the command, for example to start it in another namespace. */
   wrapper?: readonly string[];
-  /**
-   * Time limit for an answer, or for a whole command, which is then killed. Without it, two Chromas on one palace could wait for each
-   * other for ever.
-   */
+  /** Limits an answer or a whole command: two Chromas on one palace could otherwise wait for each other for ever. */
   timeoutMs?: number;
 };
 
@@ -195,7 +184,7 @@ async function runWrapped(
   return { code, output };
 }
 
-/** Runs the code in that version's Python with `args` and returns its stdout. Throws its stderr if it ends with an error or is killed. */
+/** Runs the code in a version's Python and returns its stdout. If Python fails or is killed, throws Python's stderr. */
 export async function python(
   version: MempalaceVersion,
   home: string,
@@ -210,10 +199,7 @@ export async function python(
   return stdout;
 }
 
-/**
- * Starts a process that takes and keeps the palace's lock by upstream's own function, as a long mine does. Disposing of it ends the
- * process.
- */
+/** Starts a process that takes the palace's lock through upstream's own function, as a long mine does. Disposing of it ends the process. */
 export async function holdMempalaceLock(
   version: MempalaceVersion,
   home: string,
@@ -246,7 +232,7 @@ export type PythonChroma = AsyncDisposable & {
   restart(): Promise<void>;
 };
 
-/** Starts a Chroma server over a palace folder on this machine's disk. It is the server that MemPalace brings, with the same engine. */
+/** Starts the Chroma server that MemPalace depends on, over a palace folder. */
 export async function startPythonChroma(
   version: MempalaceVersion,
   home: string,

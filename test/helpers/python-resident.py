@@ -26,7 +26,7 @@ def say(message, *outputs):
 
 
 def serve():
-    """Returns the question in each forked process. The first process ends with its input and kills all the others."""
+    """Returns the question in each forked process. The first process never returns: it ends with its input and kills the others."""
     running = {}
     rest = b""
     while True:
@@ -75,7 +75,7 @@ if "socket" in question:
 signal.alarm(question["seconds"])
 os.environ.clear()
 os.environ.update(question["env"])
-# The only value above that depends on HOME: the folder of Chroma's model.
+# Only this value depends on HOME, so each process sets it again.
 ONNXMiniLM_L6_V2.DOWNLOAD_PATH = Path.home() / ".cache" / "chroma" / "onnx_models" / ONNXMiniLM_L6_V2.MODEL_NAME
 sys.argv = question["argv"]
 if "module" in question:

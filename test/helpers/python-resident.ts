@@ -1,8 +1,4 @@
-/**
- * Runs a Python that has imported Chroma and forks a process for each question and each command of MemPalace. The import costs seconds, a
- * fork milliseconds. A forked process has no open palace, so it reads everything from disk like a newly started Python. It also ends like
- * one, by leaving the interpreter. python-resident.py is the Python program. Imported by python-mempalace.ts and python-chroma.ts.
- */
+/** Runs a Python that has imported Chroma, which takes seconds, and forks a process in milliseconds for each question. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -10,13 +6,13 @@ import { join } from "node:path";
 export type Question = {
   env: Record<string, string>;
   argv: readonly string[];
-  /** Time limit, s, after which the process is killed. */
+  /** Time limit, s. The process is then killed. */
   seconds: number;
-  /** Path of a socket at which the caller listens. The process uses the socket as standard input and output. */
+  /** Path of a socket at which the caller listens. The process uses it as standard input and output. */
   socket?: string;
 } & ({ code: string } | { module: string });
 export type Ended = { status: number; stdout: string; stderr: string };
-/** Started process. `pid` resolves when the process has started, `ended` when it has ended. */
+/** Forked process. `pid` resolves when the process has started, `ended` when it has ended. */
 export type Asked = { pid: Promise<number>; ended: Promise<Ended> };
 
 type Message = { id: number } & ({ pid: number } | { status: number; sizes: [number, number] });
@@ -29,12 +25,12 @@ class Resident {
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
   #received: Buffer[] = [];
-  /** Number of bytes that are still missing from the current message, as far as known. The message's first line gives its length. */
+  /** Number of bytes still missing from the current message; 0 until the message's first line, which gives its length, has arrived. */
   #lacking = 0;
 
   constructor(python: string) {
     this.#child = spawn(python, [PROGRAM], {
-      // Limits BLAS to one thread, because a fork would not copy other threads.
+      // Limits BLAS to one thread, because a fork does not copy other threads.
       env: { PATH: process.env["PATH"], LANG: "C.UTF-8", OPENBLAS_NUM_THREADS: "1" },
       stdio: ["pipe", "pipe", "inherit"],
     }) as ChildProcessByStdio<Socket, Socket, null>;
@@ -43,7 +39,7 @@ class Resident {
     this.#child
       .on("error", (error) => this.#fail(python, error))
       .on("exit", (...how) => this.#fail(python, new Error(`it ended: ${how.join()}`)));
-    // This Python ends when its input ends, that is, when the tests' process ends. It does not keep that process alive.
+    // The resident does not keep the tests' process alive, and ends when its input ends.
     this.#child.unref();
     this.#child.stdin.unref();
     this.#child.stdout.unref();
@@ -51,7 +47,7 @@ class Resident {
 
   ask(question: Question): Asked {
     const waiting: Waiting = { pid: Promise.withResolvers(), ended: Promise.withResolvers() };
-    // A failure also rejects `ended`, so a caller that ignores `pid` still gets it.
+    // A failure also rejects `ended`, so a caller need not wait for `pid`.
     waiting.pid.promise.catch(() => {});
     this.#waiting.set(++this.#asked, waiting);
     this.#child.stdout.ref();
@@ -62,7 +58,6 @@ class Resident {
   #take(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#lacking -= chunk.length;
-    // Joins the parts of a large answer only when all of them have arrived.
     while (this.#lacking <= 0) {
       const received = Buffer.concat(this.#received);
       this.#received = [received];
@@ -97,7 +92,7 @@ class Resident {
 
 const residents = new Map<string, Resident>();
 
-/** Asks a process forked from the Python at that path. The first question starts that Python. */
+/** Asks the resident of that Python, which the first question starts. */
 export function askPython(python: string, question: Question): Asked {
   const resident = residents.get(python) ?? new Resident(python);
   residents.set(python, resident);

@@ -1,7 +1,4 @@
-/**
- * Runs the real Roampal from the package index, kept in the CI cache. The tested rules of Roampal need none of its models. The package, and
- * the packages of its two servers, are installed beside the real MemPalace's Python, which has Chroma.
- */
+/** Runs the real Roampal from the package index, without its models, in MemPalace's Python, which has Chroma. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -10,11 +7,11 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { CI_CACHE, mempalaceBin, mempalaceMissing } from "./python-mempalace.ts";
 
-/** The version that the specification describes, and the newest version. */
+/** Version that the specification describes, and the newest version. */
 export const ROAMPAL_VERSIONS = ["0.3.6.1", "0.6.0"] as const;
 export type RoampalVersion = (typeof ROAMPAL_VERSIONS)[number];
 
-/** Packages that Roampal's HTTP server and MCP server need and MemPalace's Python lacks. */
+/** Packages that Roampal's HTTP and MCP servers need and MemPalace's Python lacks. */
 const SERVERS = [
   ...["fastapi==0.165.0", "starlette==1.10.0", "mcp==1.30.0"],
   ...["httpx-sse==0.4.3", "python-multipart==0.0.34", "sse-starlette==3.7.0"],
@@ -24,12 +21,10 @@ const PYTHON = "3.11.0";
 const run = promisify(execFile);
 
 const folderOf = (version: RoampalVersion): string => join(CI_CACHE, `roampal-${version}`);
-/** Folder of the servers' packages, for both versions. It has its own name, because older checkouts share the cache and do not know it. */
+/** Folder of the servers' packages, for both versions. Older checkouts share the cache but do not install these packages. */
 const SERVERS_FOLDER = join(CI_CACHE, "roampal-servers-1");
 
-/**
- * Installs that version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws that reason instead.
- */
+/** Installs the version if needed. Returns why it cannot be used here, or undefined if it can. With CI=true it throws instead. */
 export async function roampalMissing(version: RoampalVersion): Promise<string | undefined> {
   const missing = await mempalaceMissing(PYTHON);
   if (missing !== undefined) return missing;
@@ -55,13 +50,12 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   await run("flock", [`${folder}.lock`, "sh", "-c", script, ...args], { timeout: INSTALL_TIMEOUT_MS });
 }
 
-/** Returns the path of Roampal's plugin for opencode. */
 export const roampalPlugin = (version: RoampalVersion): string =>
   join(folderOf(version), "roampal/plugins/opencode/roampal.ts");
 
 export type ClientRun = { home: string; port: number; stdin?: string; env?: Record<string, string> };
 
-/** Returns how to start one of Roampal's own clients, `python -m MODULE`, for the server at a port. */
+/** Returns how to start one of Roampal's clients, `python -m MODULE`, for the server at a port. */
 export function roampalClient(
   version: RoampalVersion,
   module: string,
@@ -77,7 +71,7 @@ export function roampalClient(
       PYTHONPATH: `${client}:${folderOf(version)}:${SERVERS_FOLDER}`,
       PYTHONDONTWRITEBYTECODE: "1",
       ROAMPAL_TEST_PORT: `${port}`,
-      // Without this variable, Roampal asks the package index for a newer version.
+      // An unreachable proxy. Without it, Roampal would ask the package index for a newer version.
       HTTPS_PROXY: "http://127.0.0.1:9",
       ...env,
     },
@@ -86,7 +80,6 @@ export function roampalClient(
 
 export type ClientEnd = { code: number | null; stdout: string; stderr: string };
 
-/** Runs one of Roampal's own clients to its end. */
 export async function runRoampal(version: RoampalVersion, module: string, run: ClientRun): Promise<ClientEnd> {
   const { command, args, env } = roampalClient(version, module, run);
   const child = spawn(command, args, { env, cwd: run.home, stdio: ["pipe", "pipe", "pipe"] });
@@ -100,9 +93,9 @@ export async function runRoampal(version: RoampalVersion, module: string, run: C
   return { code, stdout, stderr };
 }
 
-/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws everything that the script writes to stderr. */
+/** Runs one of our scripts that imports Roampal: JSON in, JSON out. Throws the script's stderr if it fails. */
 export async function askRoampal(version: RoampalVersion, script: string, asked: unknown): Promise<unknown> {
-  // Makes sets have the same order in every run.
+  // With a fixed hash seed, sets have the same order in every run.
   const python = {
     PYTHONPATH: `${folderOf(version)}:${SERVERS_FOLDER}`,
     PYTHONDONTWRITEBYTECODE: "1",

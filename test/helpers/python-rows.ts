@@ -1,4 +1,4 @@
-/** Compares the ledger and the public palace, for tests in which the real MemPalace works on the same palace. */
+/** Compares the ledger with the public palace, for tests in which the real MemPalace works on the same palace. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
@@ -18,7 +18,7 @@ export async function status(palace: TestPalace): Promise<StatusReport> {
   }
 }
 
-/** Waits until both sides are equal: all rows are adopted, embedded and sent. */
+/** Waits until ledger and public palace are equal: all rows are adopted, embedded and sent. */
 export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<StatusReport> {
   const deadline = Date.now() + timeoutMs;
   const client = await palace.client();
@@ -39,7 +39,7 @@ export async function inStep(palace: TestPalace, timeoutMs = 120_000): Promise<S
   }
 }
 
-/** Returns the ledger's drawers in the shape of the palace's rows. */
+/** Returns the ledger's drawers in the shape of the public palace's rows. */
 export function ledgerRows({ config }: TestPalace): Map<string, ChromaRow> {
   return ledgerRowsIn(config.paths.ledgerFile);
 }
@@ -60,10 +60,10 @@ export function ledgerRowsIn(file: string): Map<string, ChromaRow> {
   );
 }
 
-/** Asserts that our rows and MemPalace's have the same ids, texts and metadata, and vectors of the same direction. */
+/** Asserts that both sides have the same ids, texts and metadata, and vectors of the same direction. */
 export function expectSame(ours: Map<string, ChromaRow>, theirs: Map<string, ChromaRow>): void {
   expect([...ours.keys()].sort()).toEqual([...theirs.keys()].sort());
-  // Finds differing rows in this loop first, because one expectation for each of thousands of rows would be slow.
+  // One expectation per row would be slow for thousands of rows.
   const differing = [...theirs].filter(([id, row]) => !isSame(ours.get(id), row)).map(([id]) => id);
   for (const id of differing.slice(0, 3)) {
     expect(ours.get(id)?.text, id).toBe(theirs.get(id)?.text);

@@ -1,4 +1,4 @@
-/** Small seeded generator (mulberry32), so that a failing run can be repeated from its seed. Values are in [0, 1). */
+/** Small seeded generator (mulberry32) of numbers in [0, 1). A failing run can be repeated from its seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,4 @@
-/**
- * Makes a small data folder of a Roampal without running one. Its Chroma has the memories that a test files, as Roampal would write them.
- */
+/** Makes a small data folder as Roampal writes it, without Roampal. Its Chroma has the memories that a test files. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +9,7 @@ export type Filed = { id: string; text: string; metadata?: Metadata };
 
 export type RoampalData = Disposable & {
   dir: string;
-  /** Files memories in a collection of Chroma. A memory's text is also in its metadata, as in Roampal. */
+  /** Files memories in a collection of Chroma, with their text in the metadata too, as Roampal does. */
   file(collection: string, memories: readonly Filed[]): void;
   remove(collection: string, ids: readonly string[]): void;
 };

@@ -1,17 +1,14 @@
-/**
- * Sandboxes of coding agents, for tests: Claude Code's own (sandbox-runtime, fetched once into the cache), and a preloaded library that
- * refuses sockets as Codex's does.
- */
+/** Sandboxes of coding agents: Claude Code's sandbox-runtime, and a preloaded library that refuses sockets as Codex's filter does. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CI_CACHE } from "./python-mempalace.ts";
 
 const RUNTIME = "0.0.83";
-/** Programs that sandbox-runtime runs on Linux. */
+/** Programs that sandbox-runtime needs on Linux. */
 const PROGRAMS = ["bwrap", "socat", "rg"];
 
-/** Refuses the calls that Codex's filter refuses, with the errno in REFUSED_ERRNO. */
+/** Source of a library in which the calls that Codex's filter refuses fail with the errno in REFUSED_ERRNO. */
 const LIBRARY = `
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +19,7 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) { return refu
 int listen(int fd, int backlog) { return refuse(); }
 `;
 
-/** Returns why one of the sandboxes cannot run here, or undefined if both can run. With CI=true it throws that reason instead. */
+/** Returns why the sandboxes cannot run here, or undefined if both can. With CI=true it throws instead. */
 export function sandboxMissing(): string | undefined {
   const reason = whyNot();
   if (reason !== undefined && process.env["CI"] === "true") throw new Error(reason);
@@ -57,7 +54,7 @@ export function refusing(folder: string, errno: number): { LD_PRELOAD: string; R
   return { LD_PRELOAD: file, REFUSED_ERRNO: String(errno) };
 }
 
-/** Returns the program of sandbox-runtime. */
+/** Returns the path of sandbox-runtime's program. Downloads it at the first call on a machine. */
 export function sandboxRuntime(): string {
   const folder = join(CI_CACHE, `sandbox-runtime-${RUNTIME}`);
   if (!existsSync(folder)) {

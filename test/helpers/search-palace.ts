@@ -1,7 +1,4 @@
-/**
- * Makes a ledger with its search threads and no broker, for the tests of the search tool: real tables, real full text, searched by words.
- * Files drawers as agents do, or as a feeder does, with any metadata.
- */
+/** Makes a ledger with its search threads but without a broker, for the tests of the search tool. */
 import { outcomeAdjustments } from "../../src/learning/search/drawer-adjustment.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,17 +23,16 @@ type Arguments = Record<string, unknown>;
 
 export type SearchPalace = AsyncDisposable & {
   write(method: string, params: Arguments, findings?: unknown): Arguments;
-  /** Files a text in the wing `w` and the room `r`, and returns the id. */
+  /** Files a text in wing `w` and room `r`, and returns the drawer's id. */
   file(content: string, more?: Arguments): string;
-  /** `more.mode`: the mode that the command line asks for. `more.project`: names of the project in which the client works. */
+  /** `more.mode`: search mode, as on the command line. `more.project`: names of the project in which the client works. */
   search(query: string, more?: Arguments): Promise<SearchAnswer>;
-  /** Runs the background work of the ledger to its end. */
+  /** Runs the ledger's background work to its end. */
   settle(): void;
-  /** Returns the texts of the hits, in order. */
   texts(query: string, more?: Arguments): Promise<string[]>;
 };
 
-/** Makes the palace. It has a reranker or an embedder only if one is given. `clock` limits the wait for vectors. */
+/** Makes the palace. `clock` limits the wait for vectors. */
 export async function createSearchPalace(
   reranker?: Reranker,
   embedder?: Embedder,

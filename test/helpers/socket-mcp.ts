@@ -1,7 +1,4 @@
-/**
- * Exchanges lines of MCP over a socket to which the server connects, and which it uses as its standard input and output. For
- * python-mempalace.ts.
- */
+/** Exchanges lines of MCP with a server that uses a socket as its standard input and output. For python-mempalace.ts. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -68,7 +65,7 @@ export class SocketTransport implements Transport {
     await promise;
   }
 
-  /** Ends the server's input, which ends the server. Kills a server that does not end. */
+  /** Ends the server's input, and kills the server if it does not end in time. */
   async close(): Promise<void> {
     this.#socket?.end();
     const late = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Collector that reads OTLP over HTTP with JSON, and keeps the spans that it received for the test. */
+/** Collector that receives spans over OTLP (HTTP with JSON), and stores them for the test. */
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";
@@ -12,7 +12,6 @@ export type ReceivedSpan = {
   parentSpanId: string | undefined;
   name: string;
   kind: number;
-  /** Length of the span, nanoseconds. */
   tookNs: bigint;
   service: string;
   attributes: Record<string, string | number | boolean>;

@@ -1,16 +1,16 @@
-/** Starts a real ssh-agent with one key. For the test of the ssh-agent in the devbox. */
+/** Starts a real ssh-agent with one key, for the test of the devbox's ssh-agent. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 
 export type SshAgent = { publicKey: string; end: () => unknown };
 
-/** Returns the path of the socket of the agent that is started in `folder`. */
+/** Returns the socket's path of the agent that `startSshAgent` starts in `folder`. */
 export function sshAgentSocket(folder: string): string {
   return join(folder, "agent", "agent.sock");
 }
 
-/** Starts the agent as `uid`, if root runs the test. */
+/** Starts the agent. If root runs the test, the agent runs as `uid`. */
 export async function startSshAgent(folder: string, uid: number): Promise<SshAgent> {
   const home = join(folder, "agent");
   const key = join(home, "key");

@@ -1,4 +1,4 @@
-/** Runs a real sshd for one test on this machine, with its own port, host key and authorized_keys. Needs root, as sshd does. */
+/** Runs a real sshd with its own port, host key and authorized_keys. Needs root, as sshd does. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { freePort } from "./free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
-/** Returns why no sshd can run here, or undefined if sshd can run. */
+/** Reason why sshd cannot run here, or undefined. */
 export const sshdMissing: string | undefined =
   process.getuid?.() !== 0
     ? "sshd needs root"
@@ -22,16 +22,16 @@ export type TestSshd = AsyncDisposable & {
   readonly authorizedKeys: string;
   readonly hostKeyFile: string;
   readonly log: () => string;
-  /** Configuration and key for the `ssh` command, as a user's own would be. */
+  /** Path of the configuration for `ssh -F`, which names the user's key. */
   readonly sshConfig: string;
   start(): Promise<void>;
-  /** Kills sshd and the sessions that it serves, with SIGKILL. */
+  /** Sends SIGKILL to sshd and to the processes that serve its connections. */
   kill(): Promise<void>;
-  /** Uses another host key from the next start on, as after a new installation. */
+  /** Uses a new host key from the next start on, as after a new installation. */
   renewHostKey(): void;
 };
 
-/** Serves a user whose home is `home`. `extra` has lines for the user's own ssh configuration. */
+/** Starts an sshd for a user whose home is `home`. `extra`: lines for the user's ssh configuration. */
 export async function startSshd(home: string, address = "127.0.0.1", extra: string[] = []): Promise<TestSshd> {
   const folder = join(home, "sshd");
   for (const name of [folder, join(home, ".ssh")]) mkdirSync(name, { recursive: true, mode: 0o700 });
@@ -65,7 +65,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
       "LogLevel VERBOSE",
       "MaxStartups 100:30:200",
       "Subsystem sftp internal-sftp",
-      // With this, Debian's bash skips the user's .bashrc, which could hang or take a second and is not tested here.
+      // With SHLVL set, Debian's bash skips the user's .bashrc, which could hang or take a second.
       "SetEnv SHLVL=2",
       "",
     ].join("\n"),
@@ -119,7 +119,7 @@ export async function startSshd(home: string, address = "127.0.0.1", extra: stri
   };
 }
 
-/** Lists the children of a process, and their children. For sshd these are the processes that serve its connections. */
+/** Lists a process's children, and their children in turn. */
 function descendantsOf(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -1,8 +1,8 @@
-/** Wall clock that a test steps while the product runs, in every process and thread that is started with its environment. */
+/** Wall clock that a test can step, for every process and thread that is started with this helper's environment variables. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Module that replaces `Date` and reads the offset again after 20 ms. performance.now() is unchanged, as under a real stepped clock. */
+/** Module that replaces `Date` and reads the offset at most every 20 ms. performance.now() is unchanged, as with a real stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;
@@ -25,9 +25,8 @@ globalThis.Date = class extends Date {
 `;
 
 export type SteppedClock = {
-  /** Environment for the product's processes. */
   env: { NODE_OPTIONS: string; STEPPED_CLOCK_FILE: string };
-  /** Sets the clock ahead of the true time by this much from now on. A negative value sets it back. */
+  /** Sets the clock `offsetMs` ahead of the true time. A negative value sets it back. */
   step(offsetMs: number): void;
 };
 

@@ -1,7 +1,4 @@
-/**
- * Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. Then it checks that every acknowledged
- * write exists once and that no write exists in part.
- */
+/** Runs the storm of the kill tests: shims write, move and delete while their brokers are killed. */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -14,21 +11,21 @@ import type { TestPalace } from "./palace.ts";
 const ROUND_MAX_MS = 120_000;
 
 export type StormOptions = {
-  /** Environment of the shims, and so of the brokers that they start. */
+  /** Environment of the shims, and of the brokers that they start. */
   env: Env;
   shims: number;
   rounds: number;
   random: () => number;
-  /** Wing for the drawers. Several storms in one palace need different wings. */
+  /** Wing for the drawers. Each storm in a palace needs another wing. */
   wing?: string;
-  /** Called in each round, before the broker is killed. */
+  /** Called in each round before the broker is killed. */
   onRound?: (round: number) => Promise<void>;
 };
 
-/** Ids of the drawers that must exist, and of the deleted drawers. `changes`: number of acknowledged updates. */
+/** `present`: ids of the drawers that must exist. `deleted`: ids of the deleted drawers. `changes`: number of acknowledged updates. */
 export type StormResult = { present: ReadonlySet<string>; deleted: ReadonlySet<string>; changes: number };
 
-/** Runs the storm. Only the shims start brokers, so each kill is followed by a start on demand, as for users. */
+/** Runs the storm. Only the shims start brokers, on demand, as for users. */
 export async function storm(palace: TestPalace, options: StormOptions): Promise<StormResult> {
   const { env, rounds, random, onRound, wing = "storm" } = options;
   const shims = await Promise.all(Array.from({ length: options.shims }, () => palace.shim(env)));
@@ -63,7 +60,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
     }
   });
   for (let round = 0; round < rounds; round++) {
-    // Each broker acknowledges a few writes, and then dies in the middle of the next writes.
+    // Kills each broker after a few acknowledged writes, in the middle of the next ones.
     target = acknowledged.size + 1 + Math.floor(random() * 12);
     const reached = new Promise<void>((resolve) => (onTarget = resolve));
     await within(Promise.race([reached, Promise.all(writers)]), ROUND_MAX_MS);
@@ -79,10 +76,7 @@ export async function storm(palace: TestPalace, options: StormOptions): Promise<
   return { present: new Set([...acknowledged].filter((id) => !deleted.has(id))), deleted, changes };
 }
 
-/**
- * Returns the drawer's id. A write that finds no broker is spooled and acknowledged without an id. In this case the function waits until
- * the ledger has the drawer.
- */
+/** Files a drawer and returns its id. Waits for the ledger if the write was spooled, because its answer has no id then. */
 export async function fileDrawer(
   palace: TestPalace,
   shim: StdioMcp,
@@ -102,7 +96,7 @@ export async function fileDrawer(
   return find() ?? "";
 }
 
-/** Sends SIGKILL, even to a broker that may just have ended by itself. */
+/** Sends SIGKILL. The broker may have ended by itself. */
 function killHard(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -1,4 +1,4 @@
-/** Thread that reads a file and does nothing else meanwhile. A pipe without a writer stops it, as a stuck mount does. */
+/** Thread that only reads a file. A pipe without a writer blocks it, as a stuck mount would. */
 import { readFileSync } from "node:fs";
 import { type Progress, STARTING } from "../../src/base/job-progress.ts";
 import { serveThread } from "../../src/base/thread.ts";

@@ -1,4 +1,4 @@
-/** Types commands of a palace in a terminal, which the program `script` makes. */
+/** Runs commands of a palace in a terminal, which the program `script` makes. */
 import { execFileSync, spawnSync } from "node:child_process";
 import type { Env } from "../../src/config/env.ts";
 import type { TestPalace } from "./palace.ts";
@@ -12,15 +12,14 @@ export const hasTerminal = ((): boolean => {
 })();
 
 export type TypeOptions = {
-  /** Executable to run. The default is `palace`. */
+  /** Executable to run. Default: `palace`. */
   executable?: "palace" | "mempalace";
   env?: Env;
-  /** Keys to type when the command asks a question. */
   keys?: string;
   columns?: number;
 };
 
-/** Runs one command to its end. `screen` is everything that it wrote to the terminal. */
+/** Runs one command to its end. `screen`: everything that the command wrote to the terminal. */
 export function typeIn(
   palace: TestPalace,
   command: string,

@@ -1,7 +1,4 @@
-/**
- * Writes a small model with the real inputs, outputs and file layout, so that tokenizer, runtime, pooling and normalising all run without
- * the 91 MB. Its one layer looks up a seeded random vector for each token. Texts that share pieces of words get similar vectors.
- */
+/** Writes a tiny model whose only layer has a seeded random vector per token. Texts that share pieces of words are similar. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -12,7 +9,7 @@ const INT64 = 7;
 const IR_VERSION = 8;
 const OPSET = 14;
 
-/** Writes a model into `folder` and returns `folder`. Another seed makes another model. */
+/** Writes a model into `folder` and returns `folder`. Each seed gives another model. */
 export function writeTinyModel(folder: string, seed = 1): string {
   const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });
@@ -25,7 +22,7 @@ export function writeTinyModel(folder: string, seed = 1): string {
   return folder;
 }
 
-/** Bytes of the models by seed. Making a model takes longer than writing it, and most tests of a file write the same model. */
+/** Cache of models by seed. Making a model takes longer than writing it, and most tests of a file write the same model. */
 const models = new Map<number, Buffer>();
 
 function modelOf(seed: number, rows: number): Buffer {
@@ -34,10 +31,7 @@ function modelOf(seed: number, rows: number): Buffer {
   return model;
 }
 
-/**
- * Writes an equally small cross-encoder. Its logit is the sum of the weights of the second text's pieces, which are one or two letters at
- * the start of a word. Returns `folder`.
- */
+/** Writes a tiny cross-encoder. Its score is the sum of the `weights` of the second text's pieces (one or two characters each). */
 export function writeTinyReranker(folder: string, weights: Readonly<Record<string, number>>): string {
   const vocabulary = listPieces();
   mkdirSync(join(folder, "onnx"), { recursive: true });
@@ -48,7 +42,7 @@ export function writeTinyReranker(folder: string, weights: Readonly<Record<strin
   return folder;
 }
 
-/** Lists single letters and digits, and pairs of letters, each at the start of a word and inside. */
+/** Lists letters, digits and pairs of letters, each both at the start of a word and inside (`##`). */
 function listPieces(): string[] {
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
   const pieces = [...letters, ..."0123456789", ...letters.flatMap((a) => letters.map((b) => a + b))];
@@ -60,7 +54,7 @@ function describeTokenizer(vocabulary: readonly string[]): object {
   const special = (token: string): object => ({ SpecialToken: { id: token, type_id: 0 } });
   return {
     version: "1.0",
-    // The real file has `truncation` and `padding`, and our tokenizer must ignore both.
+    // The real file has `truncation` and `padding`, and our tokenizer must ignore them.
     truncation: { direction: "Right", max_length: 128, strategy: "LongestFirst", stride: 0 },
     padding: { strategy: { Fixed: 128 }, direction: "Right", pad_id: 0, pad_type_id: 0, pad_token: "[PAD]" },
     added_tokens: SPECIALS.map((content) => ({
@@ -102,7 +96,7 @@ function randomTable(rows: number, seed: number): Float32Array {
   });
 }
 
-// --- the few messages of onnx.proto that a model needs; numbers are its field numbers -----------------------
+// The functions below encode messages of onnx.proto. The numbers are field numbers of onnx.proto.
 
 function describeModel(table: Float32Array, rows: number): Buffer {
   const shape = ["batch_size", "sequence_length"];
@@ -121,7 +115,7 @@ function describeModel(table: Float32Array, rows: number): Buffer {
   return describeFile(graph);
 }
 
-/** Sums the weights of the pieces. Pieces of the first text count 0 times, pieces of the second text count once. */
+/** Sums the weights of the second text's pieces: the token types are the factors, 0 for the first text and 1 for the second. */
 function describeReranker(table: Float32Array): Buffer {
   const shape = ["batch_size", "sequence_length"];
   const tokens = (name: string): Buffer => describeValue(name, INT64, shape);

@@ -1,7 +1,4 @@
-/**
- * Writes seeded transcripts of every format that the conversation miner takes, with everything that its rules examine. Transcripts that are
- * well-formed for us are well-formed for upstream's Python, too. The fuzz tests damage the transcripts afterwards.
- */
+/** Writes seeded transcripts in every format that the conversation miner reads. All of them are well-formed for upstream's Python too. */
 import { Chooser } from "../fuzz/chooser.ts";
 import { seededRandom } from "./random.ts";
 
@@ -157,7 +154,7 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
     JSON.stringify(
       Array.from({ length: chooser.between(1, 3) }, () => ({
         uuid: "x",
-        // Makes no conversation of one message, because upstream leaves it out.
+        // Never makes a conversation of one message, because upstream skips it.
         chat_messages: Array.from({ length: chooser.pick([0, 2, 3, 4, 5, 6]) }, () => {
           const text = `so ${prose(chooser)}`;
           const said = chooser.pick([{ text }, { content: [{ type: "text", text }] }]);
@@ -219,7 +216,6 @@ const FORMATS: Record<string, (chooser: Chooser) => string> = {
   "blank.md": () => " \n\n ",
 };
 
-/** Writes one file of any format. */
 export function transcriptOf(chooser: Chooser): Made {
   const [name, make] = chooser.pick(Object.entries(FORMATS));
   return { name, text: make(chooser) };

@@ -1,13 +1,10 @@
-/**
- * Types a page of the docs as a reader would: every command of its blocks, in one shell, in order. `console` blocks show what the reader
- * sees, `sh` blocks only what to type.
- */
+/** Types the commands of a docs page in one shell. A `console` block also shows the output, a `sh` block only commands. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * `shown` has the lines that the page shows under the command. `…` means any text, and a line of only `…` means any lines. It is undefined
- * if the page shows no lines.
+ * `shown`: lines that the page shows as the command's output; undefined if it shows none. `…` matches any text, and a line of only `…`
+ * any lines.
  */
 export type Typed = Readonly<{ command: string; shown: readonly string[] | undefined }>;
 export type Said = Readonly<{ command: string; code: number; screen: string; shown: RegExp | undefined }>;
@@ -15,7 +12,7 @@ export type Said = Readonly<{ command: string; code: number; screen: string; sho
 const BLOCK = /^```(console|sh)\n([\s\S]*?)^```$/gm;
 const MARK = "\u0001";
 
-/** Returns the commands of a page, or of its part from the heading `from` up to the heading `to`. */
+/** Returns the commands of a page, or of its sections from heading `from` up to heading `to`. */
 export function readTyped(page: string, { from = "", to = "" }: { from?: string; to?: string } = {}): Typed[] {
   const start = from === "" ? 0 : page.indexOf(`\n## ${from}\n`);
   const end = to === "" ? page.length : page.indexOf(`\n## ${to}\n`);
@@ -41,7 +38,7 @@ function shownCommands(text: string): Typed[] {
 
 /**
  * Runs the commands in one bash on a terminal of 100 columns. Aliases work, and a failing command does not end the shell. `run` runs a
- * command to its end. `folder` is a place for the script. `screen` is what remains on the terminal, without overwritten progress.
+ * command to its end. `folder`: folder for the script. `screen`: the final text, without overwritten progress.
  */
 export async function typePage(
   typed: readonly Typed[],
@@ -52,7 +49,7 @@ export async function typePage(
   writeFileSync(file, ["stty cols 100 rows 40", "shopt -s expand_aliases", ...lines, ""].join("\n"));
   const { stdout } = await run(["script", "--quiet", "--echo", "never", "--command", `bash '${file}'`, "/dev/null"]);
   const parts = stdout.split(MARK);
-  // Each command makes three parts: the text before it, its output, its exit code.
+  // The output has three parts per command: the text before the command, the command's output, its exit code.
   return typed.map(({ command, shown }, at) => {
     const [said, code] = parts.slice(3 * at + 1);
     if (code === undefined) throw new Error(`"${command}" did not end:\n${stdout}`);
@@ -69,7 +66,6 @@ function screenOf(written: string): string {
     .trimEnd();
 }
 
-/** Returns a pattern for a command's whole output. */
 export function patternOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) =>
     line.trim() === "…" ? String.raw`(?:.*\n)*?` : String.raw`${line.trimEnd().split("…").map(escaped).join(".*")}\n`,

@@ -1,11 +1,8 @@
-/**
- * Measures how long a process has waited by its own timers, as the sum of the delays of the timers that expired. The result is the same on
- * any machine. A test uses it to show that a command waits for nothing.
- */
+/** Sums the delays of a process's expired timers. The sum is equal on any machine, so a test can show that a command does not wait. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Notes each timer that expires, in every process and thread that is started with the environment. */
+/** Module that records each timer that expires. It applies to every process and thread that is started with `env`. */
 const HOOK = `import { appendFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import promises from "node:timers/promises";
@@ -25,9 +22,8 @@ syncBuiltinESMExports();
 `;
 
 export type WaitedTimers = {
-  /** Environment for the processes that are watched. */
   env: { NODE_OPTIONS: string; WAITED_TIMERS_FILE: string };
-  /** Returns the delays, ms, of all timers that have expired since the last call. */
+  /** Returns the delays, ms, of the timers that expired since the last call. */
   take(): number[];
 };
 

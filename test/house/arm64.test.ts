@@ -7,7 +7,7 @@ import { ROOT } from "../../scripts/main.ts";
 
 type Locked = { version: string; cpu?: string[]; os?: string[]; dev?: boolean };
 
-/** `e_machine` of an ELF file (source: ELF-64, elf.h). */
+/** Value of `e_machine` for arm64, and its offset in an ELF file, bytes (source: ELF-64, elf.h). */
 const AARCH64 = 183;
 const MACHINE_AT = 18;
 

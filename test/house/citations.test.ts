@@ -1,4 +1,3 @@
-/** Checks that every page and section that a comment cites exists. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -23,7 +22,7 @@ function citations({ path, text }: SourceFile): Citation[] {
   );
 }
 
-/** Looks for the page at the root, beside the citing file and among the cited pages. */
+/** Returns the path of a cited page: at the root, beside the citing file or in docs/upstream. Undefined: the page does not exist. */
 function pageOf({ at, page }: Citation): string | undefined {
   const places = [page, posix.join(posix.dirname(at), page), posix.join("docs/upstream", page)];
   return places.find((place) => existsSync(join(ROOT, place)));

@@ -1,4 +1,4 @@
-/** Checks the command table: few verbs at the top, each with an example, and every name in it leads to a command. */
+/** Checks the command table: its size, its examples, and that every name in it leads to a command. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ import { ROOT } from "./source-files.ts";
 const COLUMNS_MAX = 80;
 /** Maximum number of verbs in the overview, without the group `programs`. */
 const VERBS_MAX = 25;
-/** Words that are refused with a hint about what to type instead. */
+/** Subverbs that are refused with a hint about what to type instead. */
 const REFUSED = ["sync"];
 const commands: [string, Command][] = Object.entries(COMMANDS);
 
@@ -36,12 +36,12 @@ test(`help lists at most ${VERBS_MAX} verbs, in groups, each within a terminal's
   for (const [name, { does }] of commands) expect(does.length + width + 4, name).toBeLessThanOrEqual(COLUMNS_MAX);
 });
 
-/** Words of a description of what deletes or replaces something. */
+/** Matches the description of a call that deletes or replaces something. */
 const HARM = /\b(delete|erase|remove|replace|revoke|undo|restore|end it)\b/;
-/** Calls whose descriptions have such a word for something that one can do there, or for a setting that is quickly set again. */
+/** Harmless calls whose descriptions match `HARM` anyway. */
 const HARMLESS = ["history", "status ui", "backup", "config unset"];
 
-test("each verb and subverb that deletes or replaces something is marked as harmful, and each mark names one", () => {
+test("each verb and subverb that deletes or replaces something is marked as harmful, and each mark names an existing subverb", () => {
   const isMarked = ({ harmful = [] }: Command, sub: string): boolean =>
     harmful === true || harmful.some((words) => words.split(" ").every((word) => sub.split(/\W+/).includes(word)));
   for (const [name, command] of commands) {
@@ -61,7 +61,7 @@ test("each verb and subverb that deletes or replaces something is marked as harm
   }
 });
 
-test("the examples of each verb call that verb", () => {
+test("the example of each verb calls that verb", () => {
   for (const [name, { example }] of commands) expect(example.split(" ").slice(0, 2), name).toEqual(["palace", name]);
 });
 
@@ -71,7 +71,7 @@ test("each old name of a command leads to a call that is in the table of command
   expect(names.length).toBe(new Set(names).size);
 });
 
-test("a synonym of a verb that reads or adds is run at once; for other verbs it is only suggested", () => {
+test("a synonym is run only if its verb reads or adds", () => {
   const harmless = ["add", "config", "doctor", "history", "ls", "mine", "search", "show", "status"];
   const taken = [...Object.keys(COMMANDS), ...Object.keys(OLD_NAMES), ...Object.keys(ALSO)];
   const synonyms: [string, Synonym][] = Object.entries(SYNONYMS);
@@ -84,7 +84,7 @@ test("a synonym of a verb that reads or adds is run at once; for other verbs it 
   }
 });
 
-/** Words that people typed before they knew the command line, by the verb that does what they wanted. */
+/** Words that newcomers type, by the verb that does what they want. */
 test.each(
   Object.entries({
     add: ["remember", "note", "create", "new", "save", "write"],

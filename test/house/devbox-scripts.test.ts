@@ -1,4 +1,4 @@
-/** The devbox's scripts run from the few files that Dockerfile.base copies for them, so each of their imports must be copied too. */
+/** Checks that Dockerfile.base copies every file that the devbox's scripts import. The scripts run in the image without the other files. */
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** scripts/docs.ts writes the page of accepted differences from the differential test's table. Every entry gives a reason. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,8 +1,6 @@
-/** Checks that each export that others build on has a docstring: a verb or a noun first, then shapes, units and errors. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
-/** Folders and files in which each exported function, class and type has a docstring. */
 const DOCUMENTED = [
   "src/wire/client/",
   "src/wire/transport/",
@@ -20,7 +18,7 @@ const files = sourceFiles("src").filter(({ path }) => DOCUMENTED.some((place) =>
 
 type Exported = { name: string; isFunction: boolean; docstring: string };
 
-/** Returns the exports in a file's text. A constant counts only if it is a function. A missing docstring is returned as empty. */
+/** Returns a file's exports. A constant counts only if it is a function. A missing docstring is an empty string. */
 function exportsOf(text: string): Exported[] {
   const lines = text.split("\n");
   return lines.flatMap((line, at) => {
@@ -38,7 +36,7 @@ function exportsOf(text: string): Exported[] {
   });
 }
 
-/** Returns true if a function's docstring begins with a verb ("Returns …", "True when …"), or a type's docstring with a noun. */
+/** Returns true if a function's docstring begins with a verb ("Returns …", "True when …"), or a type's docstring with a capital letter. */
 function isWell({ isFunction, docstring }: Exported): boolean {
   return (isFunction ? /^(?!Errors)(?:True|False|[A-Z][a-z]+s)\b/ : /^(?!Errors\b)[A-Z]/).test(docstring);
 }

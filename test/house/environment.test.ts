@@ -1,4 +1,3 @@
-/** Checks that the environment is read in one place, and that each variable is documented. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,11 +8,11 @@ import { ROOT, sourceFiles } from "./source-files.ts";
 
 const VARIABLES_MAX = 45;
 const names: string[] = variableNames();
-/** Variables that have their own line in the page's table. Older spellings are also read; the page lists them in one sentence. */
+/** Variables with their own line in the table of docs/reference/settings.md. That page lists older spellings in one sentence. */
 const documented = Object.entries(VARIABLES)
   .filter(([, { group }]) => group !== "spelling")
   .map(([name]) => name);
-/** Entry points pass the whole environment to the configuration. */
+/** Entry points, which pass the whole environment to the configuration. */
 const MAY_SEE_ENV = ["src/bin/", "src/cli/", "src/agents/pi/palace.ts", "src/agents/opencode/palace.ts"];
 
 test("docs/reference/settings.md is what scripts/docs.ts writes, so every key and variable is in it", () => {
@@ -39,7 +38,7 @@ test("only the entry points of src read the environment", () => {
   expect(readers.map(({ path }) => path)).toEqual([]);
 });
 
-test("no executable and no command reads a variable from the environment itself", () => {
+test("no executable and no command picks a single variable from process.env", () => {
   const picking = [...sourceFiles("src/bin"), ...sourceFiles("src/cli")].filter(({ text }) =>
     /process\.env\s*(\.|\[)/.test(withoutComments(text)),
   );

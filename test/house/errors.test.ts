@@ -1,4 +1,3 @@
-/** Checks that every error code is documented, and that the code throws only documented error codes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

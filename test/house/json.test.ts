@@ -1,8 +1,7 @@
-/** Checks that JSON is validated where it is read: no file of src claims a type for the result of `JSON.parse`. */
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
-/** Returns the lines on which the result of `JSON.parse` is cast to another type than `unknown`. */
+/** Returns the numbers of the lines that cast the result of `JSON.parse` to another type than `unknown`. */
 function casts(text: string): number[] {
   return [...text.matchAll(/JSON\.parse\(/g)].flatMap(({ index }) => {
     let depth = 0;

@@ -1,4 +1,4 @@
-/** Compares the real imports of all files with the table of layers.ts. No chain of imports leads back to its start. */
+/** Compares the imports of all files with the table in layers.ts, and looks for circular imports. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -63,7 +63,7 @@ test("the picture in src/README.md has each folder once, above everything that i
   expect(upwards).toEqual([]);
 });
 
-test("the search for imports finds one in every file of src that has a line with `import` at its start", () => {
+test("importsOf finds an import in every file of src that has a line beginning with `import`", () => {
   expect(files.length).toBeGreaterThan(60);
   const seen = files.flatMap(importsOf);
   expect(seen.length).toBeGreaterThan(200);
@@ -106,7 +106,7 @@ test("the folders of src/memory import only from lower layers, and its README li
   expect(readme).toContain(MEMORY_ROOMS.map((rooms) => rooms.join(", ")).join(" → "));
 });
 
-test("the page in the browser imports only types from our other files", () => {
+test("the web page's code imports only types from the rest of src", () => {
   const page = files.filter(({ path }) => path.startsWith("src/ui/"));
   const wrong = page.flatMap((file) =>
     importsOf(file)
@@ -149,12 +149,12 @@ test("the shim starts without any package, because every agent waits for its sta
   ).toEqual([]);
 });
 
-test("no folder has a file that only re-exports other files", () => {
+test("no file of src re-exports another file with `export *`", () => {
   const barrels = files.filter(({ text }) => /^export \* from/m.test(text));
   expect(barrels.map(({ path }) => path)).toEqual([]);
 });
 
-test("files that are copied into agents' folders need only Node, and export one default", () => {
+test("files that are copied into agents' folders need only Node, and export only a default", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   for (const entry of ["src/agents/pi/palace.ts", "src/agents/opencode/palace.ts"]) {
     const reached = new Set<string>();
@@ -173,15 +173,14 @@ test("files that are copied into agents' folders need only Node, and export one 
     expect(reached.size).toBeGreaterThan(3);
     expect(packages).toEqual([]);
     expect([...reached].filter((path) => /^src\/(wire|broker|memory|learning)\//.test(path))).toEqual([]);
-    // An agent looks at every export of the module, and may take each of them for a plugin.
+    // An agent may load every export of the module as a plugin.
     const exports = byPath.get(entry)?.text.match(/^export (?!type )[a-z ]+/gm);
     expect(exports).toEqual([entry.includes("/pi/") ? "export default function palace" : "export default "]);
   }
 });
 
-// Leaves out imports that are loaded on demand. The table of commands loads each command, and one of the commands lists the
-// table.
-test("no file imports itself through other files, not even through type imports", () => {
+// Dynamic imports do not count: the table of commands loads each command, and one command lists the table.
+test("no chain of imports is circular, even if type imports count", () => {
   const targets = new Map(
     files.map((file) => [
       file.path,

@@ -1,13 +1,6 @@
-/**
- * One table of the imports that each room (a part of src) may have. Imports go one way only: no chain of imports leads back to its start.
- * oxlint.config.ts turns the table into lint rules for the editor. layers.test.ts reads the imports itself, dynamic ones included, and
- * checks them against the table.
- */
+/** Table of the imports that each room of src may have. oxlint.config.ts makes lint rules from it; layers.test.ts checks all imports. */
 
-/**
- * Room: a part of src with its own import rules, either a top folder ("wing") or a folder in one. The longest path that fits a file is its
- * room.
- */
+/** A folder of src with its own import rules. A file belongs to the innermost room that contains it. */
 export type Room = {
   /** Rooms that this room may import, besides itself. */
   mayImport: readonly string[];
@@ -27,44 +20,43 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 
   "wire/transport": room(FOUNDATION),
   "wire/client": room([...FOUNDATION, "wire/transport"]),
-  // Connects two machines: it makes an SSH connection, and uses the client's discovery.
+  // The SSH bridge to another machine. It finds the broker with the client's code.
   "wire/bridge": room([...FOUNDATION, "wire/client", "wire/transport"]),
-  // The shim. It needs `transport` for the line framing, because stdio is one more byte stream.
+  // The shim. It reads stdio with the line framing of `transport`.
   wire: room([...FOUNDATION, "wire/client", "wire/transport"]),
 
-  // Types and interfaces that the rules, the broker and the stores share, without behaviour.
+  // Types and interfaces that the memory's logic, the broker and the stores share, without behaviour.
   "memory/port": room(FOUNDATION, { closedNode: NO_IO }),
   // The ledger's SQLite file. A write must be in it before the write is acknowledged.
   "memory/ledger": room([...FOUNDATION, "memory/port"], { closedNode: ["node:net"] }),
   // Words, vectors and the model: everything that a search needs.
   "memory/index": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
-  // Backup into one file with everything that cannot be made again, and restore of a palace from this file.
+  // Backup of a palace into one file, and restore from this file.
   "memory/backup": room([...FOUNDATION, "memory/ledger"], { closedNode: ["node:net"] }),
-  // The rules of a palace. They use everything outside through the interfaces of `memory/port`.
+  // The logic of the memory. It reaches files and databases only through the interfaces of `memory/port`.
   memory: room([...FOUNDATION, "memory/port"], {
-    // The rules ignore a question that has only stop words.
+    // Needed to ignore a question that has only stop words.
     mayImportFiles: ["memory/index/lexical/stop-words.ts"],
     closedNode: NO_IO,
   }),
 
-  // Settings of other programs on this machine. This room does not touch a palace.
+  // Changes settings of other programs on this machine, and does not touch a palace.
   "agents/install": room(FOUNDATION, { closedNode: ["node:net", "node:http", "node:child_process"] }),
-  // Code inside or beside the agents. Files that are copied into an agent's folder read their few variables themselves.
+  // Code that runs inside or beside the agents. Files that are copied into an agent's folder read the environment themselves.
   agents: room([...FOUNDATION, "wire/client"], {
     mayImportFiles: ["config/env.ts", "config/harness.ts"],
     closedNode: ["node:net", "node:http"],
   }),
 
-  // MemPalace's coordination log, a separate file that only this wing writes. It treats repeated keys and refusals as
-  // the ledger does.
+  // MemPalace's coordination log. Only this folder writes the log's file, with the ledger's code for SQLite and repeated writes.
   "mempalace/logstream": room([...FOUNDATION, "memory/port", "memory/ledger"], { closedNode: ["node:net"] }),
   "mempalace/events": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
   "mempalace/aaak": room([...FOUNDATION, "memory", "memory/port"], { closedNode: NO_IO }),
-  // MemPalace's own files. The memory is still whole without this folder.
+  // Reads and writes MemPalace's own files. The ledger also has every drawer of these files.
   mempalace: room([...FOUNDATION, "memory/port", "memory/ledger", "memory/index", "mempalace/aaak"], {
     closedNode: ["node:net"],
   }),
-  // The feeders cut text with the same rules as MemPalace's Python, and cut transcripts into drawers before they send them.
+  // Cuts documents and transcripts into drawers before it sends them to the broker.
   feeders: room([...FOUNDATION, "wire/client"], {
     // `init` recognises names by the same word lists as the memory.
     mayImportFiles: [
@@ -75,11 +67,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     closedNode: ["node:net", "node:http"],
   }),
-  // Controls the compose stack from outside, through Docker's own API. It reads a copy of the stack's memory like any
-  // backup.
+  // Controls the compose stack through Docker, and reads a copy of the stack's memory like any backup.
   devbox: room([...FOUNDATION, "memory/backup"], { closedNode: ["node:net", "node:http"] }),
 
-  // Reads and writes a Roampal's folder on the user's own machine, beside a broker.
+  // Reads and writes a Roampal folder on the user's machine.
   "learning/roampal": room([...FOUNDATION, "memory/port", "memory/ledger", "mempalace", "wire/client"], {
     closedNode: ["node:net"],
   }),
@@ -88,16 +79,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   broker: room(
     [...FOUNDATION, "memory", "memory/port", "learning", "mempalace/events", "mempalace/aaak", "wire/transport"],
     {
-      // Finishes a restore that was killed, before anything is opened.
+      // The broker finishes an interrupted restore before it opens anything.
       mayImportFiles: [
         ...["memory/backup/swap.ts", "wire/client/offline-rules.ts", "mempalace/tools.ts"],
-        // The owner sees the writes that wait on this machine, and sends refused writes again.
+        // The owner can list this machine's spooled writes, and send refused writes again.
         ...["wire/client/send-spooled.ts", "wire/client/spool.ts"],
       ],
     },
   ),
 
-  // Looks into a palace before adoption, marks matching words by the rules of the index, and compares a spooled exchange with memories.
+  // The commands. They use the single files to inspect a palace before adoption, to mark found words, and to match a spooled exchange with
+  // memories.
   cli: room(
     [
       ...FOUNDATION,
@@ -115,13 +107,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ],
     },
   ),
-  // The page in a browser: a client of the doors like any other. It knows only the shapes of messages.
+  // The web page, a client like any other. It needs only the types of the messages.
   ui: room(["protocol"]),
   // The executables. They pass process.env to the configuration and load one command.
   bin: room([...FOUNDATION, "wire", "wire/client", "config", "broker", "cli"]),
 };
 
-/** Rooms of `memory` with the rules of a palace, from the top. A room imports only rooms of later lines, and none of its own line. */
+/** Folders of `memory` with its logic, highest layer first. A folder may import only folders of later lines. */
 export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["tools"],
   ["hygiene", "import", "search", "source"],
@@ -130,7 +122,7 @@ export const MEMORY_ROOMS: readonly (readonly string[])[] = [
   ["text"],
 ];
 
-/** Files that connect broker, rules and stores. No other file of broker imports an implementation of a store. */
+/** Files that connect broker, logic and stores. No other file of broker imports an implementation of a store. */
 export const COMPOSITION_ROOTS: readonly string[] = [
   "broker/palace/palace.ts",
   "broker/palace/ledger.ts",
@@ -151,7 +143,7 @@ export const COMPOSITION_ROOTS_MAY_IMPORT: readonly string[] = [
   "mempalace/logstream",
 ];
 
-/** Files that only entry points call. All files may import their types, which do not exist at run time. */
+/** Room whose types every file may import, because types do not exist at run time. */
 export const TYPES_FOR_ALL = "config";
 
 /** Returns the room of a file or folder, given by its path below src, or undefined if it is in no room. */

@@ -1,4 +1,3 @@
-/** Checks that every link in the pages leads to an existing file and heading, and that every named test exists. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +8,7 @@ const atRoot = readdirSync(ROOT)
   .map((path): SourceFile => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 const pages = [...atRoot, ...["docs", "src", "test"].flatMap((folder) => sourceFiles(folder, ".md"))];
 
-/** Fenced blocks and inline code, in which nothing counts as a link or heading. */
+/** Code blocks and inline code, in which links and headings do not count. */
 const FENCED = /^(```|~~~)[\s\S]*?^\1/gm;
 const CODE = /(`+)[^`\n]+?\1/g;
 const LINK = /\]\(([^()\s]+)\)/g;

@@ -1,4 +1,3 @@
-/** Each test file is in one vitest project, and `./scripts/test` runs each project by its name. */
 import { matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../../scripts/test.ts";

@@ -1,4 +1,4 @@
-/** Every value in a template for a prompt is quoted. Otherwise a memory could pass for words of the broker. */
+/** Checks that every value in a prompt template is quoted, because a memory's text could pass for the broker's words otherwise. */
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf, resolveImport, type SourceFile, sourceFiles } from "./source-files.ts";
@@ -12,11 +12,11 @@ const words = outcome.filter(
     importsOf(file).some(({ specifier, typesOnly }) => !typesOnly && resolveImport(file.path, specifier) === INJECTION),
 );
 
-/** Calls that make a value harmless: `quoted` and its callers, ids, numbers, and our own words. */
+/** Matches calls with a harmless result: a quoted text, an id or a number. */
 const HARMLESS = /^(?:quoted|said|plainId|percent|cut)\([^()]*(?:\([^()]*(?:\([^()]*\))?[^()]*\))*[^()]*\)$/;
-/** Matches values that contain no text of others: names of constants, numbers and counts. */
+/** Matches values that cannot contain a memory's text: constants, numbers and counts. */
 const OURS = /^(?:[A-Z][A-Z_]*(?:\[\w+\])?|at \+ 1|\w+\.length|[\w.]+\.toFixed\(\d\))$/;
-/** Other values, and why they cannot contain another person's words. */
+/** Other values, by the reason why they need no quotes at this place. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   "notes, ages and collections are made of numbers and of words of ours": [
     'injection.ts notes.join(", ")',
@@ -53,7 +53,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
 };
 const known = new Set(Object.values(KNOWN).flat());
 
-/** Returns the text of each `${…}`, also of a `${…}` inside another. */
+/** Returns the text of each `${…}`, including nested ones. */
 function holes(text: string): string[] {
   const found: string[] = [];
   for (let at = text.indexOf("${"); at !== -1; at = text.indexOf("${", at + 2)) {
@@ -82,7 +82,7 @@ test("every value in a prompt passes through quoted or plainId", () => {
   ]);
 });
 
-test("every text that a hook adds to a prompt is returned by `fence`, which marks its end", () => {
+test("every text that a hook adds to a prompt passes through `fence`, which marks the text's end", () => {
   const texts = sourceFiles("src/agents").flatMap(({ path, text }) =>
     [...text.matchAll(/^export async function \w+Text\([\s\S]*?^}/gm)].map(([body]) => ({ path, body })),
   );

@@ -1,4 +1,4 @@
-/** Checks that every file in dist/ can be reached. Compares what `npm pack` would take now with the files that the package names. */
+/** Checks that the package has every file that its commands and exports need, and no other code. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -19,7 +19,7 @@ const entries = [...Object.values(bin), ...Object.values(exports)].map((file) =>
 /** Maximum size of the tarball, bytes. Every install downloads it. */
 const SIZE_MAX = 8_000_000;
 
-/** Size and files of a tarball that is made now from the dist/ of the last build. */
+/** Size and files of the tarball that `npm pack` would make from the last build. */
 const { size, files } = missing === undefined ? packed() : { size: 0, files: [] };
 const shipped = new Set(files.map(({ path }) => path));
 
@@ -39,8 +39,8 @@ function importsOf(path: string): string[] {
 }
 
 /**
- * Returns the files that a built file starts by their URL. The build writes each module's place as `new URL("PLACE",
- * import.meta.url).href`. A thread or process is named relative to it, without its extension.
+ * Returns the files of the threads and processes that a built file starts. The code has a file's path without extension, relative to the
+ * built file's folder or to a folder that the build wrote as `new URL("…", import.meta.url).href`.
  */
 function startedBy(path: string): string[] {
   const code = readFileSync(join(ROOT, path), "utf8");
@@ -53,8 +53,8 @@ function startedBy(path: string): string[] {
     .filter((file) => shipped.has(file));
 }
 
-test.skipIf(missing)("a command or an export reaches every built file in the package", () => {
-  // A browser loads the page, and its index.html names its files.
+test.skipIf(missing)("every built file in the package is needed by a command, an export or an agent's copy", () => {
+  // The web page does not count: its index.html names its files.
   const code = [...shipped].filter((path) => /^dist\/(?!ui\/).*\.c?js$/.test(path));
   const edges = new Map(code.map((path) => [path, [...importsOf(path), ...startedBy(path)]]));
   const reached = reachedFrom([...entries, ...COPIED], edges);
@@ -73,7 +73,7 @@ test.skipIf(missing)("the package has the file of every thread and process that 
   expect(started.filter((path) => !shipped.has(path))).toEqual([]);
 });
 
-test.skipIf(missing)("an export reaches every declaration in the package, and none is missing", () => {
+test.skipIf(missing)("every declaration file in the package is needed by an export, and none is missing", () => {
   const declared = [...shipped].filter((path) => path.endsWith(".d.ts"));
   const declarationOf = (path: string): string => path.replace(/\.[jt]s$/, ".d.ts");
   const edges = new Map(declared.map((path) => [path, importsOf(path).map(declarationOf)]));

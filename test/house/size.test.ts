@@ -1,4 +1,3 @@
-/** Checks that no file is too long to read in one go, and that each says at its top what it is. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,7 +23,6 @@ test("every folder of src has a README with at most 70 lines of text", () => {
   const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const pages = folders.map(({ name }) => join("src", name, "README.md"));
   expect(pages.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  // A block that a test records does not count as the page's text.
   const prose = (path: string): string => readFileSync(join(ROOT, path), "utf8").replaceAll(/```[\s\S]*?```/g, "");
   const long = pages.filter((path) => prose(path).split("\n").length > 70);
   expect(long).toEqual([]);

@@ -41,9 +41,7 @@ export function resolveImport(from: string, specifier: string): string | undefin
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }
 
-/**
- * Returns the circles of a graph: each group of nodes that can all be reached from one another, sorted. `edges`: the targets of each node.
- */
+/** Returns the circles of a graph, sorted: groups of nodes that can all be reached from one another. `edges`: the targets of each node. */
 export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
   const reachable = new Map([...edges.keys()].map((start) => [start, reachedFrom(edges.get(start) ?? [], edges)]));
   const groups = new Map<string, string[]>();

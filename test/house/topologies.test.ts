@@ -1,7 +1,3 @@
-/**
- * Checks that the pages on topologies name the test for each threat, and that every topology of the topology tests
- * (test/topology/requirements.ts) has a page.
- */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +8,7 @@ const FOLDER = join(ROOT, "docs/topologies");
 const pages = readdirSync(FOLDER).map((name) => ({ name, text: readFileSync(join(FOLDER, name), "utf8") }));
 const index = pages.find(({ name }) => name === "README.md")?.text ?? "";
 
-test("every line of the threat table names an existing test, with its title if the file has several", () => {
+test("every line of the threat table names an existing test, with the test's title if its file has several tests", () => {
   const [, table = ""] = index.split("| Threat | Answer | Test |\n|---|---|---|\n");
   const rows = table.trim().split("\n");
   expect(rows.length).toBeGreaterThan(20);
@@ -27,7 +23,7 @@ test("every line of the threat table names an existing test, with its title if t
   }
 });
 
-test("every topology of the topology tests has its page", () => {
+test("a page in docs/topologies mentions each topology of the topology tests", () => {
   for (const topology of TOPOLOGIES)
     expect(
       pages.some(({ name, text }) => name !== "README.md" && text.includes(`\`${topology}\``)),

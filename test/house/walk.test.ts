@@ -1,4 +1,7 @@
-/** Checks the walk of one write in src/README.md: its files, its length, and how often it climbs to a higher floor of the picture there. */
+/**
+ * Checks "One write" in src/README.md, the list of files that a write passes. A step "climbs" if its file is in a higher wing of that
+ * page's picture than the file of the step before.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,27 +18,27 @@ const steps = [...section.matchAll(/^\| (?:([→⇢≈]) )?`([\w/-]+\.ts)`/gm)].
 }));
 const pairs = steps.slice(1).map((step, index) => ({ ...step, from: steps[index]?.file ?? "" }));
 
-/** Returns the floor of a file's wing in the picture of src/README.md. */
+/** Returns the number that the picture in src/README.md gives a file's wing. Higher wings import lower ones. */
 function floorOf(file: string): number {
   const wing = file.split("/")[0] ?? "";
   const line = page.match(new RegExp(`^(\\d+) +(?:[a-z]+ )*${wing} `, "m"));
   return Number(line?.[1] ?? Number.NaN);
 }
 
-test("the walk of one write goes from the shim to the ledger's rows, and each of its files exists", () => {
+test("the list `One write` of src/README.md goes from the shim to the ledger's tables, and each of its files exists", () => {
   expect(steps[0]?.file).toBe("wire/shim.ts");
   expect(steps.at(-1)?.file).toBe("memory/ledger/tables/tables.ts");
   expect(steps.filter(({ file }) => !existsSync(join(ROOT, "src", file)))).toEqual([]);
 });
 
-test("the walk of one write enters at most eight files outside the ledger and climbs at most twice", () => {
+test("the list `One write` of src/README.md has at most eight files outside the ledger, and climbs to a higher wing at most twice", () => {
   const outside = steps.filter(({ file }) => !file.startsWith("memory/ledger/"));
   expect(new Set(outside.map(({ file }) => file)).size).toBeLessThanOrEqual(OUTSIDE_MAX);
   expect(pairs.every(({ file, from }) => floorOf(file) > 0 && floorOf(from) > 0)).toBe(true);
   expect(pairs.filter(({ file, from }) => floorOf(file) > floorOf(from)).length).toBeLessThanOrEqual(CLIMBS_MAX);
 });
 
-test("each step of one write that has an arrow for an import is imported by the step before it", () => {
+test("in the list `One write` of src/README.md, the file of a step marked with → is imported by the file of the step before", () => {
   const direct = pairs.filter(({ arrow }) => arrow === "→");
   expect(direct.length).toBeGreaterThan(2);
   const missing = direct.filter(({ file, from }) => {

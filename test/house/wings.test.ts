@@ -1,4 +1,4 @@
-/** Each wing has a limit on its lines and a public face: the files that others may import. */
+/** Checks each wing (top folder of src): its number of lines, and its face, the files that other wings may import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Installs the pinned agents as the image and the tests do: from the registry, with the pinned digests, and either whole or not at all. */
+/** Tests the installer of the pinned coding agents with the real registry. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ describe("the coding agents", () => {
     expect(await installAgents(options)).toBe(false);
   });
 
-  test("a killed installer keeps the earlier state, and the next run leaves no other files", async () => {
+  test("a killed installer does not change the installed agents, and the next run removes its draft folder", async () => {
     const folder = join(scene, "killed");
     mkdirSync(join(folder, "bin"), { recursive: true });
     writeFileSync(join(folder, "made-from"), "other pins");
@@ -47,7 +47,7 @@ describe("the coding agents", () => {
     expect(readdirSync(folder).sort()).toEqual(["bin", "made-from", "pi"]);
   });
 
-  test("the installer refuses an unknown agent and names its help page", async () => {
+  test("the installer refuses an unknown agent and prints the command for its help", async () => {
     const done = await execa(process.execPath, [SCRIPT, "--without", "nobody"], { reject: false });
     expect(done).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("node scripts/agents.ts --help") });
     expect(AGENTS).toHaveLength(3);

@@ -1,7 +1,4 @@
-/**
- * Packs our devcontainer Feature with the official CLI, as for projects that use it. This test needs no Docker; test/stack installs the
- * Feature.
- */
+/** Packs our devcontainer Feature with the official CLI, without Docker. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +17,7 @@ function readJson<T>(file: string): T {
   return JSON.parse(readFileSync(file, "utf8")) as T;
 }
 
-test("the official CLI packs the Feature, and the archive has the package and runs install.sh", () => {
+test("the official CLI packs the Feature with our package and an executable install.sh", () => {
   const [copy, packed] = [join(folder, "palace"), join(folder, "packed")];
   cpSync(SOURCE, copy, { recursive: true, filter: (path) => !/\.(tgz|crt)$/.test(path) });
   const silently = ["--silent", "--ignore-scripts"];

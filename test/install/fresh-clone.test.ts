@@ -13,12 +13,12 @@ import { readTyped, typePage, type Typed } from "../helpers/typed-page.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`fresh clone left out: ${missing}`);
 
-/** Commands that need sessions of opencode, which test/agents/opencode-sessions.test.ts has. */
+/** Commands of the README that the test skips, because its home has no sessions of opencode. */
 const NEEDS_OPENCODE = ["palace mine sessions"];
 
-/** Host that does not exist. The test only looks at how it is requested. */
+/** Host that does not exist. The test only checks that the request for it reaches the proxy. */
 const MODELS = "models.test";
-/** Folders that README and docs/reference/files.md name, and npm's own cache. */
+/** Folders that may get files: those that README and docs/reference/files.md name, and npm's cache. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm"];
 
 /** Files that the README's reader makes, and settings of the wired agents. */
@@ -62,7 +62,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
 
   const entryIn = (summary: string): string => /every agent's MCP entry:\s+(.+)/.exec(summary)?.[1] ?? "";
 
-  test("scripts/up says that the Node on PATH is too old, and only the proxy reaches the network", async () => {
+  test("the newcomer's Node is version 20, and without the proxy npm does not reach its registry", async () => {
     expect((await newcomer.run(["node", "--version"])).stdout).toMatch(/^v20\./);
     const { code } = await newcomer.run(["npm", "ping", "--fetch-retries=0"]);
     expect(code).not.toBe(0);
@@ -154,7 +154,7 @@ describe.skipIf(missing)("a fresh clone with an old Node", () => {
     await proxy[Symbol.asyncDispose]();
     const stopped = await newcomer.run(["./scripts/palace", "stop"]);
     expect(stopped.code, stopped.stderr).toBe(0);
-    // Runs on a terminal, after a change that makes `up` build again and stop the earlier build's broker.
+    // A changed source makes `up` build again and stop the earlier build's broker.
     utimesSync(join(newcomer.clone, "src/bin/palace.ts"), new Date(), new Date());
     const { code, stdout, stderr } = await newcomer.run(["script", "-qec", "./scripts/up --native", "/dev/null"]);
     expect(code, stderr).toBe(0);

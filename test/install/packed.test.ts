@@ -1,7 +1,4 @@
-/**
- * Installs the package as users do: `npm pack`, then `npm i -g` of the tarball into its own home. Only the registry can be reached. Other
- * downloads, which install scripts may ask for, are refused.
- */
+/** Installs the packed package into an empty home. Only the registry can be reached, so install scripts cannot download anything else. */
 import { execFileSync } from "node:child_process";
 import {
   globSync,
@@ -25,7 +22,7 @@ import { writeTinyModel } from "../helpers/tiny-model.ts";
 const missing = networkMissing();
 if (missing !== undefined) console.warn(`packed install left out: ${missing}`);
 
-/** Folders and files that the test may make. The test's user told npm to install into `.npm-global`. */
+/** Folders and files that the test may make. */
 const PLACES = [".mempalace", ".local/state/palace", ".cache/palace", ".npm", ".npm-global", ".npmrc"];
 
 const INSTALLED_MAX_MB = 160;
@@ -45,7 +42,7 @@ describe.skipIf(missing)("the packed package", () => {
 
   beforeAll(() => {
     registry = readRegistry();
-    // Packing builds into the clone, and other tests run the files that it builds.
+    // Packs in a clone, because packing rebuilds dist/, which other tests run.
     const clone = join(folder, "clone");
     cloneHead(clone);
     symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
@@ -100,7 +97,6 @@ describe.skipIf(missing)("the packed package", () => {
     const install = ["npm", "install", "--prefix", project, "--ignore-scripts", tarball];
     const installed = await newcomer.run(install, { ...way, ...cache });
     expect(installed.code, installed.stderr).toBe(0);
-    // The program downloads nothing while it runs.
     const ran = await newcomer.run(["node", join(project, "remember.mjs")], { MEMPALACE_OFFLINE: "1" });
     expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: printed });
     const declared = readFileSync(join(project, "node_modules/palace-devbox/dist/bin/library.d.ts"), "utf8");
@@ -172,7 +168,6 @@ describe.skipIf(missing)("the packed package", () => {
   });
 });
 
-/** Returns the size of a file or a folder on the disk, MB. */
 function megabytes(path: string): number {
   return Number(execFileSync("du", ["-sk", path], { encoding: "utf8" }).split("\t")[0]) / 1000;
 }

@@ -68,7 +68,7 @@ test("an error on the wire has code, hint and a retry flag, but not its cause", 
   expect(error.toWire()).toEqual({ code: "BROKER_BUSY", hint: "wait", retryable: true, retryAfterMs: 5 });
 });
 
-test("each error has its JSON-RPC number", () => {
+test("the JSON-RPC error numbers are pinned", () => {
   expect(RPC).toEqual({
     PARSE_ERROR: -32700,
     INVALID_REQUEST: -32600,

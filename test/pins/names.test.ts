@@ -158,7 +158,7 @@ test("the list of keys in settings.json is complete", () => {
   ]);
 });
 
-test("the list of executables is complete, and both names of the shim start one file", () => {
+test("the list of executables is complete, and both names of the shim start the same file", () => {
   const { bin } = manifest;
   expect(Object.keys(bin).sort()).toEqual([
     "mempalace",
@@ -173,7 +173,7 @@ test("the list of executables is complete, and both names of the shim start one 
   expect(bin["mempalace-mcp"]).toBe(bin["mp-shim"]);
 });
 
-test("npm links each executable to the file that builtFile names for it", () => {
+test("package.json gives each executable the file that builtFile() returns", () => {
   const { "mempalace-mcp": _, ...bin } = manifest.bin;
   for (const [name, file] of Object.entries(bin)) expect(file, name).toBe(`./dist/bin/${builtFile(name)}`);
 });

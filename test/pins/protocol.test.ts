@@ -137,7 +137,7 @@ test("the list of our own methods is complete", () => {
   expect(keysOf("Methods")).toEqual(Object.keys(methods));
 });
 
-/** Returns each tool's parameters by the tool's name. * marks a required parameter. */
+/** Returns each tool's parameters by the tool's name, with `*` after a required parameter. */
 function shapesOf(profile: ToolProfile): Record<string, string> {
   const tools = toolsOf(profile).map(({ name, inputSchema: { properties, required = [] } }) => [
     name,
@@ -160,7 +160,7 @@ test("the outcome tools have Roampal's names and parameters", () => {
   });
 });
 
-test("the list of tools with all and required (*) parameters is complete", () => {
+test("the list of tools with their parameters (required ones with *) is complete", () => {
   expect(shapesOf("full")).toEqual({
     mempalace_status: "",
     mempalace_list_wings: "",

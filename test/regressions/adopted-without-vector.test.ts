@@ -1,7 +1,4 @@
-/**
- * An adopted drawer without a usable vector (no model here, a damaged index) was treated as a newer drawer of ours that had still to be
- * sent. So later changes by others were skipped, and overwritten when the model came.
- */
+/** An adopted drawer without a vector counted as our unsent change, so later changes by others were skipped and overwritten. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +37,7 @@ afterEach(() => {
 const write = (id: string, text: string, more: Metadata = {}): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r", ...more }, vector: new Float32Array(8) }]);
 
-/** Returns the rows that the reconciler would adopt if both sides were equal at `sinceSeq`. The palace's rows come without vectors. */
+/** Returns the rows that the reconciler would adopt if ledger and palace were last equal at the palace's sequence number `sinceSeq`. */
 function look(sinceSeq: number): AdoptionBatch {
   const ledger = openForReading(join(folder, "ledger.sqlite3"));
   const database = openChroma(palaceDir, 1_000);
@@ -77,7 +74,7 @@ function change(method: string, params: Record<string, unknown>): void {
   expect(writer.commit([call]).outcomes[0]?.outcome.ok).toBe(true);
 }
 
-it("another program's change to an adopted drawer without a vector stays when the model comes", () => {
+it("another program's change to an adopted drawer without a vector is kept when our model makes the vector", () => {
   write("a", "as it was");
   write("b", "b, as it was");
   write("gone", "deleted later");
@@ -88,7 +85,7 @@ it("another program's change to an adopted drawer without a vector stays when th
   expect(adopt(3)).toBe(2);
   expect([textOf("a"), textOf("gone")]).toEqual(["changed by others", undefined]);
   expect(look(5)).toMatchObject({ rows: [], removed: [] });
-  // The model has come and made the vectors. The drawers in the outbox have not been sent yet.
+  // Makes the vectors, as a model would. The drawers in the outbox are not sent yet.
   embed();
   expect(listed()).toEqual([
     ["a", "changed by others"],
@@ -97,7 +94,7 @@ it("another program's change to an adopted drawer without a vector stays when th
   write("a", "changed once more");
   write("b", "b, as it was", { room: "moved" });
   expect(adopt(5)).toBe(2);
-  // The palace still lacks the vector of `b`, and the vector of the new text of `a` is not made yet.
+  // The outbox lists `b`, because the palace lacks its vector. It does not list `a` until its new text has a vector.
   expect(listed()).toEqual([["b", "b, as it was"]]);
   expect(reader.findDrawer("b")?.room).toBe("moved");
   embed();
@@ -116,7 +113,7 @@ it("our change or deletion of an adopted drawer wins over another program's chan
   write("a", "changed by others");
   write("b", "changed by others");
   expect(look(3)).toMatchObject({ rows: [], removed: [] });
-  // The usual case: the drawer was sent, and others changed it after that.
+  // The usual case: our drawer was sent before others changed it.
   embed();
   writer.outbox.done(reader.outbox.entries(10));
   write("a", "changed after us");
@@ -124,7 +121,7 @@ it("our change or deletion of an adopted drawer wins over another program's chan
   expect(textOf("a")).toBe("changed after us");
 });
 
-it("the next adoption marks a drawer as adopted if the mark is missing and ledger and palace have the same text", () => {
+it("the next adoption marks a drawer as adopted again if ledger and palace have the same text", () => {
   write("a", "as it was");
   expect(adopt(0)).toBe(1);
   writer.putMeta("adopted:a", "");

@@ -1,7 +1,4 @@
-/**
- * A line that is not a valid answer ended the client's whole process with an uncaught exception. The length of an answer could be negative.
- * Found by the fuzzing of our own client.
- */
+/** A line that is not a valid answer ended the client's process with an uncaught exception. Found by fuzzing the client. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,7 +9,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { dial } from "../../src/wire/transport/endpoint.ts";
 import { get } from "../../src/wire/transport/http-client.ts";
 
-/** Listens in the broker's place while `work` runs. */
+/** Listens at a socket as a broker would, while `work` runs. */
 async function behind(
   serve: (socket: Socket) => void,
   work: (path: string, home: string) => Promise<void>,

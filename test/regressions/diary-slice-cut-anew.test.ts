@@ -1,7 +1,4 @@
-/**
- * An update that makes a slice of a diary entry longer than a row cuts that slice again. The new slices name the slice first and the entry
- * second. Reading the entry left out the new slices, and deleting the entry left them behind.
- */
+/** If an update made a slice of a diary entry so long that it was cut again, reading and deleting the entry missed new slices. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,14 +1,11 @@
-/**
- * Node's teardown could hang for ever after a command's last output, and a slow reader lost the output that it had not read. Now processes
- * exit without the teardown, after all their output is read.
- */
+/** Node's teardown could hang for ever and lose output to a slow reader. `leave` skips the teardown, and exits once all output is read. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 
 const LEAVE = new URL("../../src/base/exit-process.ts", import.meta.url).href;
-/** Number of bytes: more than a pipe buffers. */
+/** More bytes than a pipe buffers. */
 const BYTES = 300_000;
 
 const script = (body: string): string => `import { leave } from ${JSON.stringify(LEAVE)};\n${body}`;
@@ -43,7 +40,7 @@ test("a closed pipe does not delay the exit", async () => {
   expect(await text(child.stdout)).toBe("xxxxxxxxxx");
 });
 
-test("an endless thread does not delay the exit", async () => {
+test("a thread that never ends does not delay the exit", async () => {
   const { code } = await ending(`
     const { Worker } = await import("node:worker_threads");
     const hold = new Worker("const lock = new Int32Array(new SharedArrayBuffer(4)); Atomics.wait(lock, 0, 0);", { eval: true });

@@ -1,7 +1,4 @@
-/**
- * Somebody swapped a project's folder for a symbolic link between the survey and the reading, and the link led the miner out of the
- * project. An agent that may mine that folder could file any file that the broker's user can read.
- */
+/** If a symbolic link replaced a project's folder after the survey, an agent could file any file that the broker's user can read. */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

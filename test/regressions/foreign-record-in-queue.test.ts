@@ -1,8 +1,4 @@
-/**
- * Chroma notes up to which record of its queue it has applied the metadata. The files driver moved this position past a record that another
- * process had queued but not applied yet. No Chroma looked at the record again, so the row was only in the queue. MemPalace 3.11, which
- * counts rows, never showed it.
- */
+/** The files driver moved Chroma's position past a foreign record that was not applied yet, so Chroma never applied the record. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +34,7 @@ afterEach(async () => {
   rmSync(palaceDir, { recursive: true });
 });
 
-/** Queues a record as Chroma does in its first transaction, without the second transaction that applies it. */
+/** Queues a record as Chroma does in its first transaction, but does not apply it. */
 function queue(operation: number, id: string, metadata: string | null): number {
   const topic = `persistent://default/default/${ours().id}`;
   const vector = operation === OPERATION.delete ? null : Buffer.from(new Float32Array(8).fill(0.2).buffer);
@@ -93,7 +89,7 @@ it("before a write the driver applies the queued records of another program, in 
   expect(readMark(database, ours().metadataSegment)).toBe(head);
 });
 
-it("the read position stays below a queued record that we cannot apply, so Chroma applies it later", async () => {
+it("the applied position stays before a queued record that we cannot apply, so Chroma applies it later", async () => {
   const before = queue(OPERATION.upsert, "listed", '{"chroma:document":"with a list","tags":["one","two"]}');
   await driver.upsert([record("d")]);
   await driver.remove(["a"]);

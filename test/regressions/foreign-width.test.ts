@@ -1,6 +1,6 @@
 /**
- * A palace whose vectors have another width than our model's vectors refused each record separately, 256 times, and then the outbox
- * reported an error of the palace. Now the outbox reports the width once.
+ * If a palace's vectors had another dimension than ours, the palace refused each of our records separately before the outbox reported an
+ * error.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const record = (id: string, width: number): PalaceRecord => ({
   vector: new Float32Array(width).fill(0.1),
 });
 
-it("our drawers wait if the palace has a different vector width, and the log reports the wait once", async () => {
+it("our drawers wait if the palace's vectors have another dimension, and the log reports this once", async () => {
   const palaceDir = mkdtempSync(join(tmpdir(), "palace-width-"));
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line), "warn");
@@ -35,7 +35,7 @@ it("our drawers wait if the palace has a different vector width, and the log rep
       lag: 300,
       detail: expect.stringMatching(/vectors of 768 numbers, our model makes 384/) as string,
     });
-    // The fast clock makes the outbox try again and again.
+    // In this time the outbox makes many more tries, because its simulated clock does not really sleep.
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(lines.filter((line) => line.includes("outbox."))).toHaveLength(1);
     expect(await driver.count()).toBe(1);

@@ -1,7 +1,4 @@
-/**
- * `forget` wiped a text out of an index's files while a MemPalace had the palace open. `forget` could also have wiped rows that
- * MemPalace's Chroma added to the index at the same time.
- */
+/** `forget` changed the index's files while a MemPalace had the palace open, and could have wiped rows that MemPalace added. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +8,7 @@ import { PalaceError } from "../../src/base/errors.ts";
 import { createPalace } from "../../src/mempalace/driver/files/create.ts";
 import { startErasure } from "../../src/mempalace/erase/erasure.ts";
 
-test("forget waits for another process on the palace and then wipes the text", async () => {
+test("forget does not touch the palace while another process has it locked, and wipes the text afterwards", async () => {
   const dir = mkdtempSync(join(tmpdir(), "palace-erase-"));
   createPalace(dir);
   const before = readFileSync(join(dir, "chroma.sqlite3"));

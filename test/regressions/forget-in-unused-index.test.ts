@@ -1,7 +1,4 @@
-/**
- * Chroma writes an index with room for more elements than it has, and that room contains old memory of the server, including texts. So
- * `forget` sometimes said that the text was still in data_level0.bin.
- */
+/** Unused space in Chroma's index contains old memory of its process, including texts, which `forget` did not wipe. */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Forgetting a text wrote zeros over the vectors of other drawers in the same journal row, such as drawers of the same
- * checkpoint. MemPalace's own search never found them again.
- */
+/** Forgetting a text wiped the vectors of other drawers in the same journal row, so MemPalace's search never found them again. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +22,7 @@ test("forget wipes the old vectors of deleted and re-embedded drawers and keeps 
     );
     const database = new Database(join(folder, "chroma.sqlite3"));
     database.exec(`INSERT OR REPLACE INTO max_seq_id VALUES ('${palace.vectorSegment}', 3)`);
-    // One drawer's row is deleted. Another drawer has a newer text, whose vector is still in the queue.
+    // Deletes one drawer's row, and queues a newer vector for another drawer.
     palace.remove(["gone"]);
     database
       .prepare("INSERT INTO embeddings_queue (operation, topic, id, vector, encoding) VALUES (2, ?, ?, ?, 'FLOAT32')")

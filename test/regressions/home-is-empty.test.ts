@@ -1,4 +1,4 @@
-/** If the variable HOME was empty, every command reported an error in XDG_STATE_HOME, which was not set at all. */
+/** With an empty HOME, every command reported an error in XDG_STATE_HOME, which was not set. */
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";
 import { join } from "node:path";

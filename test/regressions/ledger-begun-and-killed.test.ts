@@ -1,7 +1,4 @@
-/**
- * An older version made the ledger directly in its final place. So a file of one page without a table is either a ledger that a killed
- * broker had begun, or a ledger whose log was removed. The file does not show which. Beginning a new palace there hid the second case.
- */
+/** A ledger file of one page without a table may have lost its write-ahead log, so no new palace may begin in this file. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +23,7 @@ it("the ledger refuses a file of one page without a table, names the next step a
   expect(readFileSync(file)).toEqual(before);
 });
 
-it("the ledger refuses another program's database and leaves it unchanged", () => {
+it("the ledger refuses another program's database", () => {
   const theirs = new Database(file);
   theirs.exec("CREATE TABLE notes (text)");
   theirs.close();

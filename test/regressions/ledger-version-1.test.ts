@@ -1,7 +1,4 @@
-/**
- * A ledger of schema version 1 indexed the words of a new drawer by a trigger. The current writer indexes them itself, so with the old
- * trigger each new drawer would have been in the index twice.
- */
+/** In schema version 1 a trigger indexes new words. The current writer does this too, so the migration must drop the trigger. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

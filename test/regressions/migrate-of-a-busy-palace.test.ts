@@ -1,7 +1,4 @@
-/**
- * `palace repair migrate` tests a palace, and rebuilt the palace after any error of that test, even if another process was writing there
- * or the disk was full.
- */
+/** `palace repair migrate` rebuilt a palace after any error of its check, even if another process was writing or the disk was full. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +22,7 @@ test("migrate refuses a palace that another process is writing", () => {
   other.close();
 });
 
-test("migrate rebuilds a palace with tables of another version", () => {
+test("migrate's check names a table that a palace of another version lacks", () => {
   const other = new Database(join(folder, "chroma.sqlite3"));
   other.exec("ALTER TABLE embeddings_queue RENAME TO queue_of_old");
   other.close();

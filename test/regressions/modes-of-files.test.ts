@@ -1,7 +1,4 @@
-/**
- * An adopted palace may be in a folder that other users can read. Everybody could read its ledger, and after a repair others could read a
- * palace that had been private.
- */
+/** A palace may be in a folder that others can read. Everybody could then read its ledger, and a repair made a private palace readable. */
 import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +10,7 @@ import { draftFolder, swapIn } from "../../src/mempalace/rebuild/swap.ts";
 
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
-test("only the owner can read the ledger and its log, and a rebuilt palace keeps its file modes", () => {
+test("only the owner can read the ledger and its -wal and -shm files, and a rebuilt palace keeps its file modes", () => {
   const folder = mkdtempSync(join(tmpdir(), "modes-"));
   try {
     chmodSync(folder, 0o755);
@@ -25,7 +22,7 @@ test("only the owner can read the ledger and its log, and a rebuilt palace keeps
 
     const make = (place: string): void => {
       const writer = new PalaceWriter(place, DRAWERS);
-      // Adds a row, because `swapIn` keeps no copy of an empty palace.
+      // Files a drawer, because `swapIn` keeps no copy of an empty palace.
       writer.upsert([{ id: "d", text: "t", metadata: { wing: "w" }, vector: Float32Array.of(1, 0) }]);
       writer.close();
     };

@@ -1,7 +1,4 @@
-/**
- * If a drawer was deleted and added again before the deletion was sent, the outbox listed it with its text but without a vector. Without a
- * model to make the vector, this stopped the outbox permanently.
- */
+/** The outbox listed a re-added drawer before the drawer had its new vector. Without a model this stopped the outbox for good. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +8,7 @@ import { SqliteLedgerReader } from "../../src/memory/ledger/read/reader.ts";
 import { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteCall } from "../../src/memory/port/ledger.ts";
 
-it("the outbox sends a drawer that was deleted and added again only with its vector", () => {
+it("a drawer that was deleted and added again is in the outbox only once it has its new vector", () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const file = join(folder, "ledger.sqlite3");
   const writer = new LedgerWriter(file, applyWrite);

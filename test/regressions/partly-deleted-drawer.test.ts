@@ -1,7 +1,4 @@
-/**
- * A long drawer whose last slice was deleted could not be filed again, because its first slice still existed. The database's constraint
- * error rolled back the writes of every other agent in the same group.
- */
+/** A drawer without its last slice could not be filed again, and the error rolled back all other writes of the transaction. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +25,7 @@ function openLedger(): { writer: LedgerWriter } & Disposable {
 
 const long = { wing: "w", room: "r", content: "abc ".repeat(500) };
 
-it("a drawer with a missing slice is filed again, and so are the other writes of the same transaction", () => {
+it("a drawer with a missing slice can be filed again, and another write of the same transaction succeeds", () => {
   using ledger = openLedger();
   const { writer } = ledger;
   const [first] = writer.commit([call("add_drawer", long)]).outcomes;

@@ -1,7 +1,4 @@
-/**
- * A pipe named mempalace.yaml blocked the broker's only miner for a quarter of an hour. A link of that name was read wherever it led,
- * although an agent of another machine may have only files of the folder itself mined.
- */
+/** A pipe named mempalace.yaml blocked the broker's only miner, and a link of that name was followed out of the project. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

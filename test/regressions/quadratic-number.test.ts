@@ -1,14 +1,11 @@
-/**
- * General extraction looked for a text like "10x faster" from each digit of a long number, so a transcript that contained a dump took
- * hours.
- */
+/** General extraction looked for a text like "10x faster" from each digit of a long number, so a transcript with a dump took hours. */
 import { expect, it } from "vitest";
 import { extractMemories } from "../../src/feeders/convo-miner/general.ts";
 import { cpuTimeOf } from "../helpers/cpu-time.ts";
 
 it("a long number is read in linear time", () => {
   cpuTimeOf(() => extractMemories("1".repeat(1000)));
-  // Five times the text must take five times the work, not twenty-five times. The limit is higher because the machine may be busy.
+  // Five times the text: five times the work if linear, 25 times if quadratic. The limit allows for a busy machine.
   const small = Math.max(
     cpuTimeOf(() => extractMemories("1".repeat(4_000))),
     5,

@@ -1,4 +1,4 @@
-/** Trimming looked at every run of spaces inside a text, in quadratic time, so one legal drawer stopped all writes for a minute. */
+/** Trimming examined every run of spaces inside a text in quadratic time, so one valid drawer stopped all writes for a minute. */
 import { expect, it } from "vitest";
 import { sanitizeQuery } from "../../src/memory/search/query-sanitizer.ts";
 import { strip } from "../../src/memory/text/text.ts";
@@ -9,7 +9,7 @@ it.each([
   ["quotes around a query", (n: number) => sanitizeQuery('"'.repeat(n))],
 ])("%s is trimmed in linear time", (_name, work) => {
   cpuTimeOf(() => work(1000));
-  // Ten times the text must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
+  // Ten times the text: ten times the work if linear, 100 times if quadratic. The limit allows for a busy machine.
   const small = Math.max(
     cpuTimeOf(() => work(20_000)),
     0.5,

@@ -1,7 +1,4 @@
-/**
- * A preview that cut a token in its middle showed all but its last characters, because no pattern matched the rest. Text that only looks
- * like the beginning of a token stays unchanged.
- */
+/** A preview that cut a token in its middle showed the rest of it, because no pattern matched a shortened token. */
 import { describe, expect, test } from "vitest";
 import { redact } from "../../src/memory/text/redact.ts";
 

@@ -1,7 +1,4 @@
-/**
- * On a disk that fills up, a write stores only a part and reports this only by its return value. Half a file replaced the whole file, and
- * the agent got the answer that its write was safe.
- */
+/** On a full disk a write can store only a part without an error. Such a part replaced the whole file. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

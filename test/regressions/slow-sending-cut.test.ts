@@ -1,7 +1,4 @@
-/**
- * A client sent a document in parts and needed more than a day, because its machine slept. The broker deleted the first parts, because they
- * were a day old, and filed the document without them.
- */
+/** If a client took more than a day to send a document in parts, the broker deleted the first parts and filed the rest. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +25,7 @@ function write(method: string, params: Record<string, unknown>, atMs: number): u
   return done?.outcome.ok === true ? done.outcome.value : done?.outcome.error.message;
 }
 
-test("a document's parts are all kept or all deleted", () => {
+test("pruning keeps all parts of a document whose last part is new", () => {
   const part = (from: number, content: string, atMs: number): unknown =>
     write("source.part", { sourceFile: "/f", sending: "one", from, content }, atMs);
   const [first, second] = ["the beginning of it. ".repeat(10), "and its end. ".repeat(10)];

@@ -1,7 +1,4 @@
-/**
- * In a palace of 3.3.6, whose ids have no separator, part 1 of `notes1` has the same id as part 11 of `notes`. Filing the second source
- * failed as a whole, with SQLite's error.
- */
+/** In a palace of 3.3.6, part 1 of `notes1` has the id of part 11 of `notes`. Filing the second source failed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +36,7 @@ it("two sources with colliding part ids both stay whole and are replaced separat
       );
       expect(drawersOf("notes1").every(({ text }) => text.includes(word))).toBe(true);
     }
-    // Only the parts with a conflict get another id recipe, and their metadata names it.
+    // Only parts whose ids collide get another id recipe, which their metadata names.
     const others = drawersOf("notes1").filter(({ metadata }) => metadata["id_recipe"] === "v3");
     expect(others.map(({ metadata }) => metadata["chunk_index"])).toEqual(
       Array.from({ length: Math.min(10, before.length - 10) }, (_, n) => n),

@@ -1,7 +1,4 @@
-/**
- * ssh2 sometimes makes an unreadable ed25519 pair. A setup that got such a pair failed for ever, with the exit code of a bug, because the
- * pair was kept.
- */
+/** ssh2 sometimes makes an unreadable ed25519 key pair. A setup that got one failed for ever, because the pair was kept. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +27,7 @@ test("an unreadable key pair is replaced, and a readable key pair stays", () => 
   }
 });
 
-/** Finds an unreadable pair. If this ever fails, ssh2 has fixed the fault and key.ts can drop its check. */
+/** Finds an unreadable pair. If this fails, ssh2 no longer has the fault, and key.ts does not need its check. */
 function findBadPair(): { public: string; private: string } {
   for (let made = 0; made < PAIRS_MAX; made++) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519");

@@ -1,7 +1,4 @@
-/**
- * A search whose first hits were copies of one text looked for more hits. If the model failed meanwhile, the search also dropped its first
- * hits.
- */
+/** If the model failed while a search looked for more hits behind copies of one text, the search dropped its first hits. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
 import { createSearchPalace } from "../helpers/search-palace.ts";
@@ -10,7 +7,7 @@ const TIDES = Array.from({ length: 26 }, (_, at) => `tide${"abcdefghijklmnopqrst
 const COPIES = 130;
 const identity = { id: "test", dimensions: 384 };
 const close = (): Promise<void> => Promise.resolve();
-/** Clock whose waits never end, so that the search does not time out on a busy machine. */
+/** Clock whose waits never end, so that a search does not time out on a busy machine. */
 const STILL: Clock = { now: () => 0, after: () => ({ clear: () => {} }) };
 /** Clock whose waits end at once. */
 const OVER: Clock = {
@@ -22,7 +19,7 @@ const OVER: Clock = {
 };
 const TEXT = `The harbour master keeps the tables of the ${TIDES.join(" ")} tides in the blue cabinet.`;
 
-test("a search keeps its hits by meaning if a later step has no vector", async () => {
+test("a search keeps its hits by meaning if the model fails while the search looks for more hits", async () => {
   let questions = 0;
   const embed = (): Promise<Float32Array[]> =>
     (questions += 1) === 1

@@ -1,7 +1,4 @@
-/**
- * With an unreadable page in the ledger, the broker ended a moment after each start. The warm-up checks whether the broker is busy,
- * and it did not catch an error of this check.
- */
+/** With an unreadable page in the ledger the broker ended soon after each start, because the warm-up did not catch an error. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startWarmUp } from "../../src/broker/palace/warm-up.ts";

@@ -1,4 +1,4 @@
-/** A client cannot escape `undo` by dating its own writes. `undo` selects writes by their time of arrival, and shows the claimed dates. */
+/** A client cannot avoid an undo by dating its writes, because `undo` selects writes by their time of arrival. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,6 @@ test("an undo of the last hour reverts a write dated twenty days back and shows 
     const call = { key: "k", isRepeatable: true, method: "add_drawer", params, peer, requestId: "r" };
     writer.commit([{ ...call, atMs: now - 20 * DAY_MS, arrivedAtMs: now }]);
     const [drawer] = reader.listDrawers({}, 1, 0).drawers;
-    // The drawer gets the date that the client claims.
     expect(Date.parse(String(drawer?.metadata["filed_at"]))).toBeLessThan(now - 19 * DAY_MS);
     const plan = previewUndo(writer.tx, { agent: "box", sinceMs: now - 3_600_000, untilMs: now }, LEARNING_TRACES);
     expect(plan).toMatchObject({
@@ -35,7 +34,7 @@ test("an undo of the last hour reverts a write dated twenty days back and shows 
     expect(previewUndo(writer.tx, { agent: "box", sinceMs: 0, untilMs: now - DAY_MS }, LEARNING_TRACES)).toMatchObject({
       writes: 0,
     });
-    // Pruning uses the time of arrival, so young rows stay.
+    // Pruning uses the time of arrival, so these rows stay.
     writer.maintain(
       { journalRetentionMs: 30 * DAY_MS, undoMs: 10 * DAY_MS, imagesBytes: 1e9 },
       { ...moment(), wallMs: now },

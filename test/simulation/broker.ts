@@ -1,7 +1,4 @@
-/**
- * Broker of the simulation: the real queue and the real ledger behind linked sockets. A schedule can kill this broker and start another
- * broker.
- */
+/** Broker of the simulation: the real queue and ledger behind simulated sockets. A schedule can kill it. */
 import { WriteQueue } from "../../src/broker/palace/write-queue.ts";
 import type { LedgerWriter } from "../../src/memory/ledger/write/group-commit.ts";
 import type { WriteOutcome } from "../../src/memory/port/ledger.ts";
@@ -34,7 +31,7 @@ export class SimulatedBroker {
     this.#queue = new WriteQueue({
       commit: async (calls) => {
         await this.#later(0.2, 4);
-        // The kill comes before the commit: the ledger stays unchanged, and no answer is sent.
+        // A kill before the commit leaves the ledger unchanged, and no answer is sent.
         if (!this.isAlive) return new Promise(() => {});
         const done = this.#ledger.commit(calls);
         await this.#later(0, 2);
@@ -59,7 +56,7 @@ export class SimulatedBroker {
     return client;
   }
 
-  /** Simulates SIGKILL. A running commit may or may not happen, and no answer is sent after it. */
+  /** Simulates SIGKILL. A running commit may still happen, but no answer is sent. */
   kill(): void {
     this.isAlive = false;
     for (const socket of this.#sockets) socket.destroy();

@@ -1,7 +1,7 @@
 /**
- * Runs thousands of schedules of client, spool and broker, each from its seed. Brokers die and return, networks drop and cut, disks fill,
- * agents are killed. Even so, an acknowledged write exists once, in its agent's order, and each request is answered once. SIMULATION_SEED=n
- * repeats one schedule, SIMULATION_COUNT=n runs that many.
+ * Runs thousands of seeded schedules of client, spool and broker, in which brokers and agents die, networks fail and disks fill. Every
+ * acknowledged write must exist once, in its agent's order, and each request must be answered once. SIMULATION_SEED=n repeats one schedule,
+ * SIMULATION_COUNT=n runs that many.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OFFLINE_RULES } from "../../src/broker/tools/offline.ts";
 import { expect, test, vi } from "vitest";
-// Loads the modules before the schedules, because a later import would take time that the simulated clock does not know.
+// Loads the modules now, because a later import would take time that the simulated clock does not know.
 import "../../src/wire/client/send-spooled.ts";
 import "../../src/wire/client/answer-offline.ts";
 import { Spool } from "../../src/wire/client/spool.ts";
@@ -34,15 +34,12 @@ const WRITES = 6;
 
 type Answer = { id: number; result?: { content: { text: string }[] }; error?: { data: { code: string } } };
 
-/**
- * Keys of one schedule's writes. `kept`: acknowledged writes. `maybe`: all writes that were sent. The key of a write is its text, and the
- * key of a move names the room.
- */
+/** `kept`: texts of acknowledged drawers. `maybe`: texts of all sent drawers. `order`: texts of each agent in the order of its writes. */
 type Told = {
   kept: Set<string>;
   maybe: Set<string>;
   order: string[][];
-  /** Acknowledged moves: a drawer's text and the key of the call that moved it. */
+  /** Acknowledged moves to another room: the drawer's text → the move's idempotency key, from which the room's name is made. */
   moved: Map<string, string>;
   events: number;
   faults: number;
@@ -65,7 +62,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       const client = broker.accept(() => cutAtBirth.cut);
       return { socket: client.asSocket(), rest: Buffer.alloc(0), endpoint: "simulated" };
     },
-    // The simulated broker is on another machine: the client waits for it and does not start it.
+    // The simulated broker is on another machine, so the client waits for it instead of starting it.
     ensure: async (_config, { timeoutMs = 0 }) => {
       const until = scheduler.now() + timeoutMs;
       while (broker?.isAlive !== true || !isReachable || isCut) {
@@ -132,7 +129,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
       running -= 1;
     };
     void work();
-    // Some agents are killed and never return. Writes that were acknowledged to them must still exist.
+    // Kills some agents for good. The writes that were acknowledged to them must still exist.
     if (scheduler.random() < 0.2) {
       scheduler.after(scheduler.between(100, 2_000), () => {
         if (running === 0 || calm || isDead) return;
@@ -180,7 +177,7 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   const isOver = await scheduler.run(() => running <= 0, 120_000);
   expect(isOver, `seed ${seed}: an agent waits for an answer for ever`).toBe(true);
   calm = true;
-  // No more faults come from here on. The next client delivers what is still spooled.
+  // No faults from here on. The next client delivers what is still spooled.
   await scheduler.run(() => false, 10_000);
   broker ??= new SimulatedBroker(scheduler, ledger);
   const last = new Link({
@@ -194,14 +191,13 @@ async function runSchedule(seed: number, ledger: LedgerWriter, home: string): Pr
   });
   links.push(last);
   void last.connect().catch(() => {});
-  // A busy broker makes the link wait and try again.
   const isDelivered = await scheduler.run(() => new Spool(config.paths.spoolDir).isEmpty, 60_000);
   expect(isDelivered, `seed ${seed}: nobody could deliver`).toBe(true);
   for (const link of links) link.close();
   return { kept, maybe, order, moved, events: scheduler.events, faults };
 }
 
-/** Returns a call of an agent. Only a diary shows that a call was done twice, because the entry is then in the diary twice. */
+/** Returns an agent's call. Most are diary entries, because only a diary shows that a call ran twice. */
 function callOf(agent: string, index: number, content: string, target: string | undefined): object {
   if (target !== undefined)
     return { name: "mempalace_update_drawer", arguments: { drawer_id: target, room: roomOf(content) } };
@@ -216,7 +212,7 @@ test(
   `in ${ONLY === undefined ? COUNT : 1} schedules no acknowledged write is lost, doubled or reordered, and each request is answered`,
   { timeout: 1_200_000 },
   async () => {
-    // Uses memory if the machine has /dev/shm, because the spool syncs every file.
+    // Uses memory if possible, because the spool syncs every file.
     const home = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "simulation-"));
     const seeds = ONLY === undefined ? Array.from({ length: COUNT }, (_, index) => index + 1) : [Number(ONLY)];
     let [events, faults, moves] = [0, 0, 0];

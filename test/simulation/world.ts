@@ -1,14 +1,11 @@
-/**
- * Simulated world with its own clock. Events happen one at a time, in an order that the seed decides. Connections are linked in memory and
- * lose, delay and cut bytes as the schedule says. Client, spool, write queue and ledger are the real ones.
- */
+/** Simulated world: one clock, events in seeded order, and connections in memory that lose, delay and cut bytes. */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../src/base/clock.ts";
 
 type Event = { atMs: number; order: number; call: () => void; isOff: boolean };
 
-/** Runs the next due event, and waits until all its consequences have happened before it runs the next event. */
+/** Runs events in order of time. Before the next event, waits for all consequences of the current one. */
 export class Scheduler implements Clock {
   readonly random: () => number;
   #nowMs = 0;
@@ -30,12 +27,11 @@ export class Scheduler implements Clock {
     return { clear: () => void (event.isOff = true) };
   }
 
-  /** Returns a random number between `from` and `to`. */
   between(from: number, to: number): number {
     return from + this.random() * (to - from);
   }
 
-  /** Runs events until `isDone`, until none is left, or for `maxMs` of simulated time. Returns true when done. */
+  /** Runs events until `isDone`, until none remain, or for `maxMs` of simulated time. Returns true if done. */
   async run(isDone: () => boolean, maxMs: number): Promise<boolean> {
     const end = this.#nowMs + maxMs;
     await settle();
@@ -70,20 +66,20 @@ export class Scheduler implements Clock {
   }
 }
 
-/** Waits for promises that follow from an event, and for promises that follow from these. */
+/** Waits until all promises that follow from an event have been handled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One end of a linked pair, with the members of a socket that a link to the broker uses. */
+/** One end of a linked pair, with those members of a socket that a client uses. */
 export class LinkedSocket extends EventEmitter {
   destroyed = false;
-  /** Always 0, because written bytes leave at once. The network delays or drops them later. */
+  /** Always 0, because written bytes leave at once. The network may delay or drop them later. */
   readonly writableLength = 0;
   bytesWritten = 0;
   other: LinkedSocket | undefined;
   readonly #scheduler: Scheduler;
-  /** Returns true while packets are dropped without an error on either side. */
+  /** Returns true while the network drops packets without an error on either side. */
   readonly #isCut: () => boolean;
   #lastAtMs = 0;
   #paused: Buffer[] | undefined = [];
@@ -97,7 +93,7 @@ export class LinkedSocket extends EventEmitter {
   write(text: string | Buffer): boolean {
     const to = this.other;
     if (this.destroyed || to === undefined || this.#isCut()) return false;
-    // A stream keeps its order, even if a part takes longer than the next.
+    // Bytes arrive in order, even if a chunk takes longer than the next.
     const atMs = Math.max(this.#lastAtMs, this.#scheduler.now() + this.#scheduler.between(0.05, 3));
     this.#lastAtMs = atMs;
     const bytes = Buffer.from(text);
@@ -125,7 +121,7 @@ export class LinkedSocket extends EventEmitter {
     return this;
   }
 
-  /** Closes this end at once, and the other a moment later unless the network is cut. */
+  /** Closes this end at once, and the other end a moment later unless the network is cut. */
   destroy(): this {
     if (this.destroyed) return this;
     this.destroyed = true;

@@ -1,8 +1,4 @@
-/**
- * Soak test. For some minutes brokers are killed and restarted, shims write, read and are killed, and clients hang up in the middle of a
- * line. Afterwards memory, threads and files have not grown, every process has ended, and the palace has each acknowledged write once. `npm
- * run soak` lasts SOAK_MINUTES (2).
- */
+/** Soak test (`npm run soak`): for SOAK_MINUTES brokers are killed and restarted while clients write, hang up and are killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -19,13 +15,13 @@ import { assertWhole, storm } from "../helpers/storm.ts";
 
 const MINUTES = Number(process.env["SOAK_MINUTES"] ?? 2);
 const SEED = Number(process.env["SOAK_SEED"] ?? 1);
-/** Share of the time for the storms. Afterwards one broker runs to the end, and only its growth can be measured. */
+/** Share of the time in which brokers are killed. Afterwards one broker runs to the end, so its growth can be measured. */
 const STORMY_PART = 0.4;
-/** Share of the calm time after which caches are full and the heap has settled. */
+/** Share of the calm time until caches are full and the heap has settled. */
 const WARM_PART = 0.4;
-/** Pause between waves of visitors, so that other processes get most of the machine. */
+/** Pause between two rounds of clients, so that other processes get most of the machine. */
 const WAVE_REST_MS = 300;
-/** Limits for V8's heap. With more memory V8 collects garbage late, which would look like a leak. */
+/** Limits V8's heap: with more memory, late garbage collection would look like a leak. */
 const ENV = { NODE_OPTIONS: "--max-semi-space-size=4 --max-old-space-size=256" };
 
 type Written = { present: Set<string>; deleted: Set<string> };
@@ -85,10 +81,7 @@ test(
   },
 );
 
-/**
- * Writes a diary during the storm. A diary accepts the same entry twice, so the broker must recognise a repeated call
- * by its key.
- */
+/** Writes a diary during the storm. A diary accepts equal entries, so the broker can recognise a repeated call only by its key. */
 async function keepDiary(
   palace: TestPalace,
   number: number,
@@ -105,7 +98,7 @@ async function keepDiary(
   await ended;
 }
 
-/** Runs rounds of visitors. Some are killed in the middle of a write, which may then exist once or be missing. */
+/** Runs rounds of short-lived clients. The write of a killed client may exist once or not at all. */
 class Churn {
   readonly #palace: TestPalace;
   readonly #random: () => number;
@@ -130,7 +123,7 @@ class Churn {
     await delay(WAVE_REST_MS);
   }
 
-  /** Starts a shim that writes, searches, deletes and ends properly. */
+  /** Runs a shim that writes, searches, deletes and ends properly. */
   async #guest(round: number, number: number): Promise<void> {
     const shim = await this.#palace.shim();
     for (let index = 0; index < 12; index++) {
@@ -146,7 +139,7 @@ class Churn {
     this.visits += 1;
   }
 
-  /** Starts a shim that is killed during a write. */
+  /** Runs a shim that is killed during a write. */
   async #shortLived(round: number): Promise<void> {
     const { env, executable } = this.#palace;
     const shim = spawn(process.execPath, [executable("mp-shim")], { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -210,7 +203,7 @@ type Usage = {
   zombies: number;
 };
 
-/** Measures the broker and this process after all visitors have left. */
+/** Measures the broker and this process after all clients have ended. */
 async function usage(palace: TestPalace): Promise<Usage> {
   const pid = readBrokerFile(palace.config.paths.brokerFile)?.pid ?? 0;
   await expect.poll(() => processesWith(palace.home), { timeout: 20_000 }).toEqual([pid]);
@@ -231,7 +224,7 @@ async function usage(palace: TestPalace): Promise<Usage> {
   };
 }
 
-/** Counts processes that ended and were not waited for by their parent. */
+/** Counts processes that have ended and whose parent has not waited for them. */
 function zombiesOf(parents: readonly number[]): number {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -247,7 +240,7 @@ function zombiesOf(parents: readonly number[]): number {
     }).length;
 }
 
-/** Asserts that every text exists once: a write that was repeated over another connection was not done twice. */
+/** Asserts that every text exists once, even if its write was repeated over another connection. */
 function assertOnce(palace: TestPalace): void {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   try {

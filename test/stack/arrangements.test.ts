@@ -1,7 +1,4 @@
-/**
- * Tests the arrangements that users choose with COMPOSE_FILE. For each, compose itself lists its services. The two arrangements without
- * Chroma's server are really started: a memory is still found after every container was recreated.
- */
+/** Tests the arrangements that users choose with COMPOSE_FILE. Only the two without Chroma's server are really started. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -202,7 +199,7 @@ describe.skipIf(reason)("the compose stack without Chroma's server", () => {
     expect(await palace("undo", "--client", "palace call", "--since", "1h", "--dry-run")).toContain("taken back");
     expect(await palace("forget", kept, "--yes")).toContain("Forgotten: 1 drawer row");
 
-    // A restore that was killed, or whose file is damaged, leaves the palace unchanged. The same command then works.
+    // A restore from a damaged file leaves the palace unchanged. A killed restore does so, too, and the same command then works.
     writeFileSync(join(host.home, "cut.tar"), readFileSync(file).subarray(0, 100_000));
     const cut = await host.run("palace", ["restore", join(host.home, "cut.tar"), "--yes"]);
     expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining("cut short") });

@@ -1,7 +1,5 @@
 /**
- * Tests the compose topology as users run it: real images, real volumes, a real Chroma. Two containers with four shims each write at once,
- * and a third finds every drawer. Then containers are killed, recreated and restored, and no drawer is lost. The tests build on each other:
- * each must find what the earlier ones wrote.
+ * Tests the compose stack with real images, volumes and Chroma. The tests build on each other: each must find what the earlier ones wrote.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -21,9 +19,8 @@ const reason = engineMissing(process.env);
 if (reason !== undefined) console.warn(`compose topology left out: ${reason}`);
 
 const SHIMS_A_CONTAINER = 4;
-/** Drawers that each of the eight shims writes when all write at once. */
+/** Number of drawers that each of the eight shims writes, all at the same time. */
 const DRAWERS_A_SHIM = 250;
-/** Drawers that one shim writes while a service is killed. */
 const DRAWERS_BESIDE_A_KILL = 500;
 const IN_FLIGHT = 32;
 const SYNC_POLLS_MAX = 600;
@@ -32,7 +29,7 @@ const SERVICES = ["chroma", "broker", "devbox"];
 describe.skipIf(reason)("the compose stack", () => {
   let stack: DockerStack;
   let workspace: string;
-  /** Contents of every acknowledged drawer of the wing. */
+  /** Contents of every acknowledged drawer of the wing `load`. */
   const acknowledged = new Set<string>();
 
   const up = (...args: string[]): Promise<string> =>
@@ -112,7 +109,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(doctor.exitCode, doctor.stdout + doctor.stderr).toBe(0);
   });
 
-  test("two containers write 2,000 drawers at once, and a third container finds them all", async () => {
+  test("two containers write 2,000 drawers at the same time, and a third container finds them all", async () => {
     const writers = [1, 2].flatMap((container) =>
       Array.from({ length: SHIMS_A_CONTAINER }, (_, shim) => ({ container, shim })),
     );
@@ -153,7 +150,7 @@ describe.skipIf(reason)("the compose stack", () => {
     expect(await doctor()).not.toContain('"one memory"');
     const removed = await host.run("palace", ["bridge", "remove"]);
     expect(removed.code, removed.stderr).toBe(0);
-    // Compose also recreates the devboxes, because they depend on the broker. Here it does so before the next test begins.
+    // Lets compose recreate the devboxes, too, before the next test begins, because the devboxes depend on the broker.
     await up();
     await expectEveryDrawer();
   });
@@ -267,7 +264,7 @@ async function writeDrawers(
       if (contents.length >= count / 2) beside ??= halfway();
     }
   };
-  // Waits for all of them, even if one fails, because the next test uses the same stack.
+  // Waits for all workers, even if one fails, because the next test uses the same stack.
   const workers = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, worker));
   await beside;
   for (const done of workers) if (done.status === "rejected") throw done.reason;

@@ -1,7 +1,4 @@
-/**
- * Tests devcontainers that the real CLI makes: another project with our Feature, whose memory outlives the container, and this repository's
- * own devcontainer. The CLI is downloaded once into the cache, and the image gets npm packages from there.
- */
+/** Tests devcontainers that the official CLI makes. The build of their image downloads npm packages. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,7 +1,4 @@
-/**
- * Tests the first start of a devbox that shares the host's palace: the compose service as users start it, and a real sshd as the host's.
- * Until somebody on the host authorizes its key, agents work, their writes are spooled, and no memory is made in the container.
- */
+/** Tests the first start of a devbox that shares the host's palace, with a real sshd in place of the host's. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -111,7 +108,7 @@ describe.skipIf(missing)("a devbox that should share the host's palace", () => {
     expect(readFileSync(sshd.authorizedKeys, "utf8")).toBe(authorized);
     const second = await agent();
     expect(await second.call("mempalace_list_drawers", { wing: "first" })).toMatchObject({ total: 2 });
-    // The container never got a memory.
+    // The container has no memory of its own.
     const begun = await inBox("sh", "-c", "ls -A ~/.mempalace /palace/palace 2>/dev/null; ls /palace");
     expect(begun.stdout).not.toMatch(/ledger|broker|chroma/);
     await second.close();

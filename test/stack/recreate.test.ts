@@ -1,7 +1,5 @@
 /**
- * Tests the everyday actions on a stack in each state it may have. Afterwards every acknowledged drawer, file of the home, session and line
- * of history must still exist, without a step by hand, and the three real agents find the earlier drawers. The cases run one after another
- * on one stack, so each case also finds the state that the earlier cases left.
+ * Tests actions on a compose stack, such as a recreate. All cases share one stack, so each also finds the state left by the earlier ones.
  */
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +23,7 @@ const MODEL_PORT = 18_080;
 const RUN_MAX_MS = 300_000;
 const FILES_MINED = 400;
 const WRITERS = 8;
-/** Number of writes that are acknowledged before the action starts. */
+/** Number of writes that are acknowledged before the action on the stack starts. */
 const FIRST_WRITES = 40;
 /** Text of a mined file, long enough that the miner does not skip the file. */
 const MINED =

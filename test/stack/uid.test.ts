@@ -1,7 +1,3 @@
-/**
- * Tests the compose stack with another uid than the image's. New files in the workspace belong to this uid, and the memory is kept. The
- * same stack shows that people can work in the devbox: its home, its tools, the certificates it trusts and the ports it publishes.
- */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -42,7 +38,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(exitCode, stderr).toBe(0);
     return stdout;
   };
-  /** Asserts that a person can work in the devbox and that the memory still exists. */
+  /** Asserts that the user with this uid can work in the devbox, and that the memory still exists. */
   const expectAtHome = async (uid: number, name: string): Promise<void> => {
     expect(await box(`touch /workspace/by-${uid} ~/mine && id -u && id -un && cat ~/.pi/agent/mcp.json`)).toMatch(
       new RegExp(`^${uid}\n${name}\n[^]*mp-shim`),
@@ -167,7 +163,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     },
   );
 
-  test("on new volumes another uid needs no run of the compose service `owner`", async () => {
+  test("on new volumes another uid works without a run of the compose service `owner`", async () => {
     chownSync(workspace, 1001, 1001);
     await as(0, "down", "--volumes");
     await up(1001);
@@ -184,7 +180,7 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
     expect(await said).toMatch(/is yours \(uid 1001\), and writing there is denied[^]*DEVBOX_MOUNT_FLAGS=z/);
   });
 
-  test("the devbox compiles C and C++, makes a Python environment, and installs a package of pip into the home", async () => {
+  test("the devbox compiles C and C++, makes a Python environment, and does not refuse pip as externally managed", async () => {
     const source = "#include <iostream>\nint main() { std::cout << 42; }\n";
     writeFileSync(join(workspace, "answer.cpp"), source);
     writeFileSync(join(workspace, "Makefile"), "/tmp/answer: answer.cpp\n\tg++ -o $@ $<\n");
@@ -228,7 +224,6 @@ describe.skipIf(reason)("the compose stack as another uid", () => {
   });
 });
 
-/** Copies the files that compose reads. */
 function copyStack(folder: string): void {
   for (const name of ["docker-compose.yml", "scripts/ports.yml"]) cpSync(join(ROOT, name), join(folder, name));
 }

@@ -1,7 +1,4 @@
-/**
- * Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that a really older version made, during
- * writes and during a mine. The ledger has the older version's schema, and this version's broker migrates it while sessions run.
- */
+/** Tests an upgrade as a user makes it: `docker compose up --build` of this version on a stack that an older version's package made. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +45,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     const script = `new (require("${PACKAGE}/node_modules/better-sqlite3"))("/palace/ledger.sqlite3").pragma("user_version", { simple: true })`;
     return Number((await stack.exec("broker", 1, "node", "--print", script)).stdout);
   };
-  /** Starts the older version on empty volumes, with one memory. */
+  /** Starts the older version on empty volumes, and files a drawer, a fact and a diary entry. */
   const begin = async (): Promise<void> => {
     await stack.compose("down", "--volumes");
     await makeOlder();
@@ -59,7 +56,6 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await shim.call("mempalace_kg_add", { subject: "kettle", predicate: "is on", object: "shelf four" });
     await shim.call("mempalace_diary_write", { agent_name: "tester", entry: "a good day" });
   };
-  /** Runs the commands that a user types. */
   const upgrade = async (): Promise<void> => {
     await stack.composeWith({ PALACE_REVISION: "newer" }, "build", "broker", "devbox");
     await up();
@@ -87,7 +83,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     if (workspace !== undefined) rmSync(workspace, { recursive: true, force: true });
   });
 
-  test("a compose stack of an older version loses no acknowledged write in an upgrade during writes", async () => {
+  test("a compose stack of an older version that is upgraded during writes loses no acknowledged write", async () => {
     await begin();
     const acknowledged = new Set<string>();
     const shims = await Promise.all(Array.from({ length: WRITERS }, () => stack.shim(1)));
@@ -115,7 +111,7 @@ describe.skipIf(reason)("a compose stack of an older version", () => {
     await expectFirst();
   });
 
-  test("a compose stack of an older version that is upgraded during a mine has each file once after another mine", async () => {
+  test("after an upgrade of an older compose stack during a mine, the next mine leaves each file filed exactly once", async () => {
     await begin();
     const mine = ["palace", "mine", "docs", "/workspace/mined", "--wing", "mined", "--json"];
     let isEnded = false;

@@ -1,6 +1,5 @@
 /**
- * Tests `palace devbox` on a real stack, from two clones with one project name. The tests build on each other: each test must find
- * everything that the earlier tests wrote, whatever step a recreate was killed at and whatever its new image did.
+ * Tests `palace devbox` from two clones with one project name. The tests build on each other: each must find what earlier tests wrote.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +26,7 @@ describe.skipIf(reason)("palace devbox", () => {
   let folder: string;
   let clone: string;
   let other: string;
-  /** Worktree of `repository`. */
+  /** Git worktree of `repository`, mounted at /workspace. */
   let workspace: string;
   let repository: string;
   let agent: SshAgent;
@@ -78,7 +77,7 @@ describe.skipIf(reason)("palace devbox", () => {
       more,
     );
 
-  /** Returns the pid of the bridge through which this machine's agents reach the stack's memory. */
+  /** Returns the pid of the resident of the bridge through which this machine's agents reach the stack's memory. */
   const bridgeOfHost = async (): Promise<number> => {
     const command = [join(clone, "src/bin/palace.ts"), "call", "mempalace_status", "{}"];
     await execa(process.execPath, command, { env: env({}), cwd: clone, stdin: "ignore" });
@@ -105,7 +104,7 @@ describe.skipIf(reason)("palace devbox", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("devbox up refuses unusable settings with a reason, and does not store a failed workspace", async () => {
+  test("devbox up refuses unusable settings with a reason, and does not store the workspace of a failed start", async () => {
     const noCertificates = await run(clone, ["up"], { NODE_EXTRA_CA_CERTS: "/nowhere.pem", EXTRA_CA_CERTS: "" });
     expect(noCertificates).toMatchObject({ code: 2, stderr: expect.stringContaining("NODE_EXTRA_CA_CERTS names") });
     const colon = await run(clone, ["up", "--workspace", "../a:b"]);
@@ -307,7 +306,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("a compose arrangement without a broker starts and finds the same memory", async () => {
+  test("a compose file without a broker starts the devbox, which finds the same memory", async () => {
     const alone = { PALACE_REVISION: "two-again", COMPOSE_FILE: arrangement("agents-only") };
     await good(["down"]);
     const command = [join(clone, "src/bin/palace.ts"), "up", "--docker", "--json"];
@@ -353,7 +352,7 @@ describe.skipIf(reason)("palace devbox", () => {
     expect(await kept()).toBe(before);
   });
 
-  test("the devbox reports a workspace that was set once and is now missing", async () => {
+  test("the devbox reports that DEVBOX_WORKSPACE was set at an earlier start and is left out now", async () => {
     const compose = (...args: string[]) =>
       execa("docker", ["compose", ...args], { cwd: clone, env: env({ DEVBOX_WORKSPACE: "" }) });
     await compose("up", "-d", "--wait", "devbox");

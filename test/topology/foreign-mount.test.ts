@@ -1,7 +1,4 @@
-/**
- * Tests that a container never opens a palace that it sees through a foreign mount (FUSE, which virtual machines use for shared folders),
- * because a lock taken in the container is not the host's lock. Uses real bindfs and a real container.
- */
+/** Tests that no container opens a palace through a foreign mount (FUSE): a lock taken there is not the host's lock. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,5 @@
 /**
- * Tests the first minutes in a fresh clone on a machine with Docker, under the conditions of a company network. The Node is too old, the
- * home is empty, and the only way out, for the shell and the image builds, is a proxy that inspects TLS. The tests build on each other.
- * The last one types the commands for the devbox from the README and the tutorial.
+ * Tests the first minutes in a fresh clone with an old Node, an empty home, and a proxy that inspects TLS. The tests build on each other.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
- * Runs the kill test with the chroma driver and a real Chroma server, which is killed too. The ledger must lose nothing. At the end the
- * public palace must have exactly the ledger's drawers: ids, texts, metadata and vectors. Only the outbox may achieve that. The
- * reconciler cannot read the server's files, so it sends nothing again. One collection is used throughout, so it is never filled from
- * the start.
+ * Kills brokers and a real Chroma server while shims write. Only the outbox may bring Chroma to the ledger's state, because the reconciler
+ * cannot read the server's files.
  */
 import { once } from "node:events";
 import Database from "better-sqlite3";

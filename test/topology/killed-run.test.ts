@@ -1,4 +1,3 @@
-/** Tests that the next run removes a killed test run's leftovers in Docker, before it makes anything. */
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";

@@ -1,8 +1,4 @@
-/**
- * Requirements: what is required, in which topologies, and which test proves it. The grid runs each scenario in every topology it names
- * and prints the table at its end. Other requirements name the test file that proves them. A unit test checks that every requirement has
- * a proof.
- */
+/** Table of requirements: what is required, in which topologies, and which test proves it: a scenario of the grid or `shownBy`. */
 export const TOPOLOGIES = [
   "native-only",
   "mixed-gate",

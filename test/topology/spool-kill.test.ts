@@ -1,8 +1,4 @@
-/**
- * Tests the spool of a container that Docker kills, at two steps, while an agent in it spools a write. The spool is on a volume, and the
- * next container delivers it. Uses only the built package, in Node's own image. The broker starts later on this machine and is reached over
- * TCP.
- */
+/** Docker kills a container while an agent in it spools a write on a volume. The broker starts later on this machine. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +18,7 @@ const reason = engineMissing(process.env) ?? (existsSync(join(ROOT, "dist")) ? u
 if (reason !== undefined) console.warn(`killed spool left out: ${reason}`);
 
 const IMAGE = "node:24-trixie-slim";
-/** Steps at which the container is killed: with half a file, and with a whole file whose write was not acknowledged. */
+/** Steps at which the container is killed: before a spooled file gets its final name, and after that but before the acknowledgement. */
 const STEPS = ["before-rename", "after-rename"];
 const KEPT = 4;
 
@@ -109,7 +105,7 @@ describe.skipIf(reason)("a container that spools writes on a volume", () => {
       expect(appliedTwice(ledger)).toEqual([]);
       const journaled = ledger.prepare("SELECT count(*) FROM journal WHERE arguments LIKE '%\"spool\"%'").pluck().get();
       ledger.close();
-      // The whole file is delivered although its write was not acknowledged. The half file is not.
+      // A file that has its final name is delivered, although its write was not acknowledged.
       const expected = [...acknowledged, ...asked.filter((one) => one.startsWith("after-rename"))];
       expect(texts.toSorted()).toEqual(expected.toSorted());
       expect(journaled).toBe(expected.length);

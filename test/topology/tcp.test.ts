@@ -1,7 +1,4 @@
-/**
- * Tests agents in a container that reach this machine's broker over TCP with an address and a token. The container has the built package
- * and no palace. The agent's command line is the same as anywhere.
- */
+/** Tests agents in a container that reach the host's broker over TCP. The container has the built package and no palace. */
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";

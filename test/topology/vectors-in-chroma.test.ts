@@ -1,6 +1,6 @@
 /**
- * Tests MEMPALACE_VECTORS=chroma through the whole product, with the Chroma server in its own container. Only that server decides which
- * drawers are near a question. The test shows it by deleting vectors there, and by stopping the server.
+ * Only Chroma's server, in its own container, decides which drawers are near a question. The test shows this by changing a vector there and
+ * by stopping the server.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { createTestPalace, type TestPalace } from "../helpers/palace.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { writeTinyModel } from "../helpers/tiny-model.ts";
 
-/** Number of drawers: more than a search looks at. With fewer, any drawer would be a candidate without being near. */
+/** Number of drawers besides the drawer to find. There are more than a search considers, so a drawer must be near to be considered. */
 const OTHERS = 250;
 const SYNC_MAX_MS = 120_000;
 /**
@@ -23,7 +23,7 @@ const QUESTION = "colareinnt moisrandve";
 const missing = chromaMissing();
 if (missing !== undefined) console.log(`left out: vectors in Chroma (${missing})`);
 
-/** Returns requests to the drawers' collection, made without our driver. */
+/** Returns a function that asks Chroma about the collection of drawers directly, without our driver. */
 async function collectionOf(url: string, database: string): Promise<(verb: string, body: object) => Promise<unknown>> {
   const place = `${url}/api/v2/tenants/default_tenant/databases/${database}/collections`;
   const { id } = (await (await fetch(`${place}/mempalace_drawers`)).json()) as { id: string };
@@ -70,13 +70,13 @@ describe.skipIf(missing !== undefined)("with MEMPALACE_VECTORS=chroma and Chroma
     for (const way of [{ wing: "far" }, { room: "w0" }, { wing: "near", room: "w0" }])
       expect(await isFound(way), JSON.stringify(way)).toBe(false);
 
-    // The ledger still has its own vector, and an exact scan over it would still find the drawer.
+    // Reverses the drawer's vector only in Chroma. A search of the ledger's vectors would still find the drawer.
     const collection = await collectionOf(chroma.url, database);
     const held = (await collection("get", { ids: [id], include: ["embeddings"] })) as { embeddings: number[][] };
     const [vector = []] = held.embeddings;
     await collection("update", { ids: [id], embeddings: [vector.map((value) => -value)] });
     expect(await isFound()).toBe(false);
-    // Chroma searches within the room. The drawer that is the farthest of all drawers is the nearest in its room.
+    // Chroma searches only within the room, where the drawer is the nearest although it is the farthest of all drawers.
     expect(await isFound({ room: "door" })).toBe(true);
     await collection("update", { ids: [id], embeddings: [vector] });
     expect(await isFound()).toBe(true);
@@ -110,7 +110,7 @@ async function ask(shim: StdioMcp, more: Record<string, unknown>): Promise<Answe
   return (await shim.call("mempalace_search", { query: QUESTION, limit: 5, ...more })) as Answer;
 }
 
-/** Files OTHERS drawers without a letter of the question and one near drawer. Returns the near drawer's id. */
+/** Files OTHERS drawers with random letters, and a drawer with TEXT. Returns the id of the drawer with TEXT. */
 async function fill(shim: StdioMcp): Promise<string> {
   const random = seededRandom(7);
   const word = (): string => Array.from({ length: 6 }, () => "bcdfghjkmpquvwxz"[Math.floor(random() * 16)]).join("");

@@ -12,7 +12,7 @@ export type HookInput = Readonly<{
   transcript: string;
   lastAnswer: string;
   isSubagent: boolean;
-  /** Tells whether a stop hook has already made the agent continue in this turn. */
+  /** True if a stop hook has already made the agent continue in this turn. */
   isGoneOn: boolean;
 }>;
 
@@ -44,7 +44,7 @@ export function context(hookEventName: string, additionalContext: string): strin
   return additionalContext === "" ? "" : JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } });
 }
 
-/** Checks the session's id, because we pass it as an argument to our own command. */
+/** Returns true if the id is safe as an argument of our own command. */
 export function isSessionId(session: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(session);
 }

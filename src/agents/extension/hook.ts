@@ -12,11 +12,11 @@ import { within } from "../../base/time-limit.ts";
 import type { Exchange } from "../signal/signals.ts";
 import { detach } from "./detach.ts";
 
-/** Time that a hook may take to exit after its limit, and to read its input, ms. */
+/** Time to wait for a hook after its time limit, and for a process to read its input, ms. */
 const GRACE_MS = 1_000;
 /** Maximum wait for the wake-up text, ms. The text may arrive after the first turn. */
 const WAKE_UP_MAX_MS = 15_000;
-/** Maximum length of an answer in characters; a quoted text is always shorter. */
+/** Maximum length of a hook's answer, characters. A longer answer counts as empty; `palace hook` itself never prints that much. */
 const OUTPUT_MAX_CHARS = 131_072;
 
 export type Hook = {
@@ -80,13 +80,13 @@ export function askWakeUp(hook: Hook, { harness, id }: Session, isResumed: boole
 /** Texts to add to a prompt: `scoring` asks for the outcome of the last exchange, `context` has the memories. Each may be empty. */
 export type Beside = Readonly<{ scoring: string; context: string }>;
 
-/** Parts of a session that the agent no longer sees. `shown`: the memories. `said`: also the conversation, of which a summary remains. */
+/** Texts that the agent no longer sees. `shown`: the memories that we added. `said`: also the conversation, after a compaction. */
 export type Lost = "nothing" | "shown" | "said";
 const LOST: Readonly<Record<Lost, readonly string[]>> = { nothing: [], shown: ["--fresh"], said: ["--compacted"] };
 
 /**
- * First waits until the last exchange is stored, because the broker takes the prompt for the user's reaction to the newest stored exchange.
- * If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
+ * Returns the texts for a prompt. First waits until the last exchange is stored, because the broker takes a prompt for the user's reaction
+ * to the newest stored exchange. If that takes over half of a turn's time, returns no texts and does not report the turn to the broker.
  */
 export async function askTurn(hook: Hook, session: Session, prompt: string, lost: Lost): Promise<Beside> {
   const name = nameOf(session);

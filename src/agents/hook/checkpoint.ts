@@ -10,7 +10,7 @@ import { orElse } from "../../base/or-else.ts";
 
 export const CHECKPOINT_EVERY = 15;
 
-/** Age at which a session's count is deleted, ms. A session that continues later gets an entry at its next pause. */
+/** Time after a session's last entry at which its count of messages is deleted, ms. The session then counts from zero. */
 const COUNT_KEPT_MS = 90 * 24 * 3_600_000;
 const COUNT_ENDING = "_last_save";
 
@@ -19,7 +19,7 @@ const DIARY_MAX_MS = 20_000;
 
 export type Checkpoint = {
   config: Config;
-  /** Folder of the files with the counts. */
+  /** Folder with one file per session: the number of messages at the last entry. */
   stateDir: string;
   /** Owner of the diary. */
   agent: string;
@@ -41,7 +41,7 @@ export function noteCount({ stateDir, session }: Checkpoint, { count }: Talk): v
   removeOld(stateDir, COUNT_KEPT_MS, COUNT_ENDING);
 }
 
-/** After a kill between the two writes, the next run repeats the entry, and the broker recognises its key. Errors: the broker's errors. */
+/** Writes an entry, then the count. After a kill in between, the next run sends the entry again with the same key, which has no effect. */
 export async function writeCheckpoint(checkpoint: Checkpoint, talk: Talk): Promise<void> {
   const { config, agent, session, wing } = checkpoint;
   const entry = checkpointOf(session, talk, localTime().slice(0, 10));

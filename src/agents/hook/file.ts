@@ -1,6 +1,6 @@
 /**
- * Implements `palace hook file`: one process per session files what is new. Each process first writes a file (the mark), so that the
- * running process, or the next one after a kill, also files that session.
+ * Implements `palace hook file`: files the new part of a session, in one process per session. Each process first writes a file (the mark),
+ * so that the running process, or the next one after a kill, also files that session.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -17,21 +17,21 @@ import { saveSettings } from "./save-settings.ts";
 import type { Scene, Values } from "./scene.ts";
 import { hear, sessionName, type Talk } from "./talk.ts";
 
-/** Age after which a mark is deleted, ms, because its palace is probably not used any more. */
+/** Age, ms, after which a mark (the file that says that a session is due) is deleted, because the palace is probably unused. */
 const MARK_MAX_MS = 30 * 24 * 3_600_000;
-/** Maximum number of retries after a kill or a temporary error. A session that needs too much memory would be retried forever. */
+/** Maximum number of retries after a kill or a temporary error. A session that always runs out of memory must not be retried forever. */
 const TRIES_MAX = 3;
-/** Endings of a mark's file name: `.due` until the work begins, then `.doing`. */
+/** Ending of a mark's file name until the work begins; then `DOING`. */
 const DUE = ".due";
 const DOING = ".doing";
 
-/** `home`: the palace's folder. `places`: the folders, as JSON, in which this process looks for sessions. */
+/** Content of a mark. `home`: the palace's folder. `places`: folders with agents' sessions, as JSON. */
 type Mark = Readonly<Record<"from" | "session" | "agent" | "home" | "places", string>>;
 
 /** Thrown by `mineSession` if a signal interrupted it before the session was filed. */
 export class Interrupted extends Error {}
 
-/** Files a session, and the sessions of processes that were killed. Never throws: after an error, the next call tries again. */
+/** Files a session, then the sessions that earlier processes left. Never throws: it logs errors, and the next call tries again. */
 export async function fileHook(scene: Scene, { from = "", session = "" }: Values): Promise<void> {
   const { config, agent, log, host } = scene;
   if (session === "" || !host.hasPalace(config) || !saveSettings(config).autoSave) return;
@@ -52,7 +52,7 @@ export async function fileHook(scene: Scene, { from = "", session = "" }: Values
   }
 }
 
-/** Files a marked session, unless another process is filing it. Logs an error instead of throwing it, except Interrupted. */
+/** Files the session of a mark, unless another process does. Throws only Interrupted; logs other errors. */
 async function fileMarked(scene: Scene, path: string, { from, session, agent }: Mark): Promise<void> {
   const { config, log, host } = scene;
   try {
@@ -67,7 +67,7 @@ async function fileMarked(scene: Scene, path: string, { from, session, agent }: 
   }
 }
 
-/** Returns the marks of this palace whose sessions are in the folders that this process reads. Also deletes old files. */
+/** Returns the marks in `folder` that have the same palace and session folders as the given mark. Also deletes old files. */
 function leftMarks(folder: string, { home, places }: Mark): Map<string, Mark> {
   removeLeftovers(folder);
   removeOld(folder, MARK_MAX_MS);
@@ -86,11 +86,11 @@ function isMark(mark: Record<string, unknown>): mark is Mark {
   return [from, session, agent].every((field) => typeof field === "string");
 }
 
-/** Repeats the work while new marks appear, even after an error; then throws the last error. Returns at once if another process works. */
+/** Runs `work` until the session has no mark. Throws `work`'s errors; temporary errors keep the mark. Returns if another process works. */
 async function oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
   const [due, doing, holder] = [`${path}${DUE}`, `${path}${DOING}`, `${path}.pid`];
   const isMarked = (): boolean => existsSync(due) || existsSync(doing);
-  // Checks the marks again after removing the holder's file, because a mark may appear between the last check and the removal.
+  // Looks for a mark again after removing the pid file: another process that wrote a mark just before has seen the pid file and returned.
   while (isMarked()) {
     const file = takePidFile(holder);
     if (file === undefined) return;

@@ -121,7 +121,7 @@ function isTranscript(path: string): boolean {
   return /\.jsonl?$/.test(path) && !path.split(/[/\\]/).includes("..");
 }
 
-/** Returns an empty text for a correct document, which may have no transcript. */
+/** Returns why the hook's input is unusable; empty if it is usable. The input may lack a transcript. */
 function faultOf(text: string, input: HookInput | undefined): string {
   if (text.trim() === "") return "nothing came on stdin, a JSON document was expected";
   if (input === undefined) return `stdin is not a JSON document (${text.length} characters)`;

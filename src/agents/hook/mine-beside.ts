@@ -10,7 +10,7 @@ import { HELD_MAX_MS, pidIn, takePidFile } from "../../base/pid-file.ts";
 
 export type HookMine = { stateDir: string; logFile: string; env: Env; palace: readonly string[] };
 
-/** Returns false if the same command already runs. With `waitMs`, waits for the process and kills it after that time. */
+/** Starts `palace mine` with `args`; returns false if the same command already runs. With `waitMs`, kills it after that time. */
 export async function mineBeside(
   { stateDir, logFile, env, palace }: HookMine,
   args: readonly string[],
@@ -18,7 +18,7 @@ export async function mineBeside(
 ): Promise<boolean> {
   const slots = join(stateDir, "mine_pids");
   mkdirSync(slots, { recursive: true, mode: 0o700 });
-  // Removes old slot files of ended processes: a process that outlives its hook leaves its slot file.
+  // A process that outlives its hook leaves its pid file. This call removes such files of ended processes.
   removeOld(slots, HELD_MAX_MS, ".pid", (file) => isAlive(pidIn(file)));
   const slot = join(slots, `mine_${createHash("sha256").update(args.join("\0")).digest("hex").slice(0, 16)}.pid`);
   const fd = takePidFile(slot);
@@ -33,7 +33,7 @@ export async function mineBeside(
       detached: true,
       cwd: "/",
     });
-    // Writes pid 0 for a process that did not start, so that its slot does not block later calls.
+    // Writes pid 0 if the process did not start, so that its pid file does not block later calls.
     child.on("error", () => {});
     writeSync(fd, `${child.pid ?? 0} ${Math.floor(Date.now() / 1000)}`);
     child.unref();

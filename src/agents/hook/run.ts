@@ -27,7 +27,7 @@ import { orElse } from "../../base/or-else.ts";
 
 /** Time reserved to write the answer. */
 const LEAVING_MS = 50;
-/** Maximum wait for a transcript that is still being written, and the pause between two reads. */
+/** Maximum wait for a transcript that the agent is still writing; it is read every `LATE_STEP_MS`. */
 const LATE_MAX_MS = 300;
 const LATE_STEP_MS = 20;
 /** Bytes to read from the end of a transcript, enough for the last exchange. */
@@ -36,7 +36,7 @@ const TRANSCRIPT_READ_BYTES = 2 * 1024 ** 2;
 const OFFER_MAX_MS = LATE_MAX_MS + 300;
 /** Time reserved to spool an exchange that no broker has taken. */
 const SPOOLING_MS = 100;
-/** Minimum time for a hook's work. A process that starts after its time limit still files the session. */
+/** Minimum time for a hook's work. A hook that starts too late to answer in time still files the session. */
 const WORK_MIN_MS = 250;
 /** Maximum time limit of a hook, also with `--within`. */
 const WITHIN_MAX_MS = 60_000;
@@ -47,7 +47,7 @@ const EXCHANGE_MAX_MS = 30_000;
 type Timed = Scene & { untilMs: number };
 type Hook = (scene: Timed, values: Values) => Promise<string>;
 
-/** Maps each hook to its work and its time limit. `--within` overrides the limit; without both, a turn's limit applies. */
+/** Maps each hook to its work and its time limit. `--within` overrides the limit. A hook without a limit here has a turn's limit. */
 const HOOKS: Readonly<Record<string, readonly [work: Hook, usualMs?: number]>> = {
   "claude-code": [claudeCode],
   "wake-up": [wakeUp],
@@ -115,7 +115,7 @@ async function besidePrompt(scene: Timed, input: HookInput): Promise<string> {
   const hasLost = keptNote(scene.config, "compacted", session) !== undefined;
   const told = await tell(scene, turnOf(input), { prompt, isCompacted: hasLost }, true);
   const { scoring = "", context = "", drawers = "" } = told ?? {};
-  // After empty texts (a late answer, for example) the session still counts as compacted, because the agent was shown nothing.
+  // Without texts, for example because the broker answered too late, the note stays, and the next prompt tries again.
   if (hasLost && (scoring !== "" || context !== "")) dropNote(scene.config, "compacted", session);
   return [scoring, context, drawers].filter(Boolean).join("\n");
 }
@@ -137,7 +137,7 @@ function turnOf({ session, cwd }: HookInput): Turn {
   return { conversation: `claude-code/${session}`, cwd };
 }
 
-/** Asks for the texts to add to a prompt, with `canRecall` also for drawers. Returns undefined if all is off or no palace exists. */
+/** Returns the texts for a prompt; with `canRecall` also drawers. Undefined if no palace exists or the settings turn everything off. */
 async function tell(
   scene: Timed,
   turn: Turn,
@@ -159,7 +159,7 @@ async function tell(
   return withHookClient(scene, ask, isRecalling ? projectNames(turn.cwd, scene.config.model.userHome) : []);
 }
 
-/** Waits up to `LATE_MAX_MS` for tools' answers, because the host calls the hook a moment before it writes the transcript. */
+/** Waits up to `LATE_MAX_MS` for the results of all tools, because the host may write the transcript's end just after it calls the hook. */
 async function exchangeOf({ config, untilMs }: Timed, { transcript, lastAnswer }: HookInput): Promise<Exchange> {
   const { testCommands } = readHarness(config.settings.env);
   const lateMs = Math.min(performance.now() + LATE_MAX_MS, untilMs - SPOOLING_MS - LATE_STEP_MS);

@@ -15,7 +15,7 @@ const HOOK_TIMEOUT_S = 10;
 export const AGENTS = ["claude-code", "opencode", "pi"] as const;
 export type AgentName = (typeof AGENTS)[number];
 
-/** `shim`, `extension`: argument vectors of the shim, and of a hook that an extension runs. `hook`: command line of Claude Code's hooks. */
+/** Command lines: `shim` starts the shim, `hook` is for Claude Code's hooks, and an extension runs `extension` with a hook's name. */
 export type Launch = { shim: readonly [string, ...string[]]; hook: string; extension: readonly string[] };
 
 export type Row =
@@ -48,7 +48,7 @@ function opencodeFile({ opencodeDir }: AgentPlaces): string {
   return existsSync(withComments) ? withComments : join(opencodeDir, "opencode.json");
 }
 
-/** Returns undefined if the generation is unknown, because opencode's own installer does not write the version into a file. */
+/** Returns opencode's major version; undefined if unknown, because opencode's own installer does not write the version into a file. */
 export function opencodeGeneration(places: AgentPlaces): 1 | 2 | undefined {
   const { version = "" } = findAgent("opencode", places);
   if (/^1\./.test(version)) return 1;
@@ -177,7 +177,7 @@ function skillRows(shipped: string, to: string): Row[] {
 
 /**
  * Lists files with which opencode skips the install of its plugin package at start, which takes over a minute without a network. A folder
- * with its own packages gets no such files, because opencode would not install those packages, either.
+ * with its own packages does not get these files, because opencode would then not install the folder's packages.
  */
 function seedRows(folder: string): Row[] {
   const packages = join(folder, "node_modules");

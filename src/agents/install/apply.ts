@@ -1,4 +1,4 @@
-/** Carries out a plan. If a write fails, it restores all files; after a kill, the next run finishes from the record. */
+/** Carries out a plan. If a write fails, restores all files. After a kill, the next run restores or finishes. */
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -47,7 +47,7 @@ export function apply(agent: string, plan: Plan, state: InstallState, nowMs: num
   return { backups };
 }
 
-/** Writes the record and the originals, from which a run after a kill knows what we wrote, and the former content. */
+/** Stores the original contents and the record of the plan. After a kill, the next run restores or finishes from them. */
 function prepare(agent: string, plan: Plan, state: InstallState, former: AgentRecord | undefined): void {
   for (const original of plan.originals) {
     faultPoint("install.step");

@@ -21,7 +21,7 @@ export function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE with the line and column that are not UTF-8. */
+/** Errors: CONFIG_BAD_VALUE, with line and column, if the content is not UTF-8. */
 export function textOf(path: string, content: Buffer): string {
   const text = content.toString("utf8");
   if (Buffer.from(text).equals(content)) return text;

@@ -24,10 +24,10 @@ export type Outcome = {
 /** "drifted": our entries are incomplete or changed. "read-only": entries are missing, and the file cannot be written. */
 export type Wiring = "wired" | "drifted" | "not wired" | "read-only";
 
-/** Maximum number of plans for an agent that writes its settings again and again. */
+/** Maximum number of attempts. An attempt fails if the agent writes its settings between our plan and our write. */
 const TRIES = 5;
 
-/** After an error, all files are unchanged. Errors: CONFIG_BAD_VALUE with line and column; STORE_READ_ONLY, STORE_DISK_FULL. */
+/** Wires an agent, or leaves all files unchanged. Errors: CONFIG_BAD_VALUE with line and column; STORE_READ_ONLY, STORE_DISK_FULL. */
 export function install(agent: AgentName, parts: Parts, isDryRun: boolean): Outcome {
   return carryOut(agent, parts, isDryRun, (state) =>
     planInstall(rowsOf(agent, parts), { state, record: state.read(agent), lines: `palace install ${agent} --dry-run` }),

@@ -18,7 +18,7 @@ export function layoutOf(text: string, node: Node | undefined): Layout {
   return { eol, unit, base: node === undefined ? "" : indentation(text, node.offset) };
 }
 
-/** Inserts a member after the last one and the comment on its line, and adds a comma if needed. */
+/** Inserts a member after the last member and the comment on that member's line, and adds a comma if needed. */
 export function insertion(text: string, parent: Node, key: string | undefined, value: unknown): Cut[] {
   const { eol, unit, base } = layoutOf(text, parent);
   const name = key === undefined ? "" : `${JSON.stringify(key)}:`;
@@ -63,7 +63,7 @@ export function cutsOf(text: string, parent: Node, child: Node): Cut[] {
   return cuts;
 }
 
-/** Returns the offset at which the blanks before a member begin. Keeps a preceding comment's line end, unless another line end follows. */
+/** Returns where to cut the blanks before a member. Keeps the line end of a `//` comment, unless a line end follows at `stop`, too. */
 function gapBefore(text: string, floor: number, offset: number, stop: number): number {
   let from = offset;
   while (from > floor && /\s/.test(text.charAt(from - 1))) from -= 1;
@@ -105,7 +105,7 @@ function lineEnd(text: string, offset: number): number {
   }
 }
 
-/** Returns true if the node's members are, or a first member would be, on one line. */
+/** Returns true if the node's members are on one line. An empty node counts as one line if the whole text is on one line. */
 function isOneLine(text: string, node: Node): boolean {
   const last = node.children?.at(-1);
   if (last !== undefined) return !text.slice(node.offset, last.offset + last.length).includes("\n");

@@ -1,4 +1,4 @@
-/** Lists the lines to paste, and the file for them, for clients whose settings we do not write. */
+/** Lists what the user pastes, and into which file, for clients whose settings we do not write. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Launch } from "./agent-files.ts";
 

@@ -13,7 +13,7 @@ type CopyRow = Extract<Row, { kind: "own" | "seed" }>;
 
 export type Change = {
   path: string;
-  /** Path with its links resolved. */
+  /** `path` with symbolic links resolved. */
   target: string;
   kind: Row["kind"];
   action: "already" | "write" | "remove" | "skip";
@@ -27,7 +27,7 @@ export type Change = {
   isOurs: boolean;
 };
 
-/** `record`: undefined if none of our entries or files remain. `originals`: to be saved first. `leaves`: true for an uninstall. */
+/** `record`: undefined if nothing of ours remains. `originals`: contents to save before any write. `leaves`: true for an uninstall. */
 export type Plan = {
   changes: Change[];
   record: AgentRecord | undefined;
@@ -137,7 +137,7 @@ function asRecorded(want: Want, recorded: FileRecord | undefined): Want {
   return want.kind === "hooks" && was?.kind === "hooks" ? { ...want, allow: was.allow ?? [] } : want;
 }
 
-/** Plans the copy of one of our files. The record keeps the first original of the target, even if the file was changed since. */
+/** Plans the copy of one of our files. The record keeps the target's content from before our first copy, even if somebody changed the file later. */
 function copyStep({ kind, content }: CopyRow, current: Buffer | undefined, recorded: FileRecord | undefined): Merged {
   const isOurs = kind === "own" && current !== undefined && (recorded !== undefined || current.equals(content));
   const before = { kept: [], was: null };
@@ -193,7 +193,7 @@ function takeBack(
     if (left?.equals(current) === true) return change;
     return { ...becomes(ours, left), needsBackup: true };
   }
-  // The agent has installed packages in that folder, so the seed file belongs to the agent.
+  // A changed seed file stays, because the agent has installed packages in the file's folder.
   if (kind === "seed") return { ...change, action: "skip", note: "it was changed since, so it stays" };
   if (recorded !== undefined) return { ...becomes(ours, original ?? undefined), needsBackup: true };
   if (row?.kind === "own" && current.equals(row.content)) return becomes(ours, undefined);
@@ -213,7 +213,7 @@ function withoutUs(path: string, want: Want, current: Buffer, recorded: FileReco
   return recorded?.before === null && isBare(draft) ? undefined : Buffer.from(draft.content);
 }
 
-/** Returns true if the file has nothing but `$schema`, as a file that we created. */
+/** Returns true if the file has at most `$schema`, so that deleting it loses nothing of the user's. */
 function isBare(draft: Draft): boolean {
   const members = draft.root()?.children ?? [];
   const isComment = draft.root() === undefined && draft.content.trim() !== "";

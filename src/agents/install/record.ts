@@ -34,7 +34,7 @@ export class InstallState {
   }
 
   /**
-   * Refuses a second run, which would assume that the first one was killed. Returns the unlock function. Errors: STORE_UNAVAILABLE,
+   * Refuses a second run at the same time: it would assume a kill of the first. Returns the unlock function. Errors: STORE_UNAVAILABLE,
    * STORE_READ_ONLY.
    */
   lock(): () => void {
@@ -51,7 +51,7 @@ export class InstallState {
   }
 
   read(agent: string): AgentRecord | undefined {
-    // If the record is missing or unreadable, we recognise our files by their names.
+    // Without a readable record, an entry counts as ours by its command, and a file by its content.
     const record = readRecord(this.#file(agent));
     return record["version"] === 1 && Array.isArray(record["files"]) ? (record as AgentRecord) : undefined;
   }

@@ -12,14 +12,14 @@ export type Want =
   | { kind: "hooks"; events: readonly string[]; hook: Hook; allow?: readonly string[] };
 type Hook = Json & { command: string };
 
-/** State of the file before our change. `kept`: containers that existed, perhaps empty. `was`: text of a former entry with our name. */
+/** The file before our change. `kept`: key paths of lists and objects that existed. `was`: text of an entry with our name. */
 export type Before = { kept: string[]; was: string | null };
 
-/** Matches a Node program before our file, as an install writes it. */
+/** Matches the path of Node at the start of a hook's command, if the command has one. */
 const NODE = String.raw`(?:(?:[^\s'"&;|<>]*\/)?node |'(?:[^']*\/)?node' )?`;
-/** Matches our commands. `mempalace-mcp` is also MemPalace's own server, so it counts as ours only if it equals the entry that we make. */
+/** Matches commands that start our server. `mempalace-mcp` is not matched, because MemPalace has a program of that name, too. */
 const OUR_SERVER = /^(?:(?:.*\/)?palace shim|(?:.*\/)?node .*\/dist\/bin\/mp-shim\.cjs)(?: --palace .*)?$/;
-/** Matches a whole command as any version of our install writes it; a command that the user has wrapped belongs to the user. */
+/** Matches a whole hook command as any version of our install writes it. A longer command that contains ours belongs to the user. */
 const OUR_HOOK = new RegExp(
   String.raw`^${NODE}(?:(?:[^\s'"&;|<>]*\/)?palace(?:\.js)?|'(?:[^']*\/)?palace(?:\.js)?') hook claude-code(?: --palace (?:'[^']*'|[^\s'"&;|<>]+))?(?: \|\| :)?$`,
 );
@@ -43,8 +43,7 @@ function wireEntry(draft: Draft, keys: readonly string[], value: Json): void {
   const name = keys.at(-1) ?? "";
   const entry = valueOf(entries, name);
   if (entry === undefined) return draft.insert(entries, name, value);
-  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, above all its
-  // environment.
+  // Replaces a remote server's entry, because its keys contradict ours. A local entry keeps its other keys, such as its environment.
   const isLocal = entry.type === "object" && propertyOf(entry, "url") === undefined;
   if (!isLocal) return draft.replace(entry, draft.source(entry, value));
   settle(draft, () => nodeAt(draft, keys), value);
@@ -57,7 +56,7 @@ function nodeAt(draft: Draft, keys: readonly string[]): Node | undefined {
 /** Joins the first `depth` keys with full stops, as in a record. */
 const pathOf = (keys: readonly string[], depth: number): string => keys.slice(0, depth).join(".");
 
-/** Sets the members that differ, one by one, because each edit changes the offsets of the members after it. */
+/** Sets the members that differ. Calls `find` before each edit, because an edit changes the offsets of the text after it. */
 function settle(draft: Draft, find: () => Node | undefined, value: Json): void {
   for (const [key, wanted] of Object.entries(value)) {
     const node = find();
@@ -123,7 +122,7 @@ export function holds(draft: Draft, want: Want, isRecorded: boolean): boolean {
   return entry !== undefined && (isRecorded || looksOurs(getNodeValue(entry), want.value));
 }
 
-/** Returns the recorded entry if its keys differ from the keys that the agent's present generation uses. */
+/** Returns the recorded entry if its keys differ from the keys that the agent's present version uses. */
 export function movedFrom(want: Want, was: Want | null | undefined): Want | undefined {
   if (want.kind !== "entry" || was?.kind !== "entry") return undefined;
   return was.keys.join(".") === want.keys.join(".") ? undefined : was;
@@ -159,7 +158,7 @@ export function lookBefore(draft: Draft, want: Want): Before {
   return { kept, was: entry === undefined ? null : draft.textOf(entry) };
 }
 
-/** Removes our entries, and containers that are then empty and did not exist before us. */
+/** Removes our entries, and the empty lists and objects around them that the install made. */
 export function unwire(draft: Draft, want: Want, before: Before | undefined): void {
   const { kept, was } = before ?? { kept: [], was: null };
   if (want.kind === "entry") {
@@ -174,7 +173,7 @@ export function unwire(draft: Draft, want: Want, before: Before | undefined): vo
     if (holds(draft, want, before !== undefined)) return unwire(draft, want, before);
     return prune(draft, containers, kept);
   }
-  // A rule has no command: without a record, the rule is ours only if our hooks are in the file.
+  // A permission rule does not show who added it. Without a record, it counts as ours only if our hooks are in the file.
   const isOurs = before !== undefined || holds(draft, want, false);
   for (const event of want.events) unwireHook(draft, event, want.hook, kept);
   if (isOurs) for (const rule of want.allow ?? []) if (!kept.includes(rule)) disallow(draft, rule, kept);
@@ -208,7 +207,7 @@ function unwireHook(draft: Draft, event: string, ours: Hook, kept: readonly stri
   prune(draft, ["hooks"], kept);
 }
 
-/** Removes empty containers, from the innermost. Keeps a container that existed before us, and the containers around it. */
+/** Removes empty containers, from the innermost. Keeps a container that existed before the install, and the containers around it. */
 function prune(draft: Draft, containers: readonly string[], kept: readonly string[]): void {
   const parent = nodeAt(draft, containers.slice(0, -1));
   const property = propertyOf(parent, containers.at(-1) ?? "");
@@ -218,7 +217,7 @@ function prune(draft: Draft, containers: readonly string[], kept: readonly strin
   if (containers.length > 1) prune(draft, containers.slice(0, -1), kept);
 }
 
-/** Returns true if the property has no member, no comment and no second property of its name. */
+/** Returns true if the property's value has no member and no comment, and if no other property has the same name. */
 function isBlank(draft: Draft, property: Node | undefined): boolean {
   const [key, value] = property?.children ?? [];
   const twins = property?.parent?.children?.filter((one) => one.children?.[0]?.value === key?.value) ?? [];

@@ -1,4 +1,4 @@
-/** Serves opencode 2 by its published types; not tested with a real one. It runs as a service, and calls `setup` once per project. */
+/** Serves opencode 2, a service that calls `setup` once per project. Written from its published types; never tested with a real one. */
 import type { Env } from "../../config/env.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { within } from "../../base/time-limit.ts";
@@ -155,7 +155,7 @@ class Served {
     this.#settling.set(id, settled);
   }
 
-  /** Reads the answer from what opencode has stored since the prompt. */
+  /** Passes the answer since the prompt, as opencode has stored it, to `Turns`. */
   async #readTurn(id: string, isBroken: boolean): Promise<void> {
     const { turns } = this.memory;
     const prompt = turns.messageOf(id);
@@ -187,7 +187,7 @@ function withText(message: ModelMessage, told: string): ModelMessage {
   return Object.assign(copy, message, { content });
 }
 
-/** Returns the answer in the form of 1.x: the parts after the prompt, or all parts if a compaction removed the prompt. */
+/** Returns the answer as parts of opencode 1.x: all parts after the prompt, or all parts that remain if a compaction removed the prompt. */
 function partsSince(messages: readonly StoredMessage[], prompt: string): Part[] {
   const own = messages.findIndex(({ id }) => id === prompt);
   const start = own === -1 ? messages.findLastIndex(({ type }) => type === "user" || type === "compaction") : own;

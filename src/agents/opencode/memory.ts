@@ -1,4 +1,4 @@
-/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files them, for both generations. */
+/** Adds the wake-up text, memories and the question for scores to opencode's sessions, and files the sessions. Serves opencode 1 and 2. */
 import type { Env } from "../../config/env.ts";
 import type { HarnessSettings } from "../../config/harness.ts";
 import { within } from "../../base/time-limit.ts";
@@ -20,7 +20,7 @@ export const COMPACTING =
 /** Maximum wait for opencode's answer about a session, ms. */
 export const LOOK_MAX_MS = 500;
 
-/** Wake-up text of a session. `isFixed`: a request has got it. Later requests get the same text, so that prompt caches work. */
+/** Wake-up text of a session. `isFixed`: a request to the model had the text; later requests get the same text, for prompt caches. */
 type Told = { text: Promise<string>; isFixed: boolean };
 
 export type Find = (id: string) => Promise<{ parentID?: string | undefined } | undefined>;
@@ -37,7 +37,7 @@ export class Memory {
   readonly #hook: Hook;
   readonly #find: Find | undefined;
   readonly #told = new Map<string, Told>();
-  /** Sessions that began in this process or were looked up by it. `#children` has the sessions of subagents. */
+  /** Sessions that began in this process or that `isChild` has looked up. */
   readonly #known = new Set<string>();
   readonly #children = new Set<string>();
   /** Sessions with messages since they were last filed. */
@@ -73,7 +73,7 @@ export class Memory {
     return this.#children.has(id);
   }
 
-  /** Returns true until the session's wake-up text is requested. */
+  /** Returns true if the session has not asked for its wake-up text. */
   isNew(id: string): boolean {
     return !this.#told.has(id);
   }
@@ -115,7 +115,7 @@ export class Memory {
     return text;
   }
 
-  /** Waits for the texts for the last prompt, at most as long as a turn may wait. */
+  /** Waits for the texts for the last prompt, at most `turnMaxMs`. */
   async asked(id: string): Promise<void> {
     await within(this.#asked.get(id), this.#settings.turnMaxMs);
   }

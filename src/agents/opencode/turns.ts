@@ -6,7 +6,7 @@ import type { HostSignal } from "../../protocol/outcome.ts";
 import type { Beside, Lost } from "../extension/hook.ts";
 import { type Exchange, signalsOf, type Step, stepOf } from "../signal/signals.ts";
 
-/** Parts of opencode 1.18's messages. */
+/** Part of a message of opencode 1.18. */
 export type Part = {
   id?: string;
   type: string;
@@ -20,7 +20,7 @@ export type Part = {
 export type Info = { id?: string; role?: string; sessionID?: string; error?: unknown };
 export type Message = { info: Info; parts: Part[] };
 
-/** `message`: id of the user's message, whose parts are not answers. `answers`, `steps`: by part id, in the order of their ends. */
+/** `message`: id of the user's message. `answers`: texts of the answer, by part id. `steps`: tool uses that have ended, by part id. */
 type Turn = {
   message: string;
   prompt: string;
@@ -29,7 +29,7 @@ type Turn = {
   isBroken: boolean;
 };
 
-/** Maximum number of messages whose texts are kept; newer messages replace the oldest. */
+/** Maximum number of user messages whose texts are kept; beyond it, the oldest are dropped. */
 const MESSAGES_KEPT = 500;
 
 export class Turns {
@@ -52,7 +52,7 @@ export class Turns {
     this.#turns.set(session, { message, prompt, answers: new Map(), steps: new Map(), isBroken: false });
   }
 
-  /** Returns true if the agent no longer sees the shown texts, because opencode does not store them across a start or a compaction. */
+  /** Returns true if the agent does not see earlier texts: opencode does not store them, so they vanish at a start or a compaction. */
   #isFresh(session: string): boolean {
     return !this.#seeing.has(session);
   }
@@ -67,9 +67,9 @@ export class Turns {
     this.#compacted.add(session);
   }
 
-  /** Drops earlier texts that the agent no longer sees: messages that a compaction kept would show the same memories again. */
+  /** Stores the texts to show before a message. Drops earlier texts that the agent no longer sees, because they would repeat memories. */
   tell(session: string, message: string, beside: Beside): void {
-    // Empty texts (after a late answer, for example) show the agent nothing, so its state does not change.
+    // Empty texts, for example because the broker answered too late, show the agent nothing.
     if (beside.scoring === "" && beside.context === "") return;
     if (this.#isFresh(session))
       for (const [one, told] of this.#told) if (told.session === session) this.#told.delete(one);
@@ -82,7 +82,7 @@ export class Turns {
     }
   }
 
-  /** The part contains its whole text so far. */
+  /** Records a part of the answer. opencode sends a growing part several times, each time with its whole text. */
   answer(part: Part): void {
     const { id = "", type, text = "", synthetic, sessionID = "", messageID = "" } = part;
     const turn = this.#turns.get(sessionID);
@@ -102,7 +102,7 @@ export class Turns {
     if (turn !== undefined && role === "assistant" && error !== undefined && error !== null) turn.isBroken = true;
   }
 
-  /** Returns the exchange of a turn that has ended; undefined if the answer is missing or incomplete, and at the second call. */
+  /** Returns the exchange of an ended turn; undefined at a second call, or if the answer is missing or incomplete. */
   end(session: string): Exchange | undefined {
     const turn = this.#turns.get(session);
     if (turn === undefined || (turn.answers.size === 0 && !turn.isBroken)) return undefined;
@@ -124,7 +124,7 @@ export class Turns {
     this.#compacted.delete(session);
   }
 
-  /** Returns the text before a message; with the question for scores only if the message is the last one. */
+  /** Returns the text to show before a message; only before the last message it has the question for scores. */
   before(message: string, isLast: boolean): string {
     const { scoring = "", context = "" } = this.#told.get(message) ?? {};
     return [isLast ? scoring : "", context].filter((text) => text !== "").join("\n");

@@ -23,7 +23,7 @@ export class McpServer {
   readonly #options: McpServerOptions;
   #running: Promise<McpChild> | undefined;
   #generation = 0;
-  /** Number of starts since the last answer. */
+  /** Number of starts since the last answer to a call. */
   #failures = 0;
   #isClosed = false;
   #live: McpChild | undefined;
@@ -98,7 +98,7 @@ export class McpServer {
   }
 }
 
-/** Ends a child that does not answer: it would not answer other calls either. The next call starts a new child. */
+/** Returns the handler for a call without an answer in time. The handler kills the child, which would not answer other calls either. */
 function late(child: McpChild): (error: Error) => void {
   return ({ message }) => {
     child.process.kill("SIGKILL");

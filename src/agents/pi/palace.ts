@@ -15,7 +15,7 @@ const WAKE_UP = "mempalace-wake-up";
 const TURN = "mempalace-turn";
 
 const TURN_STARTS_MAX_MS = 10_000;
-/** Maximum length of a name in the palace. */
+/** Maximum length of a diary's topic; a longer topic is cut. */
 const TOPIC_MAX_CHARS = 128;
 
 type Due = { text: Promise<string>; isAwaited: boolean };
@@ -34,7 +34,7 @@ export default function palace(pi: Pi): void {
   let due: Due | undefined;
   /** True if the session has messages since it was last filed. */
   let isUnfiled = false;
-  /** The user's text of the current turn, if turns are sent to the memory that learns from outcomes. */
+  /** The user's text of the current turn; empty if the setting `outcomes` is off. */
   let prompt = "";
   /** True if a summary may have dropped the conversation and the memories that the agent was shown. */
   let isCompacted = false;
@@ -85,12 +85,12 @@ export default function palace(pi: Pi): void {
   const turn = async ({ prompt: said = "" }: PiEvent, ctx: PiContext): Promise<string> => {
     prompt = settings.outcomes === "off" ? "" : said.trim();
     if (prompt === "") return "";
-    // pi stores the texts, so a resumed session still has them.
+    // pi stores the texts that we add, so a resumed session still has them.
     const lost = isCompacted ? "said" : "nothing";
     const asked = askTurn(hook, { harness: "pi", id: ctx.sessionManager.getSessionId() }, prompt, lost);
     const { scoring = "", context = "" } = (await within(asked, settings.turnMaxMs)) ?? {};
     const told = [scoring, context].filter((text) => text !== "").join("\n");
-    // If `told` is empty (after a late answer, for example), the session still counts as compacted.
+    // If the text is empty, for example because the broker answered too late, the agent has not seen the memories again.
     if (told !== "") isCompacted = false;
     return told;
   };
@@ -127,7 +127,7 @@ export default function palace(pi: Pi): void {
     handler: async (args, ctx) => {
       started = Promise.withResolvers();
       pi.sendUserMessage(diaryRequest(agent, args), ctx.isIdle?.() === false ? { deliverAs: "followUp" } : undefined);
-      // Without a UI, pi exits with the command, so the command waits until the entry is written.
+      // Without a UI, pi exits when this handler returns, so the handler waits until the agent has written the entry.
       if (ctx.hasUI === true) return;
       await within(started.promise, TURN_STARTS_MAX_MS);
       await ctx.waitForIdle?.();

@@ -23,7 +23,7 @@ const TURN = new RegExp(`^(?:${TURNS})(?: |$)`);
 const LEADING_TURNS = new RegExp(`^(?:(?:${TURNS}) )+`);
 /** Matches commands at the start of a line that set the shell's options. */
 const SETS = /^\s*(?:set(?: -[eux]*(?:o pipefail)?)+[ \t]*(?:;|&&|\n)\s*)*/;
-/** Exit codes that do not come from the command: timeout, not executable, not found, interrupted, killed, terminated. */
+/** Exit codes that do not tell the command's result: of `timeout`, of a command that the shell cannot start, and of signals. */
 const NOT_THEIRS: ReadonlySet<number> = new Set([124, 125, 126, 127, 129, 130, 137, 141, 143]);
 const STOPPED: ReadonlySet<number> = new Set([124, 129, 130, 137, 141, 143]);
 /** Commands that never fail, unless a file is missing. An assignment such as `A=1` has an empty name. */
@@ -33,7 +33,7 @@ const SPEECHLESS = /^(?:true|:|export)?$/;
 const MOVES = /^(?:cd|pushd|mkdir)$/;
 /** Lines that pi, opencode and Claude Code add to the output themselves. */
 const OF_THE_HOST = /^(?:\(no output\)|Shell cwd was reset to .*)$/gm;
-/** Matches the names that a failed change of folder prints. In some shells zoxide replaces `cd`. */
+/** Matches the command name in the message of a failed `cd`, `pushd` or `mkdir`. In some shells zoxide replaces `cd`. */
 const MOVING_NAMED = /\b(?:cd|pushd|mkdir|zoxide)\b/;
 
 /** `named`: beginnings of the user's own test commands. */
@@ -69,7 +69,7 @@ export function readCommand(line: string, { exit, output }: Ended, named: readon
 type Read = Step & { test: TestCommand | undefined };
 const runs = ({ test }: Read): boolean => test?.runs === true;
 
-/** Returns true if `exit` comes from another command, or from failed tests of this command. `isThere`: all folder changes succeeded. */
+/** Returns true if `exit` does not come from this command, or means that its tests failed. `isThere`: all folder changes have succeeded. */
 function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
   if (one.mayNotStart) return false;
   if (runs(one)) return one.test?.codes.includes(exit) === false;
@@ -77,8 +77,8 @@ function hasNotEnded(one: Read, exit: number, isThere: boolean): boolean {
 }
 
 /**
- * Returns true if each folder change of the line has surely succeeded. A failed change prints its command's name and ends the line. So
- * other output, without such a name, proves success if no earlier command prints anything.
+ * Returns true if every `cd`, `pushd` and `mkdir` of the line has surely succeeded. A failed command prints its name and ends the line. So
+ * output without such a name proves success, unless the output may come from an earlier command.
  */
 function hasMoved(steps: readonly Step[], output: string): boolean {
   const last = steps.findLastIndex(({ name }) => MOVES.test(name));

@@ -10,7 +10,7 @@ export type Command = Readonly<{
   /** Arguments, each preceded by a space. */
   args: string;
 }>;
-/** `after`: the operator after the command; `;` for the last command. `mayNotStart`: a redirection needs a file that may be missing. */
+/** `after`: operator after the command; `;` for the last command. `mayNotStart`: true if a redirection needs a file that may be missing. */
 export type Step = Command & Readonly<{ after: string; mayNotStart: boolean }>;
 
 /** Maximum length of a line that we read, characters; a longer line is a program, not a command. */
@@ -29,7 +29,7 @@ const QUOTED = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])/g;
 /** Redirections that never fail: to a file in the working directory, or in a folder that always exists. */
 const SAFE = /^[\d&]*(?:>[>&|]?(?:[^/]*$|\/tmp\/)|[<>]+[&|]?\/dev\/)/;
 
-/** Makes a pattern for options; the options in `withWord` have a value. The pattern matches in one way only, in linear time. */
+/** Makes a pattern for options; the options in `withWord` have a value. A text matches in at most one way, so this takes linear time. */
 export function options(withWord = "(?!)", start = "[-+]"): string {
   return String.raw`(?: (?:${withWord}) \S+| (?!(?:${withWord}) )${start}\S+)*`;
 }

@@ -54,7 +54,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "spool.sendAgain": "palace status spool replay",
 };
 
-/** Methods that the metrics count under their own names. */
+/** Methods that the metrics count under their own names, besides those of INSTEAD. All others count as `other`. */
 const METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "palace.status", "broker.stop"];
 
 export class ChildDispatch {
@@ -81,7 +81,11 @@ export class ChildDispatch {
     // A response needs no handling: the broker sends no requests to peers.
     if (typeof method !== "string") return undefined;
     const params = isRecord(message["params"]) ? message["params"] : {};
-    if (method.startsWith("notifications/") && message["id"] === undefined) {
+    if (method.startsWith("notifications/")) {
+      // With an id it is a request. The child would answer none, and later calls would wait for it.
+      const asked = requestId(message["id"]);
+      if (asked !== null)
+        return failure(asked, { code: RPC.METHOD_NOT_FOUND, message: `Unknown method: ${cut(method)}` });
       const taken = method === "notifications/cancelled" ? requestId(params["requestId"]) : null;
       if (taken !== null) this.#options.queue.cancel(peer.id, taken);
       return undefined;
@@ -202,7 +206,7 @@ function negotiate(asked: unknown, spoken: string): string {
   return known === undefined || known > spoken ? spoken : known;
 }
 
-/** Removes the broker's own fields. The client gets progress under the client's own token. */
+/** Returns the parameters without the broker's own fields, and a handler that forwards progress under the client's own token. */
 function forChild(params: Record<string, unknown>, notify: Notify | undefined): Pick<Call, "params" | "onProgress"> {
   if (!isRecord(params["_meta"])) return { params, onProgress: undefined };
   const {

@@ -25,7 +25,7 @@ export type ChildEngineOptions = EngineHost & {
   metrics: Metrics;
 };
 
-/** Time that a client waits for the first child's introduction. */
+/** Maximum time that a client waits until the first child has described itself. */
 const INTRODUCTION_MAX_MS = 30_000;
 const DRAIN_MAX_MS = 5_000;
 
@@ -34,7 +34,7 @@ export class ChildEngine implements Engine {
   readonly #supervisor: Supervisor;
   readonly #queue: RequestQueue;
   readonly #child: ChildDispatch;
-  /** Resolves with the first introduction. */
+  /** Resolves when the first child has described itself (name, capabilities and tools). Rejects if the start of a child fails. */
   #first = awaited();
 
   constructor({ config, home, log, ...rest }: ChildEngineOptions) {
@@ -141,7 +141,7 @@ const UNKNOWN_CHILD: Identity = {
 };
 
 function identityOf(introduction: Introduction | undefined): Identity {
-  // Before the first introduction the broker promises tools only, because every child has tools.
+  // Until the first child has described itself, the broker announces only the capability `tools`, because every child has tools.
   if (introduction === undefined) return UNKNOWN_CHILD;
   const { instructions } = introduction;
   return {

@@ -17,17 +17,17 @@ import type { Log } from "../../base/log.ts";
 import { PalaceError, unwritable } from "../../base/errors.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** The child's descriptor of the lock file. */
+/** Number of the file descriptor with which the child keeps the lock file open. */
 const LOCK_FD = 3;
 
 export type ChildLock = {
   fd: number;
-  /** Writes the owner into the file, then closes the broker's own descriptor. From then on only the child has the lock. */
+  /** Records the child as the lock's owner and closes the broker's own descriptor. Then only the child has the lock. */
   handOver(childPid: number): void;
   drop(): void;
 };
 
-/** Time that a child has to exit after its broker died, which ends the child's stdin. Then this broker kills the child. */
+/** Time that a child gets to exit after its broker died, which closed the child's stdin. Then the next broker ends the child. */
 const LEAVE_MAX_MS = 3_000;
 const TERM_MAX_MS = 2_000;
 const KILL_MAX_MS = 2_000;
@@ -71,7 +71,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has ended, or belongs to another user. Callers look for the process's end themselves.
+    // The process has ended, or belongs to another user. Callers check whether it has ended.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Shows a child to clients of MCP 2026-07-28. The child speaks an older revision, and the broker adds the rest. */
+/** Lets clients of MCP 2026-07-28 use a child engine that speaks an older revision: changes results and errors to the newer form. */
 import { isRecord } from "../../base/parse-json.ts";
 import {
   type Capabilities,

@@ -43,7 +43,7 @@ export class ServerProcess {
     this.#options = options;
     const { config, lock } = options;
     const [program, ...args] = config.argv;
-    // With its own process group, a wrapper's children end with it, and Ctrl-C does not end the child before the broker has drained.
+    // In its own process group, the child ends with all its children, and Ctrl-C does not end the child before the broker has drained.
     this.#child = spawn(program, args, {
       env: config.env,
       cwd: "/",
@@ -69,7 +69,7 @@ export class ServerProcess {
     return this.#lastLines.join(" | ");
   }
 
-  /** Messages need no queue, because the caller has at most one call open. */
+  /** Writes a message to the child's stdin. No queue is needed, because the caller has at most one call open. */
   send(message: object): void {
     if (!this.#isGone) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }

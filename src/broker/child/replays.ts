@@ -24,7 +24,7 @@ export class Replays<T> {
     throw keyReused();
   }
 
-  /** Keeps a call's outcome, known or unknown. Forgets a call that was certainly not done, so that it can run again. */
+  /** Keeps a call's result, or its error if the call may have been done. Forgets a call that was not done, so that it can run again. */
   keep(key: string, params: unknown, call: T, outcome: Promise<unknown>): void {
     const entry: Entry<T> = { fingerprint: fingerprintOf(params), call, outcome, sizeBytes: undefined };
     this.#entries.set(key, entry);
@@ -34,7 +34,7 @@ export class Replays<T> {
     );
   }
 
-  /** `sizeBytes`: size of the result; undefined if the outcome is not to be kept. */
+  /** Ends a call's entry: removes it if `sizeBytes` is undefined; otherwise keeps it and drops the oldest entries beyond the limits. */
   #settle(key: string, entry: Entry<T>, sizeBytes: number | undefined): void {
     if (sizeBytes === undefined) {
       this.#entries.delete(key);

@@ -38,7 +38,7 @@ export class RequestQueue {
     sizeBytes: QUEUE_SIZE_MAX_BYTES,
     what: "requests",
   });
-  /** A read whose child died: it runs before all waiting calls. */
+  /** A read whose child died before it answered. It runs again, before all waiting calls. */
   #again: Waiting | undefined;
   #running: { waiting: Waiting; session: Session } | undefined;
   #overdue: NodeJS.Timeout | undefined;
@@ -144,7 +144,7 @@ export class RequestQueue {
     if (this.#running !== undefined && !this.#running.waiting.call.isWrite) this.#running.session.cancel();
   }
 
-  /** Limits the time that waiting calls wait for a child. */
+  /** Starts a child for the waiting calls, and fails them if none is ready within READY_MAX_MS. */
   #await(): void {
     if (this.#waiting.depth === 0 && this.#again === undefined) return this.#idle?.resolve();
     this.#supervisor.wake();

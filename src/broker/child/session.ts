@@ -85,7 +85,7 @@ export class Session {
     return promise;
   }
 
-  /** Also pings the child, which may never answer a cancelled call: the answer to the ping shows that the child is free again. */
+  /** Cancels the open calls. A child need not answer a cancelled call, so a ping sent after it shows when the child is free again. */
   cancel(): void {
     for (const [id, pending] of [...this.#pending]) {
       if (OWN_METHODS.includes(pending.method)) continue;
@@ -159,7 +159,7 @@ export class Session {
     else pending.resolve(message["result"] ?? {});
   }
 
-  /** Answers the child's own requests; it accepts only a ping. */
+  /** Answers the child's own requests: a ping with success, all others with an error. */
   #answer(id: unknown, method: string): void {
     if (method === "ping") this.process.send({ jsonrpc: "2.0", id, result: {} });
     else

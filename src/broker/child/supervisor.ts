@@ -12,7 +12,7 @@ import type { ToolBook } from "./tools.ts";
 
 export type SupervisorOptions = {
   config: CommandConfig;
-  /** The broker's home. The broker has its lifetime lock. */
+  /** Home folder of the palace. The broker has the folder's lifetime lock. */
   home: string;
   tools: ToolBook;
   log: Log;
@@ -53,7 +53,7 @@ export class Supervisor {
     return this.#state === "ready" ? this.#session : undefined;
   }
 
-  /** Last introduction of a child. It is valid for the next child, too, which runs the same program. */
+  /** The last child's description of itself. It also describes the next child, which runs the same program. */
   get introduction(): Introduction | undefined {
     return this.#introduction;
   }
@@ -93,7 +93,6 @@ export class Supervisor {
     this.#attempt = this.#start().finally(() => (this.#attempt = undefined));
   }
 
-  /** Resets the number of failures, because the child has answered and so works. */
   answered(): void {
     this.#failures = 0;
   }
@@ -131,7 +130,7 @@ export class Supervisor {
     };
   }
 
-  /** Resolves when no child is left. */
+  /** Ends the child, and resolves when no child is left. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -204,7 +203,7 @@ export class Supervisor {
     this.#options.log.warn("engine ended", { generation, why });
     if (this.#closed) return;
     const known = asUnavailable(new Error(`its process ${why}`), this.#options.config.argv[0], words);
-    // If the handshake failed or the child was stuck, the reason is already recorded.
+    // Keeps the recorded reason if the handshake failed or the child was stuck.
     if (wasReady || this.#lastError === undefined || this.#lastError.atMs < session.process.startedAtMs)
       this.#note(known);
     this.#schedule();
@@ -224,7 +223,7 @@ export class Supervisor {
     if (this.#failures >= FAILURES_MAX) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // A timer may fire slightly too early, so this line ends the pause.
+      // Ends the pause here, because a timer may fire slightly too early.
       this.#nextStartMs = 0;
       this.wake();
     }, pauseMs);

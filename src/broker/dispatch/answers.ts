@@ -1,4 +1,4 @@
-/** Helps both engines answer: failures, keys and times of calls, and reports to log and metrics. */
+/** Helpers of both engines: they read a call's key, author and time, make error answers, and report calls to log and metrics. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Log } from "../../base/log.ts";

@@ -43,7 +43,7 @@ export type Call = {
   notify: Notify | undefined;
   /** This peer's earlier writes. Reads and prepared writes wait for them, so that a client always sees its own writes. */
   earlierWrites: Promise<unknown> | undefined;
-  /** Turns of all peers' reads. `palace`: reads of the palace. `log`: reads of the coordination log. */
+  /** Queues that decide whose read begins next (read-turns.ts). `palace`: reads of the palace. `log`: reads of the coordination log. */
   turns: { palace: ReadTurns; log: ReadTurns };
 };
 

@@ -158,7 +158,7 @@ export async function submit(
   method: ToolsWith<{ kind: "write" }> | WriteMethod,
   params: Record<string, unknown>,
   call: Call,
-  /** Values that the write needs and the journal must not contain. */
+  /** Values that the write needs but that must not be in the journal. */
   beside?: unknown,
 ): Promise<{ value: unknown; replayed: boolean }> {
   const { peer, params: outer, requestId, sizeBytes, signal } = call;
@@ -171,7 +171,7 @@ export async function submit(
     const own = palace.reads.searches.of(agent);
     giveBack = own.giveBack;
     const files = filesFor(peer, palace.reads.files, dependencies.openedRoots);
-    // If the preparation fails, the write runs without it: a duplicate note is better than a lost one.
+    // A write runs even if its preparation fails: a duplicate drawer is better than a lost drawer.
     findings = await prepareWrite({ ...palace.reads, files, own }, method, params).catch(() => undefined);
   }
   const { door, uid, pid } = peer;
@@ -194,7 +194,7 @@ export async function submit(
   faultPoint("admit.before-queue");
   const queue = isLogWrite(method) ? palace.logstream.queue : palace.queue;
   const { outcome, replayed } = await unlessStored(() => queue.submit(peer.id, write, sizeBytes, signal), giveBack);
-  // A repeated write does not wait for the graph file: that wait may have ended the broker, and the repetition must get its answer.
+  // Waits until MemPalace's graph file has the fact. A repeated call does not wait: the previous broker may have died in this wait.
   if (FACT_WRITES.has(method) && outcome.ok && !replayed && queue.depth === 0) await palace.reads.graph.sent();
   faultPoint("acknowledge.before-reply");
   if (!outcome.ok) throw new RpcFailure(outcome.error);
@@ -240,7 +240,7 @@ function read(
   return runReadTool({ ...palace.reads, files, project, own: palace.reads.searches.of(agent) }, name, values);
 }
 
-/** Reports progress to a client that asked for it. */
+/** Returns a function that reports progress to a client that asked for it. */
 function progressOf({ params, notify }: Call): (done: number, total: number, name: string) => void {
   const token = isRecord(params["_meta"]) ? params["_meta"]["progressToken"] : undefined;
   if (notify === undefined || requestId(token) === null) return () => {};

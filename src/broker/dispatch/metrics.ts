@@ -77,7 +77,7 @@ export class Metrics {
   }
 
   #usage(stats: Pick<StatsReport, "outcomes"> | undefined): string[] {
-    // Counts from the broker's start. The stored counters may be lower after a kill, which Prometheus would take for a reset.
+    // Subtracts the counts at the broker's start. The stored counts may be lower after a kill, which Prometheus would take for a reset.
     const usage = this.usage.sums();
     for (const name of USAGE_NAMES) usage[name] -= this.#atStart[name];
     return [
@@ -98,8 +98,8 @@ export class Metrics {
       "# HELP palace_requests_total Requests by method and outcome",
       "# TYPE palace_requests_total counter",
     ];
-    // The tools of another engine have names of its choice.
-    const methods = [...this.#methods].map(([method, counter]) => [JSON.stringify(method), counter] as const);
+    // Escapes the names, because another engine's tools may have any name.
+    const methods = [...this.#methods].map(([method, counter]) => [quoted(method), counter] as const);
     for (const [method, { ok, failed }] of methods) {
       lines.push(
         `palace_requests_total{method=${method},outcome="ok"} ${ok}`,
@@ -124,6 +124,11 @@ export class Metrics {
     }
     return lines;
   }
+}
+
+/** Returns a label's value as Prometheus' text format has it. Only these three characters are escaped there. */
+function quoted(value: string): string {
+  return `"${value.replaceAll(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
 
 function spans(): string[] {

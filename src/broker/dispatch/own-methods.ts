@@ -1,4 +1,4 @@
-/** Our own methods besides MCP's, named `noun.verb`. The journal records the call of a `write` row. */
+/** Our own methods besides MCP's, named `noun.verb`. */
 import { previewCompressed } from "../../mempalace/aaak/compress.ts";
 import { drawerPayload, findLogical } from "../../memory/drawer/logical.ts";
 import { newestDrawers, shownDrawer } from "../../memory/drawer/shown.ts";
@@ -43,7 +43,7 @@ import {
 import { submit } from "./dispatch.ts";
 import { statsOf } from "./stats.ts";
 
-/** Maximum number of names that a client may send for its project's wing. */
+/** Maximum number of wings that a client may name for its project. */
 const WINGS_MAX = 20;
 
 /** Latest time that a `Date` can have, ms since 1970. */
@@ -97,7 +97,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     stringOf(params, "query");
     const seen = { ...reads, files: filesFor(peer, reads.files, openedRoots), project: peer.project ?? [] };
     const answer = await searchTool(seen, params, searchMode(params["mode"]));
-    // Does not count searches of the page: it searches by itself for drawers similar to the one that its user looks at.
+    // Does not count the page's searches, because the page also searches by itself, for drawers that are similar to a shown drawer.
     if (peer.door !== "ui") metrics.usage.countSearch(answer);
     return redactAnswer(withAdoption(reads, answer), redact);
   }),
@@ -161,7 +161,7 @@ export const OWN_METHODS: Readonly<Record<MethodName, Handler>> = {
     const profile = profileIn(params);
     const reads = apart(whole, profile);
     const { drawers, ...found } = await drawersToShow(reads, asked, clean, Date.now());
-    // The memories in an answer count as not shown if the agent no longer waits for the answer.
+    // Returns no texts if the agent no longer waits for them, so that these memories do not count as shown.
     const { withinMs } = params;
     if (typeof withinMs === "number" && performance.now() - startedAtMs > withinMs)
       return { context: "", scoring: "", plainScoring: "" };

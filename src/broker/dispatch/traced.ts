@@ -1,4 +1,4 @@
-/** Wraps an engine's dispatch, so that a traced call has a span with its outcome. Without a tracer it wraps nothing. */
+/** Wraps an engine's dispatch, so that each traced call has a span with its outcome. Without a tracer, returns the dispatch itself. */
 import { isRecord } from "../../base/parse-json.ts";
 import { metaText, parseTraceParent, type Span, TRACEPARENT_META, type Tracer, tracerInUse } from "../../base/trace.ts";
 import { REPLAYED_META } from "../../protocol/headers.ts";
@@ -8,7 +8,7 @@ import type { Dispatch } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 import { isOwnMethod } from "./permissions.ts";
 
-/** Methods that only look at the broker. The page calls these methods again and again, so they have a span only inside a caller's trace. */
+/** Methods about the broker itself. They have a span only inside a caller's trace, because `palace ui` calls some of them all the time. */
 const LOOKS = /^(?:palace|job|backup|token|spool|ui|broker)\./;
 
 export function withSpans(dispatch: Dispatch): Dispatch {

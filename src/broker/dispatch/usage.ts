@@ -1,4 +1,4 @@
-/** Counts the memory's use by agents, by day. A killed broker loses at most one minute of the counts. */
+/** Counts for each day how agents use the memory. A killed broker loses at most one minute of the counts. */
 import { replaceLater } from "../../base/atomic-file.ts";
 import { localDay } from "../../base/clock.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
@@ -58,7 +58,7 @@ export class Usage {
     if (characters > 0) this.add(name, Math.ceil(characters / TOKEN_CHARACTERS));
   }
 
-  /** Does not block the event loop, because a sync takes up to a second on a busy disk. After a failure, the next minute tries again. */
+  /** Writes the counts asynchronously: a sync takes up to a second on a busy disk. After a failure, the next minute tries again. */
   #flush(): void {
     const file = this.#file;
     if (file === undefined || !this.#isChanged) return;

@@ -77,7 +77,7 @@ export type DoorOptions = {
   dispatch: Dispatch;
   held: Held;
   starts: Starts;
-  /** Answers by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
+  /** Handlers of HTTP requests by path. The routes `/api/*` and `/ui/*` serve every other path below them. */
   routes: ReadonlyMap<string, Route>;
   /** Called when a peer connects, sends a request or disconnects. */
   onPeers: () => void;
@@ -87,7 +87,7 @@ export type DoorOptions = {
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Longer than clients keep an idle connection, so that no client writes into a connection that the door has just closed. */
+/** Time that an idle connection stays open. Clients close idle connections earlier, so no client writes into a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
 
 type Admitted = { peer: Peer; headers: Record<string, string>; tokenId: string | undefined };
@@ -95,7 +95,7 @@ type OpenStream = { stream: Stream; socket: Socket; tokenId: string | undefined 
 
 let lastPeer = 0;
 
-/** A UNIX door needs the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
+/** Opens a door. A UNIX door needs the lifetime lock, because it removes a leftover socket. Errors: STORE_READ_ONLY, CONFIG_BAD_VALUE. */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
   const door = new OpenDoor(options);
   await door.listen();
@@ -165,7 +165,7 @@ export class OpenDoor {
     if (this.#listener !== this.#server) this.#server.close();
   }
 
-  /** Asks the kernel for the user. Disconnects another user before reading a byte, and then returns false. */
+  /** Asks the kernel for the user at the other end. Returns false for a foreign user, whom it disconnects without reading a byte. */
   #identify(socket: Socket): boolean {
     const { at, log } = this.#options;
     const { uid, pid } = (at.kind === "unix" ? at.credentials(socket) : undefined) ?? { uid: -1, pid: 0 };
@@ -237,7 +237,7 @@ export class OpenDoor {
     return id;
   }
 
-  /** Skips status 429, because a peer with many failures would fill the log. */
+  /** Logs a refusal, except status 429: a peer with many failures would fill the log. */
   #logRefusal(request: IncomingMessage, { status, why }: Refusal): void {
     if (status === 429) return;
     const { at, log } = this.#options;
@@ -246,7 +246,7 @@ export class OpenDoor {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // Node removes its own listener with the upgrade; an error of a disconnected peer must not end the broker.
+    // After an upgrade Node no longer listens for errors, and an unhandled error of a disconnected peer would end the broker.
     socket.on("error", () => {});
     const isStream = request.headers.upgrade === "mcp" && pathOf(request) === "/mcp";
     if (!isStream) this.#logRefusal(request, BAD_UPGRADE);
@@ -331,7 +331,7 @@ export class OpenDoor {
 
 const BAD_UPGRADE: Refusal = { ok: false, status: 400, why: "only /mcp can be upgraded, and only to mcp", headers: {} };
 
-/** Roampal's hooks have no token, and kill the process at the port after any error. So they get an empty answer with the reason. */
+/** Returns a refusal as the path's clients read it. Roampal's hooks get an empty answer: they kill the port's process after an error. */
 function inItsForm(
   request: IncomingMessage,
   status: number,

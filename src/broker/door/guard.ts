@@ -25,7 +25,7 @@ const OWNER: Guest = { id: "owner", name: "local", role: "agent" };
 /** Loopback address and paths where the owner's own programs need no token. */
 export type OwnDoor = TcpAddress & { paths: string };
 
-/** Failures in one window after which the answer is 429, without a reason. */
+/** Number of failures in one window after which a client gets only status 429, without a reason. */
 const FAILURES_MAX = 10;
 const WINDOW_MS = 60_000;
 /** Maximum number of pairs of address and token to remember; a further pair drops the oldest one. */
@@ -73,7 +73,7 @@ export class Guard {
       form ??
       (header === "" ? this.#admitOwner(request, path) : undefined) ??
       (bearer === undefined ? this.#admitProof(request, path, proof) : this.#admitBearer(id, bearer));
-    // Accepts a valid proof before it counts failures, so that failures of others, even with the same id, do not lock out a valid token.
+    // Accepts a valid token before it counts failures: other clients' failures, even with the same token id, must not lock the token out.
     if (admission?.ok === true) return admission;
     // Failures count by address and token, because containers share an address.
     const key = `${request.socket.remoteAddress ?? ""} ${id}`;

@@ -84,7 +84,7 @@ export function bridgeAddress(routes: string, trie: string): string | undefined 
   );
 }
 
-/** The environment variable that asked for the door is usually not set for the client that starts the next broker. */
+/** Returns the TCP address that a former broker stored: the client that starts this broker may lack the variable that sets the address. */
 export function recallAddress(file: string): TcpAddress | undefined {
   const { host, port } = readRecord(file);
   return typeof host === "string" && Number.isInteger(port) ? { host, port: port as number } : undefined;

@@ -1,4 +1,4 @@
-/** Serves `/mcp` by MCP's Streamable HTTP, without sessions. The first such request loads this file, because the SDK is large. */
+/** Serves `/mcp` by MCP's Streamable HTTP, without sessions. Loaded at the first request to `/mcp`, because the SDK is large. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";

@@ -1,6 +1,6 @@
 /**
- * Holds a TCP port for the broker, because programs kill the process at this port. Passes each connection to a socket of the broker, after
- * a line with the client's address (PROXY protocol, version 1). Arguments: host, port, socket. Prints `open` or an error code.
+ * Holds a TCP port for the broker, because Roampal's hooks may kill the port's process. Passes each connection to a socket of the broker,
+ * after a line with the client's address (PROXY protocol, version 1). Arguments: host, port, socket. Prints `open` or an error code.
  */
 import { connect, createServer, type Socket } from "node:net";
 

@@ -7,7 +7,7 @@ import { orElse } from "../../base/or-else.ts";
 export type Connection = { client: { address: string; port: number }; server: { address: string; port: number } };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** In other states, the kernel may show a socket as root's after its owner has ended. */
+/** Code of a connected socket's state. In other states, the kernel may show a socket as root's after its owner has ended. */
 const ESTABLISHED = "01";
 const UID_COLUMN = 7;
 

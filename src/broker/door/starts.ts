@@ -1,6 +1,6 @@
 /** Starts a few requests in each turn of the event loop, so that a thousand requests of one peer do not block other peers. */
 
-/** A stream. `startNext` starts one of its requests and returns true if another one waits. */
+/** A stream with waiting requests. `startNext` starts one of them and returns true if more wait. */
 export type Starter = { startNext: () => boolean };
 
 const STARTS_A_TURN = 32;

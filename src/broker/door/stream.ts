@@ -1,4 +1,4 @@
-/** One upgraded connection: JSON-RPC, one message a line. A peer that does not read its answers is paused, then disconnected. */
+/** Serves JSON-RPC on one upgraded connection, one message a line. A peer that does not read its answers is paused, then disconnected. */
 import type { Socket } from "node:net";
 import type { Log } from "../../base/log.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -18,7 +18,7 @@ import { type Peer, peerFields } from "../peer.ts";
 import type { Held, Holder } from "./held.ts";
 import type { Starts } from "./starts.ts";
 
-/** Time between probes of a silent client with open requests. */
+/** Time between two empty lines to a client that has closed its sending side but still waits for answers. */
 const PROBE_MS = 1_000;
 
 export type StreamOptions = {
@@ -88,7 +88,7 @@ export class Stream {
     this.#quiet?.resolve();
   }
 
-  /** Answers a client that has closed its sending side. Empty lines, which are not messages, show whether the client still exists. */
+  /** Waits for the answers to a client that has closed its sending side. An empty line, written meanwhile, fails if the client is gone. */
   #finish(): void {
     if (this.#inFlight > 0) {
       this.#outgoing.write("\n");
@@ -221,7 +221,7 @@ class Outgoing {
     };
   }
 
-  /** Number of bytes that the peer has not read, without the bytes in the kernel's buffer. */
+  /** Number of bytes that the peer has not read. Bytes in the kernel's buffer count as read. */
   get bytes(): number {
     return this.#waitingBytes + this.#socket.writableLength;
   }

@@ -24,7 +24,7 @@ export const REVOKED_CHECK_MS = 500;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** Returns all records, including expired ones. Errors: STORE_CORRUPT for a file of another format. */
+/** Returns all records, also expired ones. Errors: STORE_UNAVAILABLE for an unreadable file, STORE_CORRUPT for another format. */
 export function readTokens(file: string): TokenRecord[] {
   let text: string;
   try {
@@ -38,7 +38,7 @@ export function readTokens(file: string): TokenRecord[] {
   throw damaged(`${file} is not a token file`, `move it away and add the tokens again`);
 }
 
-/** Only this call returns the token itself: the file has only its keys. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
+/** Adds a token and returns it. The file gets only keys computed from it. Errors: CONFIG_BAD_VALUE for a taken or invalid name. */
 export function addToken(
   file: string,
   { name, role, expiresAtMs = null }: { name: string; role: Role; expiresAtMs?: number | null },
@@ -133,7 +133,7 @@ export class TokenBook {
     }
   }
 
-  /** Returns a text that changes with the file. With an unreadable file the broker admits nobody, but keeps running. */
+  /** Returns a text that differs after each change of the file. If the file is unreadable, the broker admits nobody, but keeps running. */
   #look(): string {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false, bigint: true });

@@ -58,7 +58,7 @@ export class Doors {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True if the broker has no TCP door and no Roampal door, whose clients cannot start a broker. Only then may it exit when idle. */
+  /** True if the broker has neither a TCP door nor a Roampal door. Their clients cannot start a broker, so it must not exit when idle. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }
@@ -76,7 +76,7 @@ export class Doors {
       this.published.push(door);
     };
     await publish({ kind: "unix", path: socketPath });
-    // The gate's socket is not published: only `palace gate` uses it, for ssh keys of other machines.
+    // broker.json does not name the gate's socket: only `palace gate` uses it, for users of other machines who come by ssh.
     await this.#openAt({ kind: "unix", path: gatePath, role: "agent", name: "gate", credentials: peerCredentials });
     await openTcp(config, publish, log);
     // Not awaited, because finding out which process has the port may take a while.
@@ -94,13 +94,13 @@ export class Doors {
 
   #doorAt(at: DoorOptions["at"]): DoorOptions {
     const { config: _config, status: _status, ...options } = this.#options;
-    // A bridge ends at a socket, so the sockets serve the page, too: `palace ui` on the bridge's other side relays it (cli/verbs/ui.ts).
+    // `palace ui` on another machine gets the page over a bridge, which ends at one of these sockets. So the sockets serve the page.
     const routes = at.kind === "unix" ? new Map([...options.routes, this.page.route()]) : options.routes;
     return { ...options, routes, at, starts: this.#starts, onPeers: () => void (this.lastUsedMs = performance.now()) };
   }
 }
 
-/** Remembers the environment's port, because the client that starts the next broker usually lacks the variable. */
+/** Returns Roampal's port, if set. Stores a port from the environment, because the next broker's environment may lack the variable. */
 function outcomePort({
   outcomePort: asked,
   lastingDoors,
@@ -114,7 +114,7 @@ function outcomePort({
   return lasting === "off" ? undefined : lasting;
 }
 
-/** A failure is an error only if the environment asked for the door. Otherwise the broker runs without the door. */
+/** Opens the TCP door, if set. A failure is an error only if the environment asked for the door; else the broker runs without it. */
 async function openTcp(
   { paths, listen, lastingDoors }: Config,
   openAt: (door: Door) => Promise<void>,

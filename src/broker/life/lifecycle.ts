@@ -29,9 +29,8 @@ export type LifecycleOptions = {
   config: Config;
   log: Log;
   onListening: () => void;
-  /** Returns why this broker must leave, if it must. Called after the lock is taken, then every second. */
+  /** Returns why this broker must end; undefined if it may run. Called after the lock is taken, and then every second. */
   mustStayAway: () => string | undefined;
-  /** Command that the tool `mine` starts. */
   miner: MinerCommand;
   /** True for a broker that a client started on demand: such a broker ends when a permanent broker asks for the palace. */
   isOnDemand: boolean;
@@ -139,14 +138,14 @@ class Broker {
     });
   }
 
-  /** Closes everything after a door failed; no client knows this broker yet. */
+  /** Closes everything after a door could not be opened. Drains nothing, because no client knows this broker yet. */
   async closeUnopened(): Promise<void> {
     await this.#engine.opened;
     await this.#engine.close();
     await this.#doors.close();
   }
 
-  /** Ends the broker on SIGTERM and SIGINT. A broker that gets such a signal while it opens first finishes opening. */
+  /** Ends the broker on SIGTERM and SIGINT. If the signal comes during the opening, the broker first finishes the opening. */
   endOnSignals(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => this.#end(signal));
   }

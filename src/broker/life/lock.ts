@@ -25,11 +25,11 @@ export function isHeldOnDemand(file: string): boolean {
   return orElse(() => makesWay(readFileSync(file, "utf8").trim()), false);
 }
 
-/** Takes the lock. Returns the holder's text for a message if another broker has it. Errors: STORE_READ_ONLY. */
+/** Takes the lock. If another broker has the lock, returns the text in the lock file, which names that broker. Errors: STORE_READ_ONLY. */
 export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { heldBy: string } {
   let fd: number;
   try {
-    // Makes the folder's entry durable, because acknowledged writes are in this folder.
+    // Makes the folder durable (syncs its entry), because acknowledged writes will be in it.
     keepFolder(dirname(file));
     // Creates the file if absent. Does not truncate it, because we do not have the lock yet.
     fd = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -60,7 +60,7 @@ export function takeLock(file: string, isOnDemand: boolean): LifetimeLock | { he
   };
 }
 
-/** Overwrites the text in place, which works on a full disk. The lock does not depend on the text. */
+/** Writes into the lock file who holds the lock. Overwrites the old text in place, which works on a full disk. */
 function describeHolder(fd: number, text: string): void {
   try {
     ftruncateSync(fd, writeSync(fd, text, 0));

@@ -14,7 +14,7 @@ import { SERVICE } from "../outcome-api/health.ts";
 
 export type OutcomeDoorOptions = {
   port: number;
-  /** Socket that gets the port's connections. */
+  /** Socket to which the port's process passes the connections. */
   path: string;
   /** Opens the door at the socket. May throw any error. */
   open: () => Promise<OpenDoor>;
@@ -26,7 +26,7 @@ export type OutcomeDoorOptions = {
 
 export const OUTCOME_HOST = "127.0.0.1";
 const AGAIN_MS = 5_000;
-/** Minimum lifetime of the port's process for an immediate restart. After a shorter life the restart waits. */
+/** Minimum lifetime of the port's process, ms. After a shorter life the broker waits before it restarts the process. */
 const LIVED_MIN_MS = 1_000;
 const ASK_MAX_MS = 2_000;
 const BODY_MAX = 64 * 1024;

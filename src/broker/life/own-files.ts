@@ -9,7 +9,7 @@ import { readTokens, revokeToken } from "../door/tokens.ts";
 import type { Dispatch, OwnFiles } from "../engine.ts";
 import type { Peer } from "../peer.ts";
 
-/** Maximum number of writes of each kind in one answer. */
+/** Maximum number of waiting writes, and of refused writes, in one answer. */
 const LISTED_MAX = 100;
 
 type Parts = { paths: Paths; usedAtMs: (id: string) => number | null; dispatch: Dispatch };

@@ -51,7 +51,7 @@ export function createRoutes({
     [
       "/mcp",
       async (request: IncomingMessage, response: ServerResponse, peer) => {
-        // The first request loads the SDK, because our own clients do not need it.
+        // Loads the SDK only at the first request to this path, because our own clients do not need the SDK.
         mcpHttp ??= import("../door/mcp-http.ts").then(({ createMcpHttp }) =>
           createMcpHttp(engine.dispatch, held, () => engine.identity?.()),
         );

@@ -30,7 +30,7 @@ const LEAVE_MAX_MS = 5_000;
 
 export class Job {
   readonly end: Promise<JobEnd>;
-  /** Last steps, oldest first. */
+  /** Last progress reports of the mine, oldest first. */
   readonly steps: Step[] = [];
   readonly listeners = new Set<(step: Step) => void>();
   readonly #child: ChildProcess;
@@ -86,7 +86,7 @@ export class Job {
     try {
       if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     } catch {
-      // The process is gone, or the system does not allow it.
+      // The process has ended, or the system does not allow another priority.
     }
   }
 

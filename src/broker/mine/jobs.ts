@@ -103,7 +103,7 @@ export class MineJobs {
     job.listeners.add(listener);
     try {
       const result = await Promise.race([mine.result, cut]);
-      // A result is returned once; the next call with these arguments starts a new mine.
+      // The next call with these arguments starts a new mine, because a caller has got this result.
       if (result !== undefined && this.#current === mine) this.#current = undefined;
       return result ?? running(mine.request, job.steps);
     } finally {

@@ -54,7 +54,7 @@ function routeOf(request: IncomingMessage): ApiRoute {
   throw new Refused(405, "Method Not Allowed", { headers: { allow: route.method } });
 }
 
-/** Result for a peer that has disconnected midway. */
+/** Result of `bodyOf` if the peer disconnected before its body was complete. */
 const GONE = Symbol("gone");
 
 /** Reads a request's body, whatever its content type. An empty body has no fields. Errors: Refused. */
@@ -79,7 +79,7 @@ function checked({ fields, needs }: ApiRoute, given: unknown): Values {
   return result.values;
 }
 
-/** The request's idempotency key is the key of the row's call, because each row writes at most once. */
+/** Makes the functions that a route may call. A route writes at most once, so its write gets the request's idempotency key. */
 function askerFor(
   { dispatch, health, status }: OutcomeApiOptions,
   request: IncomingMessage,

@@ -15,7 +15,7 @@ export type Values = Readonly<Record<string, unknown>>;
 /** One error, in FastAPI's words. */
 export type Wrong = { loc: ["body", ...string[]]; msg: string; type: "missing" | "value_error" };
 
-/** Ignores fields that the route does not know. */
+/** Checks a request's body and returns the values of its fields, or all errors. Ignores unknown fields. */
 export function checkFields(fields: Fields, given: unknown): { values: Values } | { wrong: Wrong[] } {
   if (!isRecord(given)) return { wrong: [{ loc: ["body"], msg: "must be a JSON object", type: "value_error" }] };
   const known = Object.entries(fields).flatMap(([name, field]) => {
@@ -53,7 +53,7 @@ const NOUNS = {
   object: "an object",
 } as const satisfies Record<Field["type"], string>;
 
-/** Returns a number's value, a text's number of characters or a list's number of entries; undefined for another type. */
+/** Returns the size that `low` and `high` limit; undefined if the value does not have the type. */
 function sizeOf(type: Field["type"], value: unknown): number | undefined {
   if (type === "text") return typeof value === "string" ? value.length : undefined;
   if (type === "number") return typeof value === "number" ? value : undefined;

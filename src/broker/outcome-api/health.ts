@@ -5,7 +5,7 @@ import { Refused } from "./refused.ts";
 /** Name that distinguishes this server from others at the port; other brokers read it (life/outcome-door.ts). */
 export const SERVICE = "palace-devbox";
 
-/** A missing model is not a failure, because searches then use words and static vectors. Errors: Refused. */
+/** Returns the answer's body. A missing model is not a failure: searches then use words and static vectors. Errors: Refused, 503. */
 export function healthOf(health: Health, { pid, home, search }: StatusReport): Record<string, unknown> {
   const { status, error, engine } = health;
   const fields = {

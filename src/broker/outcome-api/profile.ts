@@ -10,7 +10,7 @@ import { orElse } from "../../base/or-else.ts";
 
 const DEFAULT = "default";
 const REGISTRY = "profiles.json";
-/** Key of the registry that maps folders to profiles. */
+/** Key under which the registry has the map from folders to profiles. */
 const BINDINGS = "bindings";
 const NAME_SHOWN = 60;
 
@@ -41,7 +41,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return text === "" ? undefined : text;
 }
 
-/** Finds the profile that is bound to the closest folder. `given`: the client's folder, percent-encoded. */
+/** Finds the profile bound to the client's folder, or else to its nearest parent. `given`: the client's folder, percent-encoded. */
 function boundProfile(given: string | undefined, folder: string): string | undefined {
   if (given === undefined) return undefined;
   const { [BINDINGS]: bindings } = registry(folder);

@@ -9,7 +9,7 @@ export type RefusalStatus = 400 | 403 | 404 | 405 | 413 | 422 | 500 | 503;
 export class Refused extends Error {
   readonly status: RefusalStatus;
   readonly detail: string | readonly Wrong[];
-  /** Further fields of the answer's body, and further headers. */
+  /** Fields of the answer's body in addition to `detail`. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 

@@ -18,7 +18,7 @@ export type Asker = {
 export type ApiRoute = Readonly<{
   method: "GET" | "POST";
   fields: Fields;
-  /** Required text. Without it the status is 400, not 422. */
+  /** Name of a required text field. If the text is missing, the status is 400, not 422. */
   needs?: "content" | "title";
   answer: (asker: Asker, given: never) => unknown;
 }>;

@@ -18,7 +18,7 @@ export type PageOptions = {
   open: (guard: Sessions, routes: ReadonlyMap<string, Route>) => Promise<OpenDoor>;
   dispatch: Dispatch;
   held: Held;
-  /** Returns false for a token that is revoked or expired, which ends the sessions of the token's pages. */
+  /** Returns false for a revoked or expired token. The sessions that were opened with the token then end. */
   isValidToken: (id: string) => boolean;
   status: () => StatusReport;
   onUsed: () => void;
@@ -27,13 +27,13 @@ export type PageOptions = {
 const CLOSE_UNUSED_AFTER_MS = 15 * 60_000;
 const LOOK_MS = 60_000;
 const NEWS_MS = 1_000;
-/** Intervals without news after which a line is sent, so that the connection does not seem dead. */
+/** Without news, an empty line is sent after this number of `NEWS_MS` intervals, so that the connection does not seem dead. */
 const STILL_HERE_TICKS = 15;
 /** Bytes of news that a reader may leave unread before the page disconnects it. */
 const UNREAD_NEWS_MAX = 256 * 1024;
-/** Anybody on this machine may send a sign-in, so its limit is little more than the size of a link's token. */
+/** Maximum size of a sign-in. Anybody on this machine may send one, so the limit is little more than the size of a link's token. */
 const SIGN_IN_MAX_BYTES = 4_096;
-/** Limits slow sign-ins of other users, which would use up the page's connections. */
+/** Time limit of one sign-in. Slow sign-ins of other users would otherwise use up the page's connections. */
 const SIGN_IN_MAX_MS = 2_000;
 const HINT = "load the page again";
 const RANK: Readonly<Record<Role, number>> = { reader: 0, agent: 1, admin: 2 };
@@ -175,7 +175,7 @@ export class Page {
     return void sendJson(response, "status" in body ? body.status : 400, { error: error.message });
   }
 
-  /** Sends server-sent events until the reader leaves. A `change` event contains the shown parts of `palace.status`. */
+  /** Sends server-sent events until the reader leaves. A `change` event contains the parts of `palace.status` that the page shows. */
   async #tellNews(response: ServerResponse, { tokenId = "" }: Peer): Promise<void> {
     this.#use();
     response.writeHead(200, { ...SAFE_HEADERS, "content-type": "text/event-stream" });
@@ -217,7 +217,7 @@ function sendJson(response: ServerResponse, code: number, value: unknown): void 
   response.writeHead(code, { ...SAFE_HEADERS, ...headers }).end(body);
 }
 
-/** The relative path is the same from the sources and from the package. */
+/** Folder of the built page. Its path relative to this file is the same in src and in dist. */
 const FOLDER = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {

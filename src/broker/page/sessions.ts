@@ -1,4 +1,4 @@
-/** Keeps links, each of which opens the page once, and the sessions that links become. It stores only their hashes, in memory. */
+/** Keeps the one-time links to the page, and the page's sessions. A link becomes a session. Tokens are kept in memory, as hashes. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Role } from "../../protocol/spec.ts";
@@ -7,7 +7,7 @@ import { isLoopback } from "../door/listen.ts";
 
 /** Time for which a link is valid, ms. */
 export const LINK_MAX_MS = 60_000;
-/** Maximum number of links of one role, and of sessions of one role. A further one drops the role's oldest. */
+/** Maximum number of links of one role, and of sessions of one role. Beyond it, the oldest is dropped. */
 const KEPT_MAX = 100;
 const SESSION_PATHS = ["/ui/rpc", "/ui/events"];
 
@@ -25,7 +25,7 @@ export class Sessions {
     this.#isValidToken = isValidToken;
   }
 
-  /** Makes a token that `exchange` accepts once. */
+  /** Makes a link's token, which `exchange` accepts once. */
   addLink(role: Role, tokenId?: string): { token: string; expiresAtMs: number } {
     const token = randomBytes(32).toString("base64url");
     const expiresAtMs = this.#now() + LINK_MAX_MS;

@@ -1,4 +1,4 @@
-/** Moves or removes the due memories (drawers ranked by their outcomes), soon after the broker's start and then every hour. */
+/** Ages memories: moves or removes those whose time in their collection is over, soon after the broker's start and then every hour. */
 import { randomUUID } from "node:crypto";
 import { type Profile, profilesIn, readerOf } from "../../learning/memory/profiles.ts";
 import { type AgeRequest, dueMemories } from "../../learning/scoring/retention.ts";
@@ -20,12 +20,13 @@ export type AgeingOptions = {
 
 /** Name in the journal, for `palace history undo --client`. */
 const AGENT = "palace ageing";
-/** The ageing's own number among the peers; no connection has the number 0. */
+/** Peer id of the ageing's writes in the queue; no connection has this id. */
 const PEER = 0;
-/** Pause after the start, so that the first requests come first. */
+/** Pause after the broker's start, ms, so that the first requests do not wait. */
 const BEGIN_MS = 2_000;
-/** Time between checks for a jump of the clock, and the number of such checks before the next look for due memories. */
+/** Time between checks for a jump of the clock. */
 const TICK_MS = 60_000;
+/** Number of these checks between two searches for due memories. */
 const TICKS_A_LOOK = 60;
 const TRUE_TIME = "memories_true_time";
 

@@ -1,4 +1,4 @@
-/** Makes backups on request or when due, removes old due ones, and lists the results beside the ledger for `palace doctor`. */
+/** Makes backups on request or when due, removes old scheduled ones, and lists the results beside the ledger for `palace doctor`. */
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -38,7 +38,7 @@ export function beginBackup(
     async (thread, say) => {
       const unsettled = await settle(say);
       const report = await thread.call("make", { source, file, replace, passphrase, note });
-      // A devbox mounts the home read-only, so the broker removes the file's name after the devbox has opened the file.
+      // A client whose home is read-only (as in a devbox) cannot remove the staged file, so the broker removes the file later.
       if (file === null) setTimeout(() => removeStaged(home), STAGED_KEPT_MS).unref();
       return { ...report, unsettled: unsettled ?? null };
     },
@@ -46,7 +46,7 @@ export function beginBackup(
   );
 }
 
-/** Removes the staged backup. If the home is read-only now, the next backup removes it. */
+/** Removes the staged backup (a file that the client copies). If the home is read-only now, the next backup removes it. */
 function removeStaged(home: string): void {
   try {
     removeDrafts(home, STAGED_KEPT_MS);
@@ -61,7 +61,7 @@ export function readBackupRequest(params: Record<string, unknown>, { door }: Pic
   for (const path of [file, goesTo])
     if (path !== null && (typeof path !== "string" || !isAbsolute(path)))
       throw badParams("file must be an absolute path");
-  // Only the owner's own socket opens a page with the role admin (page/page.ts), so its admin is at this machine, too.
+  // Only the owner's own socket opens a page with the role admin (page/page.ts), so an admin on the page is at this machine, too.
   if (door !== "unix" && door !== "ui")
     throw denied("a backup is made on the broker's machine, through its socket", "on that machine: palace backup FILE");
   const paths = { file: file as string | null, goesTo: goesTo as string | null };
@@ -105,7 +105,7 @@ function startBackupThread({ fault }: Config): Promise<Thread<BackupMethods>> {
 }
 
 const HOUR_MS = 3_600_000;
-/** A failed or blocked backup is tried again after this part of the interval. */
+/** A failed or blocked backup is tried again after this part of the interval, but after RETRY_MAX_MS at the latest. */
 const RETRY_PART = 1 / 8;
 const RETRY_MAX_MS = HOUR_MS;
 const POLL_MS = 100;
@@ -200,7 +200,7 @@ function makeFolder(dir: string): void {
   }
 }
 
-/** Writes the list of backups. It only logs a failure, because other code reports a home that accepts no files. */
+/** Writes the list of backups, or only logs a failure, because other code reports a home that accepts no files. */
 function noteQuietly(work: () => void, log: Log): void {
   try {
     work();

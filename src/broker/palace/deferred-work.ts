@@ -1,8 +1,9 @@
-/** Runs deferrable work in the pauses between writes. */
+/** Runs work that can wait in the pauses between writes. */
 import type { Log } from "../../base/log.ts";
 
-/** Maintenance starts when this time has passed without a write, and at the latest after the second time. */
+/** Time without a write after which the work starts. */
 const QUIET_MS = 500;
+/** Maximum time for which writes delay the work. */
 const QUIET_WAIT_MAX_MS = 10_000;
 
 /** Runs `step` in pauses between writes, and again while it returns true. */

@@ -54,7 +54,7 @@ export class EventWaits {
           });
         if (waiter.ended !== undefined) throw waiter.ended;
         if (isLast) return false;
-        // If the time is over, the caller looks for events at most once more.
+        // The first call after the deadline may return true, so that the caller does not miss a commit. The next call returns false.
         isLast = performance.now() >= deadline;
         return this.#commits !== mark;
       },
@@ -87,7 +87,7 @@ export class EventWaits {
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      // If the file is unreadable, the next poll reads it again. The waiting call reports the error when it looks for events.
+      // Ignores an unreadable file: the next poll reads it again, and the waiting call reports the error when it looks for events.
       const version = await this.#version().catch(() => undefined);
       isLooking = false;
       if (version === undefined || version === this.#seen) return;

@@ -12,16 +12,16 @@ export type MemoryOptions = {
 };
 
 const TICK_MS = 5_000;
-/** Maximum processor time in one tick for which the broker counts as quiet. */
+/** The broker counts as quiet if it used at most this processor time in one tick. */
 const QUIET_CPU_MS = 250;
-/** Processor time between two releases. A release takes less than 1 % of this time, with the reads that fill the caches again. */
+/** Processor time after which memory is released again. A release, with the reads that refill the caches, takes less than 1 % of it. */
 const HEAVY_CPU_MS = 10_000;
-/** Minimum growth of the resident memory since the last release for another release. */
+/** Growth of the resident memory after which memory is released earlier. */
 const GROWN_BYTES = 96 * 1024 ** 2;
 
 /**
- * Growth of V8's heap between two collections, in percent of its use. With this value, ten refused calls of the tool `checkpoint` with
- * 100,000 items take 380 MB instead of 430 MB, and searches need 3 % more processor time.
+ * Growth of V8's heap between two collections, in percent of its used size. With this value, ten refused calls of the tool `checkpoint`
+ * with 100,000 items take 380 MB instead of 430 MB, and searches need 3 % more processor time.
  */
 const HEAP_GROWTH_PERCENT = 150;
 

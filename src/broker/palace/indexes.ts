@@ -19,7 +19,7 @@ export type OpenIndexes = {
   /** Place where vectors are searched, the broker or a Chroma server. */
   vectorsAt: "local" | "chroma";
   model: Model;
-  /** Resolves when the model is loaded; perhaps never. */
+  /** Resolves when the model is loaded; never without a model. */
   embedder: Promise<LocalEmbedder>;
   /** Undefined until the model is ready. */
   backlog: () => Backlog | undefined;
@@ -31,7 +31,7 @@ export type IndexOptions = {
   config: Config;
   log: Log;
   ledger: OpenLedger;
-  /** Driver of the public palace's drawers. It answers vector queries if MEMPALACE_VECTORS says so. */
+  /** Driver of the public palace's drawers. It answers vector queries if MEMPALACE_VECTORS is `chroma`. */
   driver: PalaceDriver | undefined;
   wakes: Wakes;
 };

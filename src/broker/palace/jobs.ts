@@ -17,7 +17,7 @@ export type JobWork = {
 
 type JobMethods = { progress(): Progress; cancel(): void };
 
-/** Sets the step that is shown until the thread reports its own. Errors: BROKER_CANCELLED. */
+/** Sets the step that the job's report shows until the job's thread reports a step of its own. Errors: BROKER_CANCELLED. */
 export type Say = (step: string) => void;
 
 /** Time that a cancelled thread gets to end, ms. */
@@ -27,8 +27,8 @@ const LEFT_MAX = 2;
 let leftThreads = 0;
 
 /**
- * Makes a job with its own thread. `mayLeave`: its file may block, such as a file on a stuck mount. Nothing can end a blocked thread, so a
- * cancelled job leaves its thread behind. Errors of `run`: BROKER_BUSY while too many such threads are left.
+ * Makes a job with its own thread. `mayLeave`: the job uses a file that may block, such as a file on a stuck mount. Nothing can end a
+ * blocked thread, so a cancelled job leaves its thread behind. Errors of `run`: BROKER_BUSY while too many such threads are left.
  */
 export function onThread<T extends Pick<Thread<JobMethods>, "call" | "close">>(
   start: () => Promise<T>,
@@ -91,7 +91,7 @@ type Job = { report: JobReport; work: JobWork; params: string; ended: Promise<vo
 const ANSWER_MAX_MS = 1_000;
 const END_MAX_MS = 4_000;
 
-/** Maximum number of finished jobs to list. */
+/** Maximum number of jobs to list. The oldest are dropped. */
 const KEPT_MAX = 20;
 
 export class Jobs {

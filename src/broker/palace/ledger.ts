@@ -6,7 +6,7 @@ import { rememberLedger } from "../../base/state-files.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
 import type { WriterData, WriterMethods } from "./writer-thread.ts";
 
-/** Time for which before-images are kept, ms, unless they exceed their size limit. */
+/** Time for which before-images are kept, ms. The oldest are dropped earlier if all together exceed UNDO_SIZE_MAX_BYTES. */
 const UNDO_KEPT_MS = 30 * 24 * 3_600_000;
 const UNDO_SIZE_MAX_BYTES = 256 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ export async function openLedger(config: Config, log: Log, closing: AsyncDisposa
   try {
     rememberLedger(paths);
   } catch (error) {
-    // The record is only useful later, so a full disk here must not stop a palace on another disk. The next start tries again.
+    // The record only helps to notice later that the palace vanished, so a full disk here must not stop a palace on another disk.
     log.warn("the existence of this palace was not recorded", { why: String(error) });
   }
   return { reader, writer, settings };

@@ -69,7 +69,7 @@ export class Logstream {
     }
   }
 
-  /** Checks that the file's write-ahead log exists; starts no thread. Errors: PALACE_GONE, STORE_*. */
+  /** Checks that the log's files still exist, if the thread runs; does not start it. Errors: PALACE_GONE, STORE_*. */
   async assertPresent(): Promise<void> {
     const thread = await this.#thread?.catch(() => undefined);
     await thread?.call("assertPresent");
@@ -95,7 +95,7 @@ export class Logstream {
     try {
       return await this.#call("commit", calls);
     } catch (error) {
-      // No event is stored if the file could not be opened. If the thread ended, clients repeat the calls with their keys.
+      // Refuses all calls: if the file could not be opened, no event is stored; if the thread ended, clients repeat the calls by key.
       const known =
         error instanceof PalaceError
           ? error

@@ -78,7 +78,7 @@ type Parts = PalaceOptions & {
 
 const WARM_UP_TEXTS = 20;
 
-/** Time between two runs of the ledger's maintenance if no writes cause one. It prunes old rows. */
+/** Time between two runs of the ledger's maintenance (which prunes old rows) if no write causes one. */
 const PRUNE_MS = 3_600_000;
 
 /** If a part fails to open, the earlier parts are closed. Errors: STORE_CORRUPT, STORE_READ_ONLY, PROTOCOL_VERSION_MISMATCH. */
@@ -177,7 +177,7 @@ function openLogstream({ config, log, onFatal }: Parts, closing: AsyncDisposable
   return logstream;
 }
 
-/** Starts the part that erases forgotten texts from every file. */
+/** Starts the background work that erases forgotten texts from all files. */
 function openErasure(parts: Parts, closing: AsyncDisposableStack): Erasure {
   const { config, log, ledger, publicPalace, graph, wakes } = parts;
   const { reader, writer } = ledger;
@@ -292,7 +292,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   const adopting = (): string | undefined => publicPalace.adoptionWait.detail();
   return {
     reader: ledger.reader,
-    // A palace counts as missing until its adoption has brought a drawer; the answers then mention the adoption.
+    // Until the adoption has filed a first drawer, reads answer that the palace does not exist yet, and mention the adoption.
     isFounded: () =>
       ledger.reader.everHeldDrawers() || (adopting() === undefined && isMadeByChroma(config.paths.palaceDir)),
     lexical: indexes.lexical,
@@ -313,7 +313,7 @@ function readContext({ config, ledger, indexes, publicPalace, graph }: Parts): R
   };
 }
 
-/** A palace without a model does not wait for vectors, because nobody makes them. */
+/** Starts searches that warm up the threads. They run only while no write waits, no model loads and no vectors are computed. */
 function warmUp({ ledger: { reader }, indexes, log }: Parts, reads: ReadContext, queue: WriteQueue): () => void {
   const { model, backlog } = indexes;
   const isEmbedding = (): boolean => backlog() !== undefined && reader.pendingTexts(0, 1).length > 0;

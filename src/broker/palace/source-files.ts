@@ -8,7 +8,7 @@ import { orElse } from "../../base/or-else.ts";
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** Opens the source files. `stagingDir`: the docs feeder's copies of this user. */
+/** Opens the source files. `stagingDir`: folder with the copies that the docs feeder made for this user. */
 export function openSourceFiles(stagingDir: string): SourceFiles {
   const staged = new StagedOriginals(stagingDir);
   return {

@@ -32,7 +32,7 @@ export type UpstreamLockOptions = {
   palaceDir: string;
   locksDir: string;
   log: Log;
-  /** Called when the lock is taken or its state changes. Must not throw. */
+  /** Called after each change of the status. Must not throw. */
   onChange: () => void;
 };
 
@@ -93,7 +93,7 @@ class Keeper {
     }
   }
 
-  /** A user who cannot make the lock file cannot run a MemPalace either: MemPalace writes nothing without the lock. */
+  /** Returns why the lock was not taken. MemPalace never writes without the lock, so without the lock's folder it cannot write either. */
   #whyNone({ code = "", message }: NodeJS.ErrnoException): string {
     const { locksDir } = this.#options;
     if (UNMADE.has(code)) return `no MemPalace can write from here, because ${locksDir} cannot be made`;
@@ -101,7 +101,7 @@ class Keeper {
   }
 
   lockedBy(): PalaceError | undefined {
-    // Looks again here, because callers ask before each write, and the first write creates the folder.
+    // Callers ask before each write. The palace's folder may be new, because the first write creates it.
     if (this.#folder === undefined && existsSync(this.#options.palaceDir)) this.look();
     return this.#refusal();
   }
@@ -123,7 +123,7 @@ class Keeper {
     this.#held = undefined;
   }
 
-  /** Keeps other brokers out by a lock on the palace's folder: two homes may name one palace, but have separate MemPalace locks. */
+  /** Locks the palace's folder against brokers of other homes, which may have the same palace, but use another MemPalace lock. */
   #keepFolder(): boolean {
     const { palaceDir } = this.#options;
     if (this.#folder !== undefined && isFileOf(this.#folder.fd, palaceDir)) return true;
@@ -143,8 +143,8 @@ class Keeper {
   }
 
   /**
-   * Returns undefined if there is nothing to lock: in a HOME that MemPalace never used, the broker makes no folder, unless the palace has a
-   * Chroma file, because MemPalace's first write would then make the folder.
+   * Returns the lock file. Returns undefined if MemPalace never used this HOME and the palace has no Chroma file: the broker then does
+   * not make MemPalace's folder. With a Chroma file the broker makes the folder, as MemPalace's first write would.
    */
   #file(): string | undefined {
     const { palaceDir, locksDir } = this.#options;

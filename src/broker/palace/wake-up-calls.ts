@@ -1,4 +1,4 @@
-/** Wakes parts of a palace by name, so that no part needs a reference to a later part. Each part looks for due work at its start. */
+/** Wakes a background task by its name, so that the caller needs no reference to it. A task that starts later looks for work by itself. */
 export type Part = "outbox" | "closets" | "backlog" | "graph" | "erasure" | "upkeep";
 
 export class Wakes {

@@ -12,7 +12,7 @@ export type WarmUpOptions = {
 /** Pause after the start, so that the first requests come first. */
 const BEGIN_MS = 1_500;
 const SEARCHES = 60;
-/** Pause between two searches, plus a multiple of the last search's time, so that other searches are hardly delayed. */
+/** The pause after a search is REST_MS plus REST_FACTOR times the search's own time, so that other searches are hardly delayed. */
 const REST_MS = 20;
 const REST_FACTOR = 2;
 const BUSY_MS = 250;

@@ -19,7 +19,7 @@ import { FairQueue } from "./fair-queue.ts";
 import type { Wakes } from "./wake-up-calls.ts";
 import type { WriterMethods } from "./writer-thread.ts";
 
-/** Maximum bytes of text in one group. It limits how long an interactive write waits for the group before it. */
+/** A group with this many bytes of text takes no further write. This limits how long an interactive write waits for the group before it. */
 const GROUP_SIZE_MAX_BYTES = 512 * 1024;
 
 type Waiting = {
@@ -27,8 +27,8 @@ type Waiting = {
   resolve: (outcome: WriteOutcome) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
-  /** Span of the call, and span of its wait in the queue. */
   span: Span | undefined;
+  /** Trace span of the call's wait in the queue. */
   waited: Span | undefined;
 };
 
@@ -82,7 +82,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // Waits one turn of the event loop, so that writes from the same read join the same group.
+    // Waits one turn of the event loop, so that writes that arrived together join one group.
     await new Promise(setImmediate);
     while (this.#waiting.depth > 0) {
       const group = this.#takeGroup();
@@ -137,7 +137,7 @@ export type LedgerQueueOptions = {
 };
 
 const WATCH_MS = 1_000;
-/** Changes of a group that failed as a whole, or of a group of the coordination log. */
+/** Empty changes, for a group that failed as a whole and for a group of the coordination log. */
 export const NO_CHANGES: Changes = { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 
 export function ledgerQueue(options: LedgerQueueOptions): WriteQueue {
@@ -195,7 +195,7 @@ export function endIfGone(error: unknown, { ledgerFile, onFatal }: Ending): void
     onFatal(existsSync(ledgerFile) ? error : goneError(ledgerFile));
 }
 
-/** Watches for a missing file or log every second; `assertPresent` then throws PALACE_GONE. Returns a function that ends the watch. */
+/** Calls `assertPresent` every second; ends the broker when it throws PALACE_GONE. Returns a function that ends the watch. */
 export function watchPresence(assertPresent: () => Promise<void>, ending: Ending): () => void {
   const timer = setInterval(() => {
     assertPresent().catch((error: unknown) => endIfGone(error, ending));

@@ -9,7 +9,6 @@ import type { ToolsWith } from "../../protocol/tools/table.ts";
 
 export type ReadContext = MemoryContext & {
   settings: SettingsStore;
-  /** Recent searches of agents. */
   searches: Searches;
 };
 

@@ -25,19 +25,19 @@ const METHODS = {
 
 export type WriteMethod = keyof typeof METHODS;
 
-/** Tools that answer only after their fact is in MemPalace's graph file, unless other rows are queued. */
+/** Tools that answer only after their fact is in MemPalace's graph file, unless other writes wait in the queue. */
 export const FACT_WRITES: ReadonlySet<string> = new Set<keyof typeof TOOLS>([
   "kg_add",
   "kg_invalidate",
   "kg_supersede",
 ]);
 
-/** Returns true if one of our own methods is a write. The kind of a tool is in its row of the tool table. */
+/** Returns true for a method of our own that writes; for tools, see `kind` in the tool table. */
 export function isWriteMethod(method: string): boolean {
   return Object.hasOwn(METHODS, method);
 }
 
-/** Gives a write the errors of our own methods: PROTOCOL_BAD_PARAMS instead of a tool's InvalidValue. */
+/** Makes a write throw PROTOCOL_BAD_PARAMS, as our own methods do, in place of InvalidValue, which tools throw. */
 function typed(write: Write): Write {
   return (...given) => {
     try {
@@ -53,7 +53,7 @@ const WRITES: ReadonlyMap<string, Write> = new Map([
   ...Object.entries<Write>(METHODS).map(([name, write]): [string, Write] => [name, typed(write)]),
 ]);
 
-/** Returns the function that applies any write. Its caller rolls back a write that throws an error. */
+/** Returns the function that applies any write. The caller rolls back a write that throws an error. */
 export const writesWith = (settings: WriteSettings) => applying(WRITES, settings);
 
 export const applyWrite = writesWith({ drawerSize: DRAWER_SIZE });

@@ -21,7 +21,7 @@ export function showPlan(plan: AtLogin | undefined, out: Output): 0 {
   });
 }
 
-/** Prints what was done, and returns its part of the document of --json. */
+/** Prints what was done, and returns the same as fields for the document of --json. */
 export function reportAtLogin(plan: AtLogin, { failed }: Done, out: Output): Record<string, unknown> {
   const { unit, action } = plan;
   if (failed === undefined) {
@@ -36,7 +36,7 @@ export function reportAtLogin(plan: AtLogin, { failed }: Done, out: Output): Rec
   return { ...documentOf(plan), done: failed === undefined, ...(failed && { why: failed.why, type: failed.type }) };
 }
 
-/** Returns the exit code: 0, or 5 if the service manager did not take or drop the file. */
+/** Returns the exit code: 0, or 5 if the service manager did not answer. */
 export function exitAtLogin(done: Done | undefined): number {
   return done?.failed === undefined ? 0 : EXIT_CODES.BROKER;
 }

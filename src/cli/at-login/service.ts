@@ -24,7 +24,7 @@ export type AtLogin = Readonly<{
 /** `failed`: why a command failed, and the commands to type; undefined if none failed. */
 export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }>;
 
-/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if it cannot work here, CONFIG_BAD_VALUE. */
+/** Plans the start at login without changing anything. Errors: CONFIG_USAGE if no start at login is possible here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
   if (config.endpoint !== undefined || hasBridge(config))
     throw wrongUsage(
@@ -54,7 +54,7 @@ export function planStop(config: Config, platform = process.platform): AtLogin |
   return { unit, action: "remove", commands: stopCommands(unit) };
 }
 
-/** Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
+/** Writes or removes the service's file and tells the service manager. Errors: STORE_DISK_FULL, STORE_READ_ONLY. */
 export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
   const { file, content } = unit;
   try {
@@ -62,7 +62,7 @@ export function apply({ unit, action, commands }: AtLogin, env: Env): Done {
       mkdirSync(dirname(file), { recursive: true });
       writeUserFile(file, content);
     }
-    // systemd needs the file to disable its unit, so the file is removed before the second command, which reloads the folder.
+    // systemd needs the file to disable its unit. So the first command runs, then the file is removed, then systemd reloads the folder.
     const last = action === "remove" ? commands.slice(0, 1) : commands;
     const failed = runAll(last, commands, env);
     if (action !== "remove") return failed;
@@ -112,7 +112,7 @@ export function noticeStale(stale: string | undefined, out: Output): void {
   out.notice(out.spelled("  to write it again: palace start --at-login"));
 }
 
-/** Returns undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */
+/** Returns the text of our own file; undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */
 function readUnit({ file }: Unit): string | undefined {
   const content = contentOf(file);
   if (content === undefined || isOurs(content)) return content;
@@ -148,7 +148,7 @@ function startCommands(unit: Unit, isNew: boolean): string[][] {
   return [
     [...systemctl, "daemon-reload"],
     [...systemctl, "enable", name],
-    // If the file is new, restarts a broker that an older file started.
+    // After the file has changed, restarts the broker, which may still run with the old file.
     [...systemctl, isNew ? "restart" : "start", name],
   ];
 }

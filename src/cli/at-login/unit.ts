@@ -25,11 +25,10 @@ const PASSED_ON = [
   ...["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MEMPALACE_ENGINE", "MEMPALACE_TRUST_MOUNT"],
   ...["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS"],
 ];
-/** Turns the idle exit off: a service that exited when it was idle would be missing until the next login. */
+/** Variable that turns the idle exit off: a service that exited when it was idle would be missing until the next login. */
 const STAYS: [name: string, value: string] = ["MEMPALACE_IDLE_EXIT_MINUTES", "0"];
 /** Matches a proxy with a user name, and a URL with a query. Both may contain a secret. */
 const MAY_HOLD_SECRET = /^[a-z]*_proxy=.*@|:\/\/[^\s]*\?/i;
-/** Variables that are always secrets. */
 const SECRET = ["MEMPALACE_CHROMA_TOKEN", "MEMPALACE_BACKUP_PASSPHRASE"];
 
 export type Manager = "systemd" | "launchd";
@@ -101,7 +100,7 @@ function variablesOf(config: Config): { kept: Variables; left: string[] } {
   return { kept: [...set.filter((one) => !isSecret(one)), STAYS], left: set.filter(isSecret).map(([name]) => name) };
 }
 
-/** Returns a variable's value; makes the palace's folder absolute, because the service starts in another folder. */
+/** Returns a variable's value. Makes the path in MEMPALACE_PATH absolute, because the service starts in another folder. */
 function absolute(name: string, env: Env, { paths }: Config): string {
   const value = env[name] ?? "";
   return name === "MEMPALACE_PATH" && value !== "" ? paths.settingsDir : value;

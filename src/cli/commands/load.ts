@@ -62,7 +62,7 @@ export const LOADERS: Readonly<Record<CommandName | OldName | keyof typeof ALSO,
   why: () => import("../verbs/why.ts"),
 };
 
-/** Subverbs with their own files: former verbs, and words that are also verbs. Other subverbs are in the verb's file. */
+/** Loaders of the subverbs that have their own file, because they are also verbs, or were once. Other subverbs are in their verb's file. */
 export const SUB_LOADERS: Readonly<Partial<Record<CommandName, Readonly<Record<string, Load>>>>> = subLoaders();
 
 function subLoaders(): Record<string, Record<string, Load>> {

@@ -1,9 +1,9 @@
-/** Words that people try before they have read the help. A word runs a command that reads or adds; other commands are only suggested. */
+/** Words that people try before they have read the help, with the command that each means. Only commands that read or add run at once. */
 
 export type Synonym = Readonly<{
   /** Command and its arguments, as a person types them. Words in capitals stand for the user's own words. */
   means: string;
-  /** Words to run instead of the synonym. Absent if the command is only suggested. */
+  /** Verb (and subverb) to run instead of the synonym. Absent if the command is only suggested. */
   runs?: readonly string[];
 }>;
 

@@ -256,7 +256,7 @@ export const OLD_NAMES = {
 
 export type OldName = keyof typeof OLD_NAMES;
 
-/** Words that work like a verb; the overview of the help only names them. */
+/** Words that work like a verb. The overview of the help lists them without their descriptions. */
 export const ALSO = {
   logs: "the log of the broker",
   model: "get: add the model MiniLM to the search",

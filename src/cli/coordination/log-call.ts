@@ -17,7 +17,6 @@ import { type Call, defineVerb, hasFlag, type Verb, type VerbParts } from "../de
 /** An event in a tool's answer, with the fields that the commands show. */
 export type Shown = EventText & { id: string; created_at: string; artifact_ids: string[] };
 
-/** Exit code if the tool refused, and exit code if no event came in time. */
 export const EXIT_REFUSED = 1;
 export const EXIT_TIMED_OUT = 2;
 const BODY_SHOWN = 80;

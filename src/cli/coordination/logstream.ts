@@ -22,7 +22,7 @@ const FILTER_USAGE =
   "[--stream S] [--room R] [--topic T] [--type T] [--to-agent A] [--from-agent A] [--correlation-id C]\n    " +
   "[--status S] [--since-event-id E] [--since-created-at TIME] [--limit N]";
 
-/** Returns the filters whose name or form differs between our options and the tools. */
+/** Returns the tool's arguments that differ from our options: `--from-agent` is `writer`, and `limit` is a number. */
 function filtersOf(values: { "from-agent"?: string; limit?: string }): Record<string, unknown> {
   return { from_agent: undefined, writer: values["from-agent"], limit: wholeNumber(values.limit, "limit") };
 }

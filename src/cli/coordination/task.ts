@@ -1,4 +1,4 @@
-/** `palace events task create|launch` makes a task for another agent or starts an agent on one, like MemPalace 3.11. */
+/** `palace events task create|launch` makes a task for another agent, or starts an agent on a task, like MemPalace 3.11. */
 import { readFileSync } from "node:fs";
 import { asTask, isRunner, launchTask, type Task } from "../../agents/coordination/launch-task.ts";
 import { Refused } from "../../agents/coordination/refused.ts";

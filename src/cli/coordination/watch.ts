@@ -16,7 +16,7 @@ const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
-/** Options that may have several values, with the field of an event that each filters. */
+/** Options that may be repeated, each with the event's field that it filters by. */
 const FIELDS = {
   stream: "stream",
   room: "room",
@@ -107,7 +107,7 @@ function fits({ fields, excluded }: Wanted, event: Shown): boolean {
   });
 }
 
-/** Returns the filter for the broker, which can filter by fields with one wanted value. */
+/** Returns the filter for the broker, which accepts only one value for each field. `fits` checks fields with several values. */
 function asked({ wanted }: Watch): Record<string, unknown> {
   const single = [...wanted.fields].filter(([, values]) => values.size === 1);
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export const DEVBOX_OPTIONS = options("workspace= share from= fresh no-build for
 /** `rest`: words after the subverb, that is, the command of `shell` or the backup of `restore`. */
 export type DevboxCall = Call<typeof DEVBOX_OPTIONS> & Readonly<{ rest: readonly string[] }>;
 
-/** Returns the folder of a devbox verb. `isBuilding`: first copies the files for a build out of the package. */
+/** Returns the stack's folder. `isBuilding`: first copies the files for a build from the installed package into this folder. */
 export function placeOf(
   { config, env }: DevboxCall,
   isBuilding: boolean,

@@ -55,7 +55,7 @@ export function down(call: DevboxCall): Promise<number> {
   });
 }
 
-/** Returns the names of containers that may have run the stack's broker, even if none exists now. */
+/** Returns the names of the containers that run, or may have run, the stack's broker. */
 async function brokerNames(engine: Engine, project: string): Promise<string[]> {
   const boxes = await boxesOf(engine, project);
   return [`${project}-broker-1`, ...boxes.filter(({ service }) => service === "broker").map(({ name }) => name)];

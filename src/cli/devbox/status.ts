@@ -3,7 +3,7 @@ import { devboxStatus, type DevboxStatus, isUp } from "../../devbox/status.ts";
 import { formatBytes, type Output, plural } from "../terminal/output.ts";
 import { type DevboxCall, placeOf } from "./call.ts";
 
-/** Exit code for a devbox that is not up. A broker that does not answer has the same code. */
+/** Exit code if the devbox is not up or its broker does not answer. */
 const EXIT_DOWN = 3;
 
 export async function status(call: DevboxCall): Promise<number> {

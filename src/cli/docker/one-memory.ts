@@ -1,4 +1,4 @@
-/** Connects this machine's agents to the memory of the stack in its Docker over a bridge, unless the machine already has memories. */
+/** Connects this machine's agents over a bridge to the memory of the stack in Docker, unless they already have another memory. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ const DOCKER_ANSWER_MAX_MS = 3_000;
 /** `apart`: this machine's agents use another memory than the stack's. `why`: a sentence for people; `hint`: the remedy. */
 export type Joined = { state: "joined" } | { state: "apart"; why: string; hint: string };
 
-/** `container`: the stack's broker. `before`: the project's former name, under which a broker had the same memory. */
+/** `container`: the stack's broker. `before`: former name of the stack's project. Its broker had the same memory. */
 export async function joinStack(
   config: Config,
   container: string | undefined,
@@ -44,7 +44,7 @@ export async function joinStack(
   );
 }
 
-/** Returns the stack's broker here if this machine's agents use another memory; undefined if `docker` does not answer in time. */
+/** Returns a stack's broker container that this machine's agents do not use; undefined if the user has set up another broker for them. */
 export async function otherMemory({ endpoint, paths }: Config): Promise<string | undefined> {
   const bridge = readSettings(paths);
   if (endpoint !== undefined || (bridge !== undefined && bridge.kind !== "docker")) return undefined;
@@ -54,7 +54,7 @@ export async function otherMemory({ endpoint, paths }: Config): Promise<string |
   return bridge !== undefined && names.includes(bridge.host) ? undefined : names[0];
 }
 
-/** Returns `docker`'s options for this environment's daemon, because an agent may start the bridge without these variables. */
+/** Returns options that make `docker` use this environment's daemon, for a bridge that an agent starts without these variables. */
 export function dockerOptions(env: Env): string[] {
   const { DOCKER_HOST: host = "", DOCKER_CONFIG: config, DOCKER_CONTEXT: context } = env;
   // If host and context are both set as variables, docker uses the host; as options, docker refuses both. So pass only one.

@@ -80,7 +80,7 @@ export async function untilServed(config: Config): Promise<Awaited<ReturnType<ty
   }
 }
 
-/** Yields what a command writes to stdout; a caller that stops reading ends it. Errors: STORE_UNAVAILABLE with the end of its stderr. */
+/** Yields a command's stdout; a caller that stops reading ends the command. Errors: STORE_UNAVAILABLE with the end of its stderr. */
 export async function* outputOf({ options }: BrokerBox, args: readonly string[]): AsyncGenerator<Uint8Array> {
   const child = spawn("docker", [...options, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: true });
   let said = "";

@@ -57,7 +57,7 @@ export async function restoreInBox(box: BrokerBox, asked: Asked, out: Output): P
   const done = await withoutInterrupt(async () => {
     const restored = await besideBroker(box, once, ["--yes", "--no-start", ...tokens], out);
     if (restored === undefined) return undefined;
-    // Starts a container that has no restart policy. Docker has already started any other container.
+    // Needed only if the broker's container has no restart policy. Otherwise Docker has already started the container.
     await askDocker(box, ["start", box.container]);
     await untilServed(config);
     return restored as Restored;

@@ -32,7 +32,7 @@ export function checkTopology(config: Config, { topology }: Health, endpoint: st
   return ok("topology", endpoint.startsWith("http:") ? `over TCP${there}` : topology);
 }
 
-/** Checks broker.json, which is only a hint: the handshake proves which broker answers. */
+/** Compares broker.json with the handshake, which proves which broker answers. */
 export function checkInstance(config: Config, health: Health, endpoint: string): Check {
   if (cameOverBridge(config, endpoint)) {
     const proof =
@@ -75,7 +75,7 @@ function compared(said: string, version: string): Check {
   return version === VERSION ? ok("build", said) : warn("build", said, "install the same version on both sides");
 }
 
-/** Returns what runs here. In a clone the launchers run the sources if the sources are newer than the build. */
+/** Returns what runs: the installed package, a clone's build, or a clone's sources if they are newer or not built. */
 function whatRuns(root: string): { what: string; madeAtMs?: number } {
   const builtAtMs = statSync(join(root, "dist/bin"), { throwIfNoEntry: false })?.mtimeMs;
   if (!existsSync(join(root, "scripts/palace"))) {

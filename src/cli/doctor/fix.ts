@@ -23,7 +23,7 @@ import { type Output, plural } from "../terminal/output.ts";
 import type { Fix } from "./check.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** Result of a fix. `error`: why the fix failed; it then changed nothing. `state` is `planned` with --dry-run. */
+/** Result of a fix. `error`: why the fix failed. `state` is `planned` with --dry-run. */
 export type Fixed = {
   name: string;
   what: string;
@@ -117,7 +117,7 @@ export function agentFixes(config: Config): Fix[] {
   });
 }
 
-/** Returns no change if the agent's settings are unreadable, because `palace install status` reports this. */
+/** Returns the changes that repair an agent's wiring; none if its settings are unreadable, which `palace install status` reports. */
 function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
   try {
     if (wiringOf(agent, parts) !== "drifted") return [];
@@ -127,7 +127,7 @@ function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof instal
   }
 }
 
-/** Returns true if the agent is wired with `--palace` and the new wiring is not: the user wants that palace. */
+/** Returns true if the change would drop `--palace` from an agent's wiring. The user chose that palace, so the fix keeps it. */
 function namesAnother({ current, next }: Change): boolean {
   return current?.includes("--palace") === true && next?.includes("--palace") !== true;
 }
@@ -161,7 +161,7 @@ export function backupFixes(config: Config, out: Output): Fix[] {
 
 const OPEN_TO_OTHERS = 0o077;
 
-/** Makes the state folder, and the sockets' folder if a broker may run here. The broker itself makes its palace's folder. */
+/** Returns fixes that make the state folder private, or create it; the sockets' folder, too, if a broker may run here. */
 export function folderFixes({ paths }: Config): Fix[] {
   const sockets = existsSync(paths.home) && !canWrite(paths.home) ? [] : [dirname(paths.socketPath)];
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
@@ -215,7 +215,7 @@ export function leftoverFixes({ paths }: Config): Fix[] {
   ];
 }
 
-/** Returns the function that releases the lock; undefined if a broker holds the lock, or if the lock cannot be tested. */
+/** Takes the lock and returns a function that releases it; undefined if a broker has the lock or the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
   let fd: number | undefined;
   try {

@@ -112,7 +112,7 @@ function isLost({ point, type }: Mount): boolean {
   return point === "/" || IN_MEMORY.has(type);
 }
 
-/** Lists the folders to check. The palace's folder is checked where its broker runs. A read-only home has nothing to lose. */
+/** Lists the folders to check. Leaves out the palace of a broker elsewhere, and a read-only home, which has nothing to lose. */
 function placesOf(config: Config): Place[] {
   const { paths, model, endpoint } = config;
   const isElsewhere = endpoint !== undefined || isBridged(config);
@@ -158,7 +158,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
 
 const isUnix = ({ kind }: { kind: string }): boolean => kind === "unix";
 
-/** Returns the project's mount around the current folder, else `WORKSPACE`; undefined outside a container. */
+/** Returns the mount point of the project in which we run, else `WORKSPACE`; undefined outside a container. */
 function workspace(userHome: string): string | undefined {
   if (!isInContainer()) return undefined;
   const point = mountOf(process.cwd())?.point ?? "/";
@@ -183,7 +183,7 @@ function isRefused(folder: string): boolean {
 /** Maximum difference of two clocks without a warning, ms. */
 export const SKEW_MAX_MS = 60_000;
 
-/** Times of one request by our clock: before it and after its answer. `writtenMs`: date of the newest write that is dated in the future. */
+/** `fromMs`, `toMs`: our clock before a request and after its answer. `writtenMs`: date of the newest write with a date in the future. */
 export type Asked = { fromMs: number; toMs: number; writtenMs?: number | undefined };
 
 export async function askWrittenAhead(client: Client): Promise<number | undefined> {

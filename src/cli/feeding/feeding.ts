@@ -17,14 +17,14 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
 }
 
 type InterruptOptions = {
-  /** Called at the first Ctrl-C, for work that takes time to stop. */
+  /** Called at the first Ctrl-C, for example to print that the work is stopping. */
   onStop: () => void;
   isWatched?: boolean;
 };
 
 /**
- * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), the end of
- * our stdin also ends us, because that program has died or closed it.
+ * The first Ctrl-C lets the current call finish; the second ends the process. With `isWatched` (a program reads our progress), our process
+ * also ends at the end of its stdin, because that program has then died or closed the pipe.
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,

@@ -38,13 +38,13 @@ export type Joined = {
   rows: Record<ImportKind, { added: number; updated: number; here: number }>;
   /** Kinds of rows that are not imported, with their number. */
   notImported: Record<string, number>;
-  /** Arguments of the `palace history undo` that removes all imported rows, also rows of interrupted runs. Null if no such row is left. */
+  /** Arguments of the `palace history undo` that removes all rows imported since the last undo. Null in a dry run and without such rows. */
   undo: { client: string; since: string } | null;
 } & Pick<MergeReport, "kept" | "keptSources" | "gone" | "beside" | "refused">;
 
 export type JoinOptions = { from: string; isDry: boolean; silent: boolean; signal: AbortSignal };
 
-/** After an error the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
+/** Imports `other`. After an error, the same command continues with the rest. Errors: the broker's errors, STORE_CORRUPT. */
 export async function importMemory(client: Client, other: OtherMemory, options: JoinOptions): Promise<Joined> {
   const run = new Run(client, other, options);
   await run.preview();
@@ -57,12 +57,13 @@ class Run {
   readonly #client: Client;
   readonly #other: OtherMemory;
   readonly #options: JoinOptions;
-  /** Counts of the first pass, which only previews, and of the second pass, which writes. */
+  /** Counts of the first pass, which only previews. */
   readonly #found = new Tally();
+  /** Counts of the second pass, which writes. */
   readonly #written = new Tally();
   /** Our client name in the journal. If we connect with a token, the broker puts the token's name in front. */
   importer = "";
-  /** Parts with something to write, by kind and number. */
+  /** Keys (kind and number) of the parts that contain something to write. */
   readonly #due = new Set<string>();
   /** Keys of sources and drawers that are not imported. */
   readonly #away = new Set<string>();

@@ -21,7 +21,7 @@ export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") 
 
 type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
 
-/** `usual`: the agent and the limit if the options are not given. Errors: CONFIG_USAGE. */
+/** `usual`: default agent and limit. Errors: CONFIG_USAGE. */
 export function feedOptions(values: FeedValues, config: Config, usual: { agent?: string; limit?: number } = {}) {
   return {
     ...{ wing: values.wing, dryRun: values["dry-run"] === true, force: values.force === true },
@@ -33,7 +33,7 @@ export function feedOptions(values: FeedValues, config: Config, usual: { agent?:
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
-/** Returns the condition for --palace: filing may begin a palace; a dry run does not need one. */
+/** Returns which palaces --palace accepts: for filing also a new palace, for a dry run any folder. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
   return values["dry-run"] === true ? "any" : "anew";
 }
@@ -104,7 +104,7 @@ function printSources({ wouldFile = [], wouldRemove = [], skipped }: Report, out
     out.text(`  skipped       ${skipped.length - SKIPS_SHOWN_MAX} more (--json lists all)`);
 }
 
-/** `end` clears the terminal's progress, `onStop` confirms Ctrl-C. `asLines` prints one JSON document per line for a program. */
+/** Shows progress; with `asLines`, as JSON lines for a program. `end` clears the terminal's progress, `onStop` confirms Ctrl-C. */
 function feedWatch(
   out: Output,
   isQuiet: boolean,
@@ -144,7 +144,7 @@ export function readExtract(value: string | undefined): ExtractMode {
   return readChoice(value, "extract", EXTRACT_MODES, "exchange");
 }
 
-/** `head`: text about the examined files. */
+/** Returns the summary of a run for transcripts. `head`: its beginning, such as the number of examined files. */
 export function transcriptsDone(report: RunReport & { kept: number }, head: string): string {
   const done = report.dryRun
     ? `${report.wouldFile?.length ?? 0} to file`

@@ -11,7 +11,7 @@ import { placeOf } from "./feeding.ts";
 /** `path`: as typed from the working directory. `at`: where the drawer begins in `text`. */
 export type Original = { path: string; text: string; at: number };
 
-/** Returns undefined unless the file exists here and has the text exactly once, because otherwise the line number could be wrong. */
+/** Finds the text in its file. Skips a file that has the text several times, because the line number could be wrong. */
 export function findOriginal(config: Config, source: string, drawer: string): Original | undefined {
   const files = [...originalsOf(source, placeOf(config)), source].filter(isAbsolute);
   for (const file of files) {

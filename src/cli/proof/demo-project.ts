@@ -1,6 +1,5 @@
-/** Example project that `palace demo` files, with its questions. */
+/** Example project that `palace up demo` files, with its questions. */
 
-/** Text of each file, by path. */
 export const DEMO_PROJECT: Readonly<Record<string, string>> = {
   "README.md": `# Harbour
 

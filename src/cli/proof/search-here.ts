@@ -34,7 +34,7 @@ export function describeSearch({ modelState, modelDetail }: SearchHere): string 
   return `Search finds memories by words and meaning, without the model: ${causeOf(modelDetail)}. \`palace doctor\` says what to do.`;
 }
 
-/** Returns why the model is missing, without a download's address and error, which `palace doctor` shows. */
+/** Returns why the model is missing. Leaves out the download's address and error, because `palace doctor` shows them. */
 export function causeOf(modelDetail: string): string {
   const [cause = ""] = printable(modelDetail).split("; searching without it");
   return cause.replace(/ \(.*\)$/, "");

@@ -130,7 +130,7 @@ type Reached = {
   asked: Asked;
 };
 
-/** Returns undefined if no broker runs and none may be started. */
+/** Connects to the broker and asks for its state. Returns undefined if no broker runs and none may be started. */
 async function reachBroker(config: Config, mayStart: boolean): Promise<Reached | PalaceError | undefined> {
   let client: Client | undefined;
   try {
@@ -228,7 +228,7 @@ function checkEvents({ paths }: Config): Check[] {
     assertEvents(file);
     return [ok("events", `${file} is whole`)];
   } catch (error) {
-    // Another error, such as a read-only folder, is reported by the broker when it writes.
+    // The broker reports other errors, such as a read-only folder, when it writes.
     if (!(error instanceof PalaceError)) return [];
     return [fail("events", `${file}: ${error.message}; backups leave it out`, error.hint)];
   }
@@ -255,7 +255,7 @@ function checkLedger(status: StatusReport): Check {
     : warn("ledger", `${status.state}, ${size}`, "run `palace doctor` again in a moment");
 }
 
-/** Checks an external engine. It keeps its own data, so a ledger of the builtin engine in the same palace is not in use. */
+/** Checks an external engine, which keeps its own data: a ledger of the builtin engine in the same palace is then not in use. */
 function checkEngine(engine: Extract<EngineReport, { kind: "command" }>, { paths }: Config): Check {
   const { state, lastError } = engine;
   const said = lastError === null ? "" : `; last error: ${printable(lastError.message)}`;

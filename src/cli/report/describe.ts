@@ -6,7 +6,7 @@ import { causeOf } from "../proof/search-here.ts";
 import { formatDuration, plural, printable } from "../terminal/output.ts";
 import { spelled } from "../terminal/spelling.ts";
 
-/** Returns, for example, `, 3 drawers behind for 5 s`. Drawers that wait for vectors have a `lagMs` below 1, and get no time. */
+/** Returns, for example, `, 3 drawers behind for 5 s`. While drawers wait for vectors, `lagMs` is below 1 and the text has no time. */
 export function describeLag({ lag, lagMs }: StatusReport["driver"]): string {
   if (lag === 0) return "";
   return `, ${plural(lag, "drawer")} behind${lagMs < 1 ? "" : ` for ${formatDuration(lagMs)}`}`;
@@ -39,7 +39,7 @@ export function describeReranker({ reranker }: StatusReport["search"]): string |
   return `${reranker.state === "ready" ? "it orders the first hits" : reranker.state}: ${reranker.detail}`;
 }
 
-/** An older broker does not report the closets. */
+/** `closets`: undefined in the report of an older broker. */
 export function describeClosets(closets: StatusReport["closets"] | undefined): string {
   if (closets === undefined || closets.count + closets.lag === 0) return "none";
   const pending = closets.pending === 0 ? "" : `, ${closets.pending} still to embed`;
@@ -47,7 +47,7 @@ export function describeClosets(closets: StatusReport["closets"] | undefined): s
   return `${plural(closets.count, "closet")} that point at drawers${pending}${lag}`;
 }
 
-/** An older broker does not report the graph. */
+/** `graph`: undefined in the report of an older broker. */
 export function describeGraph(graph: StatusReport["graph"] | undefined): string {
   if (graph === undefined || graph.state === "off") return "none is kept";
   const age = graph.lagMs === undefined ? "" : `, the oldest for ${(graph.lagMs / 1000).toFixed(1)} s`;
@@ -64,7 +64,7 @@ function describeNewer(file: string): string {
 
 export function describeForeignWriters(report: ForeignWritersReport): string {
   const { state, detail, rows, collections, newestAtMs, changed, resent, unindexed } = report;
-  // An older broker adopts no foreign rows.
+  // An older broker does not send `taken`, because it adopts no foreign rows.
   const taken = report.taken ?? 0;
   const again = resent === 0 ? [] : [`${plural(resent, "drawer")} of ours were missing there and were sent again`];
   if (state === "clear") return ["no other program has written the public palace", ...again].join("; ");
@@ -93,7 +93,7 @@ export function describeForeignWriters(report: ForeignWritersReport): string {
 export function describeAdoption(report: AdoptionReport | undefined): string | undefined {
   if (report === undefined || report.state === "none") return undefined;
   const { state, rows, read, taken } = report;
-  // An older broker sends neither field.
+  // An older broker does not send `detail` and `hint`.
   const { detail = "", hint = "" } = report as Partial<AdoptionReport>;
   const more = detail === "" ? "" : `; ${detail}`;
   switch (state) {

@@ -24,7 +24,7 @@ export function described(file: string, { manifest, bytes, isEncrypted }: Staged
   return { file, bytes, encrypted: isEncrypted, version, madeAtMs, journalSeq, counts, leftOut, unreadable, tokens };
 }
 
-/** Asks before the present palace is moved aside, if there is one. Errors: CONFIG_USAGE if the user cannot be asked. */
+/** Returns true if no palace exists, or if the user agrees to move it aside. Errors: CONFIG_USAGE if the user cannot be asked. */
 export async function isWanted({ before, there }: Standing, yes: boolean | undefined): Promise<boolean> {
   const what = before === null ? there.join(", ") : plural(before.drawers, "drawer");
   return there.length === 0 || confirm(`Move ${what} aside and restore the backup?`, yes);

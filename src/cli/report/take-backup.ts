@@ -23,7 +23,7 @@ export type BackupGoal = {
 
 export type BackupResult = MakeReport & { encrypted: boolean; unsettled: string | null };
 
-/** Returns undefined if the user cancelled the backup. Errors: the job's errors, the file system's errors. */
+/** Makes a backup. Returns undefined if the user cancelled it. Errors: the job's errors, the file system's errors. */
 export async function backUp(config: Config, goal: BackupGoal, out: Output): Promise<BackupResult | undefined> {
   const { file, passphrase, replace } = goal;
   if (file !== null && !replace && existsSync(file))
@@ -59,7 +59,7 @@ function carry(
   });
 }
 
-/** Removes the file's name after opening it, so that the file is deleted however we end. If we may not, the broker does so later. */
+/** Opens the file, then removes its name: the file is deleted however we end. If we may not remove it, the broker does later. */
 function openStaged(file: string): number {
   try {
     const fd = openSync(file, "r");

@@ -28,7 +28,7 @@ const LIVE =
 
 export type Sought = Pick<ForgetPreview, "traces" | "marks" | "ids" | "sources">;
 
-/** Finds files and sources with a part of the texts, and spooled writes with a whole text. Reads each file once. */
+/** Finds files and sources with a piece of a forgotten text, and spooled writes with a whole forgotten text. Reads each file once. */
 export function findTraces(config: Config, { traces, marks = [], ids = [], sources }: Sought): Trace[] {
   const needles = needlesOf(traces.concat(ids));
   const { searched, listed } = cameFrom(config, sources);
@@ -104,7 +104,7 @@ export function removeTraces(
       rmSync(`${path}.why`, { force: true });
       removed.push(trace);
     } else if (what === "audit log") {
-      // MemPalace only appends lines to this file, so lines may be removed from it.
+      // Lines may be removed from the audit log, because MemPalace only appends to it.
       const needles = needlesOf(texts);
       const lines = readFileSync(path, "utf8").split("\n");
       writeUserFile(path, lines.filter((line) => !needles.some((one) => Buffer.from(line).includes(one))).join("\n"));
@@ -120,7 +120,7 @@ function belowCache(path: string): string {
   return at < 0 ? path : path.slice(at);
 }
 
-/** Returns former palaces that a repair, a migration or a user has kept beside this palace. */
+/** Returns what is beside this palace under a longer name, such as a former palace that a repair or a user has kept. */
 function siblings(palaceDir: string): string[] {
   const name = basename(palaceDir);
   return (readFolder(dirname(palaceDir)) ?? [])

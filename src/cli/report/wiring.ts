@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from "../executable.ts";
 import { nearestWord } from "../../base/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Returns the installer's parts. `palace`: the folder named by --palace, which the agents' commands then also name. */
+/** Returns the folders and commands that the installer needs. With `palace` (--palace), the agents' commands get --palace, too. */
 export function wiringParts(config: Config, palace: string | undefined): Parts {
   armFault(config.fault);
   const { agents: places, paths } = config;
@@ -67,7 +67,7 @@ export function printOutcome(out: Output, { changes, backups, blocked }: Outcome
   if (patch !== "") out.text(`\n${patch.trimEnd()}`);
 }
 
-/** Lists the profiles of an agent that an uninstall leaves wired, each with the command that unwires it. */
+/** Lists the profiles of an agent that are still wired after an uninstall, each with the command that unwires it. */
 export function noticeProfiles(out: Output, agent: AgentName, folders: readonly string[]): void {
   for (const folder of folders) {
     out.notice(`${agent}: another profile stays wired: ${folder}`);
@@ -75,7 +75,7 @@ export function noticeProfiles(out: Output, agent: AgentName, folders: readonly 
   }
 }
 
-/** Returns the prefix that makes a shell command use that profile. */
+/** Returns the prefix that makes a shell command use the agent's profile in `folder`. */
 function profileOf(agent: AgentName, folder: string): string {
   if (agent === "pi") return `PI_CODING_AGENT_DIR=${quoted(folder)}`;
   if (agent === "opencode") return `XDG_CONFIG_HOME=${quoted(dirname(folder))}`;

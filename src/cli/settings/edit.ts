@@ -17,7 +17,7 @@ const LOCK_RETRY_MS = 20;
 const ATTEMPTS = 20;
 const FILE_MODE = 0o600;
 
-/** Sets a key, or removes it if `value` is missing. Returns true if the file changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
+/** Sets a key, or removes it if `value` is missing. Returns true if the file changed. Errors: CONFIG_BAD_VALUE, STORE_*. */
 export async function editSettings(path: string, key: string, value: SettingValue | undefined): Promise<boolean> {
   const folder = dirname(path);
   if (value === undefined && !exists(path)) return false;

@@ -51,7 +51,7 @@ export function assertOpen(door: OutcomeDoorReport | undefined): OutcomeDoorRepo
   throw new PalaceError("BROKER_START_FAILED", `port ${door.port} is shut: ${door.why}`, door.hint);
 }
 
-/** Stores whether the owner's programs need no token, and returns the door. Errors: CONFIG_USAGE, CONFIG_BAD_VALUE, BROKER_START_FAILED. */
+/** Sets whether the owner's programs need no token; returns the door's report. Errors: CONFIG_*, BROKER_START_FAILED. */
 export async function letOwnerIn(config: Config, isLocal: boolean): Promise<OutcomeDoorReport | undefined> {
   assertOwnBroker(config);
   if (isLocal && !canTellOwners())

@@ -35,7 +35,7 @@ export function sourceText({ source, variable }: Pick<SettingRow, "source" | "va
   return variable === undefined ? source : `${source} (${variable})`;
 }
 
-/** Returns the setting of a door that the broker stored at its last start, because the broker's environment requested the door. */
+/** Returns the address of a door that an earlier broker's environment requested: the broker stored it, and later brokers open it, too. */
 function rememberedValue({ paths }: Config, key: SettingKey): string | undefined {
   const file = { listen: paths.listenFile, "outcome-port": paths.outcomeDoorFile }[key as string];
   const address = file === undefined ? undefined : recallAddress(file);

@@ -45,7 +45,7 @@ export async function askLine(question: string, { isHidden = false, ifEnded = ""
   }
 }
 
-/** Returns undefined if no passphrase is given and nobody can be asked. `twice` asks again. Errors: CONFIG_BAD_VALUE, CONFIG_USAGE. */
+/** Returns the passphrase in `file` or the settings, else asks (with `twice` twice). Undefined without a terminal. Errors: CONFIG_*. */
 export async function readPassphrase(
   { backup }: Config,
   file: string | undefined,

@@ -5,7 +5,7 @@ import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { shorten } from "./output.ts";
 
-/** Fields of a drawer that the verbs use (`drawer.show`, `drawer.list`). */
+/** A drawer in the answers of `drawer.show` and `drawer.list`, with only the fields that the verbs use. */
 export type ShownDrawer = {
   drawer_id: string;
   wing: string;
@@ -44,7 +44,7 @@ export async function findDrawer(client: Client, id: string): Promise<ShownDrawe
     : new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer ${id}`, "look for its id: palace search WORDS, or palace ls");
 }
 
-/** Refuses a part of a short id with fewer than six digits, because the broker does not look for it. Errors: CONFIG_USAGE. */
+/** Refuses a part of a short id with fewer than six digits, because the broker does not search for it. Errors: CONFIG_USAGE. */
 function assertLongEnough(id: string): void {
   if (!/^[0-9a-f]{1,5}$/.test(id)) return;
   const hint = "give the whole short id: palace ls WING/ROOM";
@@ -101,7 +101,7 @@ function severalBegin(given: string, ids: readonly string[]): PalaceError {
   );
 }
 
-/** In an id without a hash, the text after the last `_` counts as the hash. */
+/** Returns true if `given` is the id, or at least `TO_ERASE_MIN` characters of its hash. Without a hash, the text after the last `_` counts. */
 export function isEnoughToErase(given: string, id: string): boolean {
   if (given.startsWith(id)) return true;
   const hashAt = (HASHED.exec(id)?.index ?? id.lastIndexOf("_")) + 1;
@@ -109,7 +109,7 @@ export function isEnoughToErase(given: string, id: string): boolean {
   return part.length >= TO_ERASE_MIN && id.startsWith(part, hashAt);
 }
 
-/** Returns the command that undoes `agent`'s writes since `sinceMs`; with `untilMs`, the command does not ask. */
+/** Returns the command that undoes `agent`'s writes since `sinceMs`; with `untilMs`, the command does not ask for confirmation. */
 export function undoCommand(agent: string, sinceMs: number, untilMs?: number): string {
   const until = untilMs === undefined ? "" : ` --until ${new Date(untilMs).toISOString()} --yes`;
   return `palace history undo --client ${/^[\w.-]+$/.test(agent) ? agent : JSON.stringify(agent)} --since ${new Date(sinceMs).toISOString()}${until}`;

@@ -4,7 +4,7 @@ import { headingsOf, overlapOf } from "../../memory/text/headings.ts";
 import { harmless, shorten } from "./output.ts";
 
 export type Piece = { text: string; isMatch: boolean };
-/** `heading`: nearest heading above the passage, if not in it. `line`: best matching line, from 1; undefined without the document. */
+/** `heading`: last heading before the best line, unless `lines` has it. `line`: number of the best line; undefined without the document. */
 export type Passage = { heading: string | undefined; line: number | undefined; lines: Piece[][] };
 
 export type Window = {
@@ -182,7 +182,7 @@ function piecesOf(word: string, terms: Asked): { pieces: Piece[]; found: string[
   return { pieces, found };
 }
 
-/** Returns the first row of the window with the most different words of the query, moved so that its matches are in the middle. */
+/** Finds the `size` rows with the most different words of the query, centres the matches, and returns the first row's index. */
 function densest(rows: readonly Row[], size: number): number {
   let best = { first: 0, count: 0 };
   for (let first = 0; first < rows.length; first++) {

@@ -1,4 +1,4 @@
-/** Checks the palace of --palace: reading at a mistyped path fails, and writing creates a palace there with a notice. */
+/** Checks the folder of --palace. If it has no palace, a verb that reads fails, and a verb that writes creates one with a notice. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isBridged } from "../../wire/client/bridge.ts";
@@ -8,7 +8,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { PalaceError, wrongUsage } from "../../base/errors.ts";
 import { nearestWord } from "../../base/nearest.ts";
 
-/** Folders that a command accepts for --palace: only with a palace, also for a new palace, or any folder. */
+/** Folders that a command accepts for --palace: only an existing palace, also a new palace, or every folder. */
 export type Place = "there" | "anew" | "any";
 
 /** Returns the folder that --palace names on a command line; undefined if the option is missing. */
@@ -34,7 +34,7 @@ export function assertNoCommand(verb: string, given: string): void {
   );
 }
 
-/** Returns true if a palace exists or may exist, also for a vanished palace, because another check reports a vanished palace. */
+/** Returns true if a palace exists, may exist, or has vanished (another check reports that). */
 export function hasPalace(config: Config): boolean {
   const { paths, endpoint } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
@@ -45,7 +45,7 @@ export function hasPalace(config: Config): boolean {
   return signs.some(mayExist) || vanishedPalace(paths) !== undefined;
 }
 
-/** Refuses a missing palace if the verb needs one. `notice` reports a palace that is about to begin. Errors: PALACE_NOT_FOUND. */
+/** Throws if the palace is missing and the verb needs one. Calls `notice` if the verb will create the palace. Errors: PALACE_NOT_FOUND. */
 export function assertPlace(config: Config, place: Place, notice: (line: string) => void): void {
   if (place === "any" || hasPalace(config)) return;
   if (place === "there") throw palaceNotFound(config);
@@ -63,7 +63,7 @@ export function palaceNotFound({ paths: { home } }: Config): PalaceError {
   );
 }
 
-/** Returns the folder of a palace in `home`, or of a palace beside `home` with nearly the same name. */
+/** Returns `home/palace` if it has a palace, or else a folder beside `home` that has a palace and nearly the same name. */
 function nearPalace(home: string): string | undefined {
   const isPalace = (folder: string): boolean =>
     ["ledger.sqlite3", "chroma.sqlite3"].some((name) => exists(join(folder, name)));

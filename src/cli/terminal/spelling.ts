@@ -33,7 +33,7 @@ export function spelled(hint: string, palace?: string): string {
   });
 }
 
-/** Returns the command for an agent's MCP entry, which runs from any folder. `palace`: absolute path of a named palace. */
+/** Returns the command for an agent's MCP settings. It works in any folder. `palace`: absolute path of a named palace. */
 export function mcpEntry(palace?: string): string {
   const launcher = join(SCRIPTS, "palace");
   const shim = existsSync(launcher) ? `${quoted(launcher)} shim` : "mp-shim";

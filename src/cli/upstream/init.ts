@@ -127,7 +127,7 @@ function writeConfig({ paths }: Config, out: Output): void {
 
 type Settling = { root: string; wing: string; config: Config; out: Output; yes: boolean | undefined };
 
-/** Returns the written entities; undefined if none were written. */
+/** Shows the found names and asks whether to write them down. Returns the written names; undefined if none were written. */
 async function settleEntities(
   entities: Entities,
   { root, wing, config, out, yes }: Settling,

@@ -75,7 +75,7 @@ function describe({ text = "", wing = "?", room = "?", ...hit }: Hit, at: number
     typeof hit.similarity === "number"
       ? `cosine_sim=${pythonFloat(hit.similarity)}  bm25=${bm25}`
       : `bm25=${bm25}  (vector disabled)`;
-  // The text is the user's own and keeps its lines; only control characters that move the cursor are removed.
+  // Keeps the text's lines and tabs. Every other control character becomes U+FFFD, because it could move the cursor.
   const lines = text
     .trim()
     .split("\n")

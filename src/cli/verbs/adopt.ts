@@ -40,7 +40,7 @@ beside them and compared, row by row, before anything is written there. If you i
     const named = loadConfig(env, { palace: palaceDir });
     // If DIR is this home's own palace, its ledger is in the home, not in DIR.
     const config = own.paths.palaceDir === named.paths.palaceDir ? own : named;
-    // Otherwise a ledger and a broker would be left beside a folder that is not a palace.
+    // Without this check, a ledger and a broker would be left beside a folder that is not a palace.
     assertPalace(palaceDir);
     if (values["dry-run"] === true) {
       const survey = surveyPalace(palaceDir, config.collection());

@@ -107,7 +107,7 @@ function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<
   });
 }
 
-/** Waits for the exit of a broker that an agent started here on demand. It exits when it sees the bridge. */
+/** Waits for the exit of a broker that an agent started here on demand. Such a broker exits when it sees the bridge. */
 async function ownBrokerLeft({ paths }: Config): Promise<void> {
   const own = readBrokerFile(paths.brokerFile)?.instanceId;
   if (own === undefined || !isHeldOnDemand(paths.lockFile)) return;
@@ -115,7 +115,7 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Returns a configuration for the bridge on this machine, whatever MEMPALACE_BROKER says. */
+/** Returns the configuration without MEMPALACE_BROKER, so that a client uses the bridge. */
 function overBridge(config: Config): Config {
   return { ...config, endpoint: undefined };
 }

@@ -18,7 +18,7 @@ ${TOOL_PREFIX} may be left out. Example: palace call search '{"query":"deploymen
 If no broker answers, a write is spooled and filed as soon as one does ("spooled": true).
 Exit code 1 if the tool reports failure (success false, or an error); its answer is printed anyway.`,
   args: [1, 2],
-  // A call of a tool that writes may begin a palace.
+  // A call of a tool that writes may create a palace.
   place: ({ args: [tool = ""] }) => (findTool(fullName(tool))?.kind === "write" ? "anew" : "there"),
   run: async ({ args: [tool = "", given], config, out }) => {
     const args = readArguments(given === "-" ? await readUtf8(process.stdin) : (given ?? "{}"));

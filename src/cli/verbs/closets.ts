@@ -7,7 +7,7 @@ import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-/** Number of known names above which a request has only one file. */
+/** Maximum number of known names for a request about several files. With more names, such a request would take too long. */
 const NAMES_FEW = 100;
 
 export const verb = defineVerb({
@@ -50,7 +50,6 @@ conversations have no closets.
   },
 });
 
-/** Prints a notice if the wing does not exist. */
 async function tellAbsentWing(client: Client, wing: string, out: Output): Promise<void> {
   const { wings = {} } = (await client.callTool("mempalace_list_wings", {})) as { wings?: object };
   const names = Object.keys(wings);

@@ -61,7 +61,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Lists the settings. If the broker is in a Docker container on this machine, reads them in that container. */
+/** Lists the settings. If the broker is in a Docker container on this machine, takes the broker's settings from that container. */
 async function allRows(config: Config): Promise<SettingRow[]> {
   const box = brokerBox(config);
   const asked = new Map((box === undefined ? [] : await rowsInBox(box)).map((row) => [row.key, row]));
@@ -94,7 +94,7 @@ async function get(config: Config, key: SettingKey, out: Output): Promise<void> 
   else out.notice(row.default === "" ? `${key} is not set.` : `${key} is not set. The default: ${row.default}`);
 }
 
-/** After an error nothing has changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
+/** Sets a key. An error means that nothing has changed. Errors: CONFIG_BAD_VALUE, STORE_READ_ONLY. */
 async function set(config: Config, key: SettingKey, text: string, out: Output): Promise<void> {
   const box = boxOf(config, key);
   if (box !== undefined) return changeInBox(box, ["set", key, text], out);
@@ -182,7 +182,7 @@ function exampleOf(key: SettingKey): string {
   return parseValue(kind, defaultText, "/") === undefined ? kind.example : defaultText;
 }
 
-/** Accepts the name of a key, or of its variable. */
+/** Returns the key for a key's name or for the name of its environment variable. */
 function keyOf(name: string): string {
   return name
     .toLowerCase()
@@ -190,7 +190,7 @@ function keyOf(name: string): string {
     .replace(/^mempalace-/, "");
 }
 
-/** Errors: CONFIG_USAGE for a name that is not a key, with a hint. */
+/** Returns the key with this name. Errors: CONFIG_USAGE, with a hint. */
 function known(name: string, action: string): SettingKey {
   const key = keyOf(name);
   if (isSettingKey(key)) return key;
@@ -224,7 +224,7 @@ function assertHere(config: Config, key: SettingKey, words: string): void {
 
 type Answer = { error?: { code: string; message: string; hint: string } };
 
-/** Returns the document of `palace config` in the container. Errors: the command's errors; STORE_UNAVAILABLE without an answer. */
+/** Runs `palace config --json` in the container and returns the JSON. Errors: the command's errors; STORE_UNAVAILABLE without an answer. */
 async function configInBox({ container, options }: BrokerBox, args: readonly string[]): Promise<object> {
   const argv = [...options, "exec", container, "palace", "config", "--json", ...args];
   const { stdout, stderr } = await promisify(execFile)("docker", argv).catch(

@@ -45,7 +45,7 @@ To ask about one file: palace mine why FILE`,
   },
 });
 
-/** For a single file, returns the folder of its project and its path in that folder. */
+/** Returns what to mine: a folder as given, or for a file its project's folder and the file's path in it (`only`). */
 function targetOf(given: string, cacheDir: string): { dir: string; only?: string; wing?: string | undefined } {
   if (statSync(given, { throwIfNoEntry: false })?.isFile() !== true) return { dir: given };
   const file = realpathSync(given);
@@ -161,7 +161,7 @@ function mineDocuments({ options, ...command }: DocumentsCommand): Promise<numbe
   });
 }
 
-/** Kinds of files that each command accepts, printed if the folder has no such file. */
+/** Kinds of files that each command accepts. The command prints them if the folder has no such file. */
 const TAKES: Readonly<Record<FeedOptions["front"]["name"], string>> = {
   docs: "documentation (md, rst, txt, yaml, toml, scripts, Dockerfiles …); source code too: palace mine projects DIR",
   projects: "text and source code, except files that .gitignore names; office documents: palace mine formats DIR",

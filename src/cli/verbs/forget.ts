@@ -61,7 +61,7 @@ export const verb = defineVerb({
     const erased = await untilErased(client);
     stopTelling();
     const { removed, ...found } = clean(config, preview, selector);
-    // The ledger no longer contains the forgotten drawers, so words that are still in it belong to a drawer that is kept.
+    // The forgotten drawers are no longer in the ledger. If the ledger's file still has the words, they are in drawers that are kept.
     const isOther = ({ path, what }: Trace): boolean =>
       erased.pending === 0 && what === "live" && isLedger(config, path);
     const left = found.left.filter((trace) => !isOther(trace));
@@ -95,7 +95,7 @@ async function wholeSelector(client: Client, config: Config, asked: ForgetSelect
   return "ids" in asked ? { ids: await Promise.all(asked.ids.map((id) => wholeIdToErase(client, id))) } : asked;
 }
 
-/** No command can find backups that were streamed to a pipe, so this only counts them. */
+/** Returns a line that counts the backups that went into a pipe, because no command can find them. */
 function piped({ paths }: Config): string[] {
   const made = readList(paths.home).backups.filter(({ file }) => file === null);
   const last = made.at(-1);
@@ -123,7 +123,7 @@ async function rewriteBackups(config: Config, left: readonly Trace[], out: Outpu
   return rewritten;
 }
 
-/** Returns false after a failure, and prints a notice. */
+/** Makes a backup again without the forgotten text. Returns false after a failure, and prints a notice. */
 async function isRewritten(
   config: Config,
   file: string,
@@ -142,7 +142,7 @@ function isLedger({ paths: { ledgerFile } }: Config, path: string): boolean {
   return basename(path).startsWith(basename(ledgerFile)) && dirname(path) === realpathSync(dirname(ledgerFile));
 }
 
-/** Feeders file a document under the path of its staged copy, so the name may differ from the file's path. Errors: CONFIG_USAGE. */
+/** Returns the source name under which the file's drawers are filed, for example the path of a staged copy. Errors: CONFIG_USAGE. */
 async function findSource(client: Client, config: Config, file: string): Promise<{ source: string }> {
   const names = namesOf(file, placeOf(config));
   const filed: string[] = [];
@@ -155,7 +155,7 @@ async function findSource(client: Client, config: Config, file: string): Promise
   return { source: filed[0] ?? file };
 }
 
-/** Names --yes in the hint, because the journal may still have the texts of that source's deleted drawers. */
+/** Makes the error for a source without drawers. Its hint is `--yes`, which erases the source's deleted texts from the journal. */
 function noneFrom(source: string): PalaceError {
   const hint = `nothing was erased; palace mine why ${source} gives the reason; to clean the journal of it anyway: --yes`;
   return new PalaceError("PROTOCOL_BAD_PARAMS", `no drawer is filed from ${source}`, hint);

@@ -106,7 +106,7 @@ type Job = {
   isDryRun: boolean;
 };
 
-/** Returns the exit code. With `all`, prints each agent's error and continues; otherwise throws the error. */
+/** Wires or unwires agents and returns the exit code. With `all`, prints each agent's error and continues; else throws the error. */
 function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: Parts, out: Output): number {
   const agents = AGENTS.filter((agent) => agent === name || (name === "all" && isMeant(agent)));
   const skipped = name === "all" ? AGENTS.filter((agent) => !agents.includes(agent)) : [];

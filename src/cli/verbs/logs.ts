@@ -71,7 +71,7 @@ function readTail(path: string): { text: string; end: number } | undefined {
   if (size === undefined) return undefined;
   const start = Math.max(size - TAIL_SIZE_MAX_BYTES, 0);
   const text = readRange(path, start, size - start).toString("utf8");
-  // Leaves out an incomplete last line; it is shown when it is complete.
+  // Leaves out an incomplete line at either end. With -f, the last line is shown when it is complete.
   const whole = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1, text.lastIndexOf("\n") + 1);
   return { text: whole, end: start + Buffer.byteLength(text.slice(0, text.lastIndexOf("\n") + 1)) };
 }

@@ -5,7 +5,6 @@ import { wrongUsage } from "../../base/errors.ts";
 import { spelled } from "../terminal/spelling.ts";
 import type { Verb } from "../define-verb.ts";
 
-/** Loads the verb of each KIND on demand. */
 const KINDS: Record<string, () => Promise<{ verb: Verb }>> = {
   projects: async () => ({ verb: (await import("./docs.ts")).projects }),
   docs: () => import("./docs.ts"),

@@ -60,7 +60,6 @@ type Asked = {
   out: Output;
 };
 
-/** Minimum and maximum number of arguments, and function, of each subcommand. */
 const CALLS: Readonly<Record<string, readonly [least: number, most: number, run: (asked: Asked) => Promise<number>]>> =
   {
     stats: [0, 0, stats],
@@ -118,7 +117,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Opens or shows the door at Roampal's port. Opening it restarts the broker, so this function gets no connected client. */
+/** Shows or changes the door at Roampal's port. A change restarts the broker, so this function gets no connected client. */
 async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;
@@ -276,7 +275,7 @@ async function ingest({ client, first: file, values, out }: Asked): Promise<numb
   );
 }
 
-/** The broker checks the range. */
+/** Reads a number of characters. The broker checks its range. */
 function countOf(values: Asked["values"], option: "chunk-size" | "chunk-overlap"): number | undefined {
   const value = values[option];
   if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value);
@@ -327,7 +326,7 @@ async function exportFolder({ client, config, first: dir, values, out }: Asked):
   return out.answer(exported, out.spelled(describeExport(exported)));
 }
 
-/** Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
+/** Returns the key of a profile; undefined for the default one. Errors: CONFIG_USAGE for a name that is not in Roampal's registry. */
 async function profileFor(config: Config, name: string | undefined): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const { keyOfProfile } = await import("../../broker/outcome-api/profile.ts");

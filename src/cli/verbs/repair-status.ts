@@ -54,7 +54,7 @@ function faultsOf({ ledger, palace }: PalaceHealthReport): string[] {
   return faults;
 }
 
-/** Pending work needs no repair, but may never finish, for example without a model. */
+/** Returns the verdict for a palace without faults. It mentions drawers without a vector, because they may wait forever for a model. */
 function wellBut({ ledger: { pending } }: PalaceHealthReport): string {
   if (pending === 0) return "All is well.";
   return `Nothing to repair. ${plural(pending, "drawer")} ${pending === 1 ? "waits" : "wait"} for a vector: palace doctor says what for.`;

@@ -37,8 +37,8 @@ export async function restartBroker(config: Config): Promise<Restarted> {
   }
   assertSettings(config.settings);
   assertCanListen(config);
-  // The stop mark keeps agents from starting a broker of the old version. We always remove it, because it would keep the new broker
-  // stopped.
+  // The stop mark keeps agents from starting a broker of the old version. We always remove the mark, because it would keep the new broker
+  // from starting.
   process.once("exit", () => clearStop(config));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(EXIT_INTERRUPTED));
   const { stopped } = await stopBroker(config).finally(() => clearStop(config));

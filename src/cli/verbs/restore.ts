@@ -135,7 +135,7 @@ async function exchange(
   let pending: PendingRestore;
   try {
     ({ stopped } = await stopBroker(config));
-    // Docker may restart the broker's container before we take the lock.
+    // Docker may restart the broker's container before we take the lock. With --no-start we then stop the broker again and try once more.
     pending = await underLock(config, swap).catch(async (error: unknown) => {
       if (!noStart || !(error instanceof PalaceError && error.code === "PALACE_LOCKED")) throw error;
       await stopBroker(config);

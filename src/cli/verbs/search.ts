@@ -113,7 +113,7 @@ const TOO_OLD = new PalaceError(
   "palace restart",
 );
 
-/** Errors: CONFIG_USAGE for an unknown scope, or a scope that needs a project where there is none. */
+/** Errors: CONFIG_USAGE for an unknown scope, or for a scope that needs a project if the folder is not in one. */
 function checkScope({ scope, wing }: { scope?: string; wing?: string }, project: readonly string[]): void {
   if (readChoice(scope, "scope", SCOPES, "prefer") === "strict" && wing === undefined && project.length === 0)
     throw wrongUsage("this folder is not a project", "go to a project's folder, or use --wing W");
@@ -164,7 +164,7 @@ function showHit(hit: Hit, at: number, query: string, config: Config, out: Outpu
     hasHeadings: hasHeadings(path),
   });
   const place = `${INDENT}${printable(`${wing} / ${room}`)}  ${notesOn(hit).join(", ")}  ${printable(shortId(id))}`;
-  // Shows a note of one line with marked words in place of a title.
+  // A note of one line gets no title; the line itself is printed, with its matches marked.
   const [only = []] = lines;
   if (path === "" && lines.length === 1) {
     out.styled([[{ text: `${at}. `, isMatch: false }, ...only]], "");

@@ -66,7 +66,7 @@ sessions that changed, and files only what is new. Transcripts are kept in ~/.ca
 
 function sumOf(report: SessionReport): string {
   const short = report.tooShort === 0 ? "" : `, ${report.tooShort} with too few messages`;
-  // Without sessions of opencode 2, the report does not name the generations.
+  // Names the generations of opencode (1 and 2) only if there are sessions of opencode 2.
   const generations = Object.entries(report.generations ?? {}).map(([name, count]) => `${count} of ${name}`);
   const from = report.generations?.["opencode 2"] === undefined ? "" : `, ${generations.join(" and ")}`;
   const head = `${plural(report.sessions, "session")} in ${plural(report.wings.length, "wing")}${from}${short}`;

@@ -72,7 +72,7 @@ function show(spool: Spool, { name, atMs, why }: RefusedEntry, out: Output): voi
   out.text(JSON.stringify(argumentsOf(write), null, 2));
 }
 
-/** Errors: CONFIG_BAD_VALUE for another kind of file. */
+/** Errors: CONFIG_BAD_VALUE for a file that is not a spooled write. */
 function readRefused(spool: Spool, name: string): SpooledWrite {
   const write = spool.readRefused(name);
   if (write !== undefined && parseMessage(write.line).params !== undefined) return write;
@@ -129,7 +129,7 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
 }
 
 function list(spool: Spool, out: Output): void {
-  // Sets aside the files that cannot be sent.
+  // Called for its effect: it sets aside the files that cannot be sent, so that the report counts them as refused.
   spool.entries();
   const report = spool.report();
   const { waiting, refused, droppedAtMs } = report;

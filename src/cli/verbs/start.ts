@@ -49,7 +49,7 @@ export const verb = defineVerb({
     } = box === undefined
       ? await ensureByService(config, plan, () => ensureBroker(config))
       : { found: await untilServed(config) };
-    // The notice would be wrong for a broker that was already running, because the login service may have started that broker.
+    // The notice says that the broker was started without the service's file. This may be false for a broker that already ran.
     if (before === undefined) noticeStale(stale, out);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     const { endpoint, health } = await untilOpen(config, served);
@@ -65,7 +65,7 @@ export const verb = defineVerb({
   },
 });
 
-/** Errors: the broker's errors, BROKER_START_FAILED. */
+/** Starts a broker with a new, empty palace in place of a vanished one. Errors: the broker's errors, BROKER_START_FAILED. */
 async function beginAnew(config: Config): Promise<void> {
   const { logFile } = config.paths;
   clearFailed(config.paths);

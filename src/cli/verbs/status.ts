@@ -74,7 +74,7 @@ async function report({ config, out }: Asked): Promise<number> {
 async function watchStatus({ config, out }: Asked): Promise<number> {
   return watch(out, async () => {
     const found = await look(config).catch((error: unknown) => {
-      // The broker ended between two requests.
+      // The broker ended between two requests, so it counts as not running.
       if (error instanceof PalaceError && /^(?:TRANSPORT_|BROKER_SHUTTING_DOWN$)/.test(error.code)) return undefined;
       throw error;
     });
@@ -236,7 +236,7 @@ function withDetail(detail: string): string {
   return detail === "" ? "" : `, ${detail}`;
 }
 
-/** `same`: equal for two states that differ only in times. */
+/** `same`: the rows without ages and remaining times, to notice whether anything else has changed. */
 type Look = { document: object; rows: readonly (readonly [string, string])[]; same: readonly string[] };
 
 const WATCH_MS = 1_000;

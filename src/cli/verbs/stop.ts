@@ -26,7 +26,7 @@ export const verb = defineVerb({
     const box = brokerBox(config);
     const { stopped, staysOff } = await (box === undefined ? stopBroker(config) : stopBox(box));
     const until = staysOff ? out.spelled(" It stays off until `palace start`.") : "";
-    // `stopBroker` sets the stop mark first, so that no agent starts another broker in between.
+    // `stopBroker` first records that the broker stays stopped, so that no agent starts another broker in between.
     const done = plan && apply(plan, config.env);
     const atLogin = plan && done && reportAtLogin(plan, done, out);
     if (values["at-login"] === true && plan === undefined) out.notice("The broker was not set to start at login.");

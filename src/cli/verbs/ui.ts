@@ -44,8 +44,8 @@ everything. Over a bridge, and where the broker runs in a container, the command
 });
 
 /**
- * Forwards only requests for the page, which need the page's session: the broker trusts the user of its socket, but every program and
- * website on this machine can reach the returned port.
+ * Returns a local port that forwards requests for the page to the broker's socket. It forwards no other requests: the broker trusts its
+ * socket, but every program and website on this machine can reach the port. The page's requests need a session.
  */
 async function servePage(socketPath: string): Promise<number> {
   const agent = new Agent({ keepAlive: true });

@@ -1,11 +1,11 @@
-/** Stops every container that could write, the agents first. The broker answers the calls it has accepted before it ends. */
+/** Stops every container that can write, first those with agents. The broker answers accepted calls before it ends. */
 import { boxesOf, unlessMissing } from "../engine.ts";
 import { oldBoxes } from "./images.ts";
 import { type Job, newJob, writeJob } from "./job.ts";
 import type { Room } from "./room.ts";
 
 const BRIDGED = "devbox-bridged";
-/** Services to stop, in this order. Chroma keeps running: only the broker reaches Chroma, and a copy waits for Chroma's last write. */
+/** Services in the order of their stop. Chroma keeps running: only the broker uses it, and a copy waits for Chroma's last write. */
 const ORDER = ["devbox", BRIDGED, "broker"];
 const GRACE_SECONDS = 60;
 
@@ -54,7 +54,7 @@ export async function stopWriters({ engine, stack, log }: Pick<Room, "engine" | 
     }
 }
 
-/** Returns true if an old container that could write has run since it was drained, because it may have written again. */
+/** Returns true if an old container has run since `drain` stopped it, because it may have written again. */
 export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job): Promise<boolean> {
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
   for (const { id } of old.filter((box) => there.has(box.id) && ORDER.includes(box.service))) {
@@ -64,7 +64,7 @@ export async function hasRunSince({ engine, stack }: Room, { old, endedAt }: Job
   return false;
 }
 
-/** Starts the old containers again, for a recreate that is given up before it made new containers. Returns false if one is missing. */
+/** Starts the old containers again, after a recreate that made no new containers. Returns false if an old container is missing. */
 export async function startOld(room: Room, job: Job): Promise<boolean> {
   const { engine, stack, old } = { ...room, ...job };
   const there = new Map((await boxesOf(engine, stack.project)).map((box) => [box.id, box]));

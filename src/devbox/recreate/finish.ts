@@ -3,7 +3,7 @@ import { isSwitched, readJob } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
 
-/** Returns undefined if no recreate was killed, or if `up` gave up an unchanged one. Errors: BROKER_START_FAILED; the old stack runs. */
+/** Continues a killed recreate. Undefined if none was killed, or if `up` gave it up before step `switch`. Errors: BROKER_START_FAILED. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;

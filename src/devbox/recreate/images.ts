@@ -1,4 +1,4 @@
-/** Keeps the stack's old images under a separate tag until the next recreate, and can give the old images the names that compose uses. */
+/** Keeps the stack's old images under a separate tag until the next recreate, and gives them their usual names again for a rollback. */
 import { type Service, SERVICES } from "../compose.ts";
 import { boxesOf, type Engine, unlessMissing } from "../engine.ts";
 import type { Job, OldBox } from "./job.ts";
@@ -6,7 +6,7 @@ import type { Room } from "./room.ts";
 
 const KEPT = "before-recreate";
 
-/** Returns the old containers with their images; all containers of a service have the same image. */
+/** Returns the present containers with their images. */
 export async function oldBoxes({ engine, stack }: Pick<Room, "engine" | "stack">): Promise<OldBox[]> {
   const boxes = await boxesOf(engine, stack.project);
   return boxes.flatMap(({ id, service, imageId }) => {
@@ -15,7 +15,7 @@ export async function oldBoxes({ engine, stack }: Pick<Room, "engine" | "stack">
   });
 }
 
-/** Tags the stack's images as kept. Removes the images of an earlier recreate if they are unused. */
+/** Tags the old images for a rollback. Removes the images that the last recreate kept, unless they are used. */
 export async function keepImages({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) {
     const { repo } = split(stack.images[service]);
@@ -25,7 +25,7 @@ export async function keepImages({ engine, stack }: Room, job: Job): Promise<voi
   }
 }
 
-/** Gives the old images their names back, so that compose starts them again. */
+/** Gives the old images the names that compose uses, so that compose starts them again. */
 export async function putImagesBack({ engine, stack }: Room, job: Job): Promise<void> {
   for (const [service, imageId] of imagesOf(job)) await engine.getImage(imageId).tag(split(stack.images[service]));
 }
@@ -34,7 +34,7 @@ export function imagesOf({ old }: Job): Map<Service, string> {
   return new Map(old.map(({ service, imageId }) => [service, imageId]));
 }
 
-/** Removes an image; Docker refuses if the image has another name or a container. */
+/** Removes an image. Docker keeps an image that has another name or a container. */
 async function removeUnused(engine: Engine, imageId: string): Promise<void> {
   await engine
     .getImage(imageId)
@@ -42,7 +42,7 @@ async function removeUnused(engine: Engine, imageId: string): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Splits an image's name. A registry's port also follows a colon. */
+/** Splits an image's name at its last colon, unless that colon belongs to a registry's port (`host:5000/image`). */
 export function split(image: string): { repo: string; tag: string } {
   const at = image.lastIndexOf(":");
   return at > image.lastIndexOf("/")

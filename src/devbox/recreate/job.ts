@@ -1,4 +1,4 @@
-/** State file of a recreate, written before each step begins, so that the next run after a kill knows which step may have run. */
+/** State file of a recreate. It is written before each step, so that the next run after a kill knows which step may have run. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { faultPoint } from "../../base/fault-point.ts";
@@ -8,7 +8,7 @@ import type { Service } from "../compose.ts";
 import type { Counts } from "../counts.ts";
 import { writeState } from "../note.ts";
 
-/** Steps in their order; after a failure `roll-back` follows instead of the remaining steps. */
+/** Steps in their order. Only a failure leads to `roll-back`. */
 export const STEPS = ["keep-images", "build", "drain", "snapshot", "switch", "verify", "roll-back"] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -16,20 +16,20 @@ export type OldBox = Readonly<{ id: string; service: Service; imageId: string }>
 
 export type Job = Readonly<{
   schema: 1;
-  /** Time of the recreate, which also names the snapshot. */
+  /** Time of the recreate; also the name of its snapshot. */
   id: string;
   step: Step;
   isBuilding: boolean;
   old: readonly OldBox[];
   /** Ids of the stopped containers of `devbox-bridged`, which are started again at the end. Older state files have none. */
   bridged?: readonly string[];
-  /** Time at which each old container ended; a container that has run since may have written. */
+  /** Container id → time at which the container stopped. If the container has run again since, it may have written. */
   endedAt: Readonly<Record<string, string>>;
   /** Counts of the memory after all writers were stopped; null before that. */
   before: Counts | null;
-  /** Why the recreate is rolled back; null if it is not. */
+  /** Reason for a rollback; null if there is none. */
   why: string | null;
-  /** True if the home may be restored, too; false once somebody may have worked in the new stack. */
+  /** True if a rollback restores the home, too. False once a user may have worked in the new stack. */
   restoresHome: boolean;
 }>;
 
@@ -40,7 +40,7 @@ export function isSwitched(job: Job | undefined): boolean {
   return job !== undefined && STEPS.indexOf(job.step) >= STEPS.indexOf("switch");
 }
 
-/** Reads the state file. Errors: STORE_CORRUPT for a file that we did not write. */
+/** Returns undefined if no recreate is unfinished. Errors: STORE_CORRUPT for a file that we did not write. */
 export function readJob(state: string): Job | undefined {
   let value: unknown;
   try {
@@ -61,7 +61,6 @@ export function writeJob(state: string, job: Job): Job {
   return job;
 }
 
-/** Records that the step begins. */
 export function enter(state: string, job: Job, step: Step): Job {
   const entered = writeJob(state, { ...job, step });
   faultPoint(`recreate.${step}`);

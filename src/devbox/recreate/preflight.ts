@@ -12,17 +12,17 @@ import type { Room } from "./room.ts";
 const AGENTS = ["claude", "opencode", "pi"];
 const MINERS = ["mempalace-docs", "mempalace-session", "palace mine", "mempalace mine", "palace import"];
 const DEVBOXES = ["devbox", "devbox-bridged"];
-/** Space for a build, in addition to the copies. */
+/** Free space that a build needs besides the copies. */
 const SPARE_BYTES = 512 * 1024 * 1024;
 
 export type Finding = Readonly<{ what: string; hint: string }>;
 
-/** Paths that Docker puts into every container. */
+/** Paths that Docker itself adds to every container. */
 const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
-/** Lists the findings, each with a remedy as its hint. None for a killed recreate that has replaced the old containers. Errors: CONFIG_USAGE for a stack without containers, CONFIG_BAD_VALUE for a missing workspace. */
+/** Returns the reasons against a recreate, each with a remedy as its hint; none if a killed recreate has already replaced the containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   assertWorkspace(room.place.root, stack.workspace);
@@ -40,7 +40,7 @@ export async function preflight(room: Room): Promise<Finding[]> {
   ];
 }
 
-/** Finds files in the containers' own layers, which a recreate loses. These layers are read-only, unless somebody has changed that. */
+/** Finds files outside of the volumes, which a recreate loses. There are none as long as the containers' root is read-only. */
 async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, name } of boxes) {
@@ -60,7 +60,7 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   return findings;
 }
 
-/** Returns the added and changed files, without mount points, Docker's own files, and their parent folders. */
+/** Returns the added and changed files of `docker diff`, without mount points, Docker's own files and parent folders. */
 export function lostFiles(changes: readonly { Path: string; Kind: number }[], mounts: readonly string[]): string[] {
   const isMount = (path: string): boolean => mounts.some((mount) => mount === path || mount.startsWith(`${path}/`));
   const isEngines = (path: string): boolean => ENGINES.test(path);
@@ -86,7 +86,7 @@ async function agentsAtWork(engine: Engine, boxes: readonly Box[]): Promise<Find
   ];
 }
 
-/** Returns the program in a line of `ps`: the command itself, or the script that an interpreter runs. A name may include a verb. */
+/** Returns the wanted program that a line of `ps` shows, as a command or as the script of an interpreter. */
 export function programOf(line: string, wanted: readonly string[]): string | undefined {
   const patternOf = (name: string): string => name.replace(/(?= )|$/, "(\\.c?js)?");
   return wanted.find((name) => new RegExp(`^\\s*(\\S+\\s+)?(\\S*/)?${patternOf(name)}(\\s|$)`).test(line));
@@ -104,7 +104,7 @@ async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Fin
   }));
 }
 
-/** Checks the free space: twice the size of the memory (for the copy and for its check) and once the size of the home. */
+/** Checks the free disk space: a recreate needs the memory's size twice (copy and check of the copy) and the home's size once. */
 async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: string): Promise<Finding[]> {
   const sizeOf = async (service: string, path: string): Promise<number> => {
     const box = boxes.find((one) => one.service === service);
@@ -123,7 +123,7 @@ async function tooLittleSpace(engine: Engine, boxes: readonly Box[], state: stri
   ];
 }
 
-/** Refuses if there are findings. Errors: CONFIG_USAGE with the first remedy as the hint. */
+/** Throws if a reason against a recreate was found. Errors: CONFIG_USAGE. */
 export function refuse(findings: readonly Finding[]): void {
   const [first] = findings;
   if (first === undefined) return;

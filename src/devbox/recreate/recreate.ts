@@ -1,4 +1,4 @@
-/** Makes the stack again from new images. Afterwards the stack is either new and verified, or has the old images again. */
+/** Replaces the stack's containers by new ones from new images. If the new stack does not work, brings the old images back. */
 import { join } from "node:path";
 import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";
@@ -16,7 +16,7 @@ import { snapshotFolder, verify } from "./verify.ts";
 export type Recreated = Readonly<{
   counts: Counts;
   snapshot: string;
-  /** Files of the home that the stack has changed since a killed run. */
+  /** Files of the home that differ from the snapshot after a resumed recreate, because a user may have worked in the new stack. */
   changed: readonly string[];
 }>;
 
@@ -27,15 +27,15 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
 }
 
 /**
- * `isResumed`: somebody may have worked in the new stack, so the home is not restored. Errors: BROKER_START_FAILED if a build failed (the
- * stack is unchanged), or if the new stack failed verification (it is rolled back).
+ * Runs the remaining steps. `isResumed`: a user may have worked in the new stack, so the home is not restored. Errors: BROKER_START_FAILED
+ * if a build failed (the stack is unchanged), or if the new stack failed verification (it is rolled back).
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
-  // Runs both steps again even if the last run ended at `snapshot`, because the stack may have been started in between.
+  // Repeats `drain` even if the last run had reached `snapshot`, because the stack may have been started in between.
   room.signal?.throwIfAborted();
   if (job.step === "drain" || job.step === "snapshot") job = await copy(room, job);
   if (job.step === "switch") {
@@ -89,14 +89,14 @@ async function copy(room: Room, given: Job): Promise<Job> {
     room.signal?.throwIfAborted();
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
-    // Without a copy, the recreate could not be rolled back, so the recreate is given up.
+    // Without a copy, a rollback would be impossible.
     room.log("starting the stack again as it was ...");
     await giveUp(room, job);
     throw error;
   }
 }
 
-/** Gives up a job before `switch`: the old stack runs again, with the old images. Ctrl-C does not interrupt this. */
+/** Ends a job that has not reached `switch`: the old stack runs again with the old images. Ctrl-C does not interrupt this. */
 export async function giveUp(room: Room, job: Job): Promise<void> {
   await putImagesBack(room, job);
   if (!(await startOld(room, job))) await switchOver({ ...room, signal: undefined }, job);

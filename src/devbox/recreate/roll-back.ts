@@ -1,4 +1,4 @@
-/** Rolls a recreate back: the old images get their names again, changed data is restored, and the old stack runs. */
+/** Undoes a recreate: gives the old images their names again, restores changed data and starts the old stack. */
 import { composeFailed } from "../failure.ts";
 import { boxesOf } from "../engine.ts";
 import { countsDiffer } from "../counts.ts";
@@ -20,7 +20,7 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     if (isRunning) await engine.getContainer(id).stop();
   const source = await sourceOf(room, job);
   const folder = snapshotFolder(state, job);
-  // After a kill, this comparison runs again: files that were already restored no longer differ.
+  // Runs again after a killed rollback: files that were already restored no longer differ.
   const { palace, home } = await whatDiffers(room, job, source);
   if (palace) {
     log("restoring the memory from the snapshot (the present memory is kept beside it) ...");
@@ -30,14 +30,14 @@ export async function rollBack(room: Room, job: Job): Promise<void> {
     log("restoring the home's files from the snapshot (present files are kept as NAME.~1~) ...");
     await restoreHome(source, folder, home);
   }
-  // Passes as `old` only containers that have a new image. If there are none, switchOver does not force compose to replace containers.
+  // switchOver replaces containers by force if one of `old` exists. So `old` has only the containers with a new image.
   const failure = await switchOver(room, { ...job, old: await newBoxes(room, job) });
   if (failure === undefined) return;
   log(failure);
   throw composeFailed("the old stack did not become healthy either; its data are in the snapshot", failure, room.place);
 }
 
-/** Another schema counts as a difference, because the old version does not know the tables of a newer schema. */
+/** Compares memory and home with the snapshot. A newer schema is a difference, too: the old version does not know its tables. */
 async function whatDiffers(
   room: Room,
   job: Job,
@@ -51,7 +51,7 @@ async function whatDiffers(
   return { palace, home };
 }
 
-/** Lists the containers that switchOver replaces: the containers that do not have their old image. */
+/** Returns the containers that do not have their old image. */
 async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> {
   const images = imagesOf(job);
   const boxes = await boxesOf(engine, stack.project);
@@ -63,7 +63,7 @@ async function newBoxes({ engine, stack }: Room, job: Job): Promise<Job["old"]> 
   });
 }
 
-/** Returns the source for copies: the settings of the existing broker container, and the old images. */
+/** Returns the input for snapshots and restores: the present broker container, and the old images. */
 export async function sourceOf({ engine, stack, cacheDir, log }: Room, job: Job): Promise<Source> {
   const images = imagesOf(job);
   const broker = (await boxesOf(engine, stack.project)).find(({ service }) => service === "broker");

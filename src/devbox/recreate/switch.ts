@@ -1,4 +1,4 @@
-/** Makes the containers again from the images that now have the names that compose uses, and waits until the containers are healthy. */
+/** Makes new containers from the images that the stack's image tags name now, and waits until the containers are healthy. */
 import { type Place, runCompose } from "../compose.ts";
 import { boxesOf } from "../engine.ts";
 import { type Job } from "./job.ts";
@@ -6,11 +6,11 @@ import type { Room } from "./room.ts";
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Replaces the containers. Returns undefined, or the output of a failed compose. */
+/** Returns undefined on success, else the output of the failed compose. */
 export async function switchOver(room: Room, job: Job): Promise<string | undefined> {
   const { engine, stack, place } = room;
   const there = new Set((await boxesOf(engine, stack.project)).map(({ id }) => id));
-  // If no old container exists, a killed run has already made the new containers, and they are kept.
+  // If no old container exists, a killed run has already made the new ones, and compose need not replace them.
   const isAnew = job.old.some(({ id }) => there.has(id));
   const scale = job.old.filter(({ service }) => service === "devbox").length;
   const scaled = scale > 1 ? ["--scale", `devbox=${scale}`] : [];

@@ -9,7 +9,7 @@ const BASH_LINES = 20;
 const MATCHES_MAX = 20;
 const RESULT_MAX = 2048;
 
-/** `tools`: name of the tool for each tool_use_id. */
+/** Returns the content as text. `tools`: names of the tools by `tool_use_id`. */
 export function contentText(content: unknown, tools?: ReadonlyMap<string, string>): string {
   if (typeof content === "string") return strip(content);
   if (Array.isArray(content)) {

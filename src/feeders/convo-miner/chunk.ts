@@ -2,7 +2,7 @@
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 
-/** Default minimum size of a drawer, characters. It is smaller than for documents, because an exchange may be short. */
+/** Default of `sizeMin`, characters. Documents have a larger minimum, but an exchange may be short. */
 const SIZE_MIN = 30;
 const GROUP_LINES = 25;
 const FEEDS_MIN = 20;
@@ -61,7 +61,7 @@ export function lineGroups(lines: readonly string[]): string[] {
   return groups.filter((group) => group !== "");
 }
 
-/** Returns the line feeds after `raw`: one for the end of its last line, and one for each blank line below. */
+/** Returns the line feeds at the end of `raw`, and the line feed that `split` removed between `raw` and the next question. */
 function gapAfter(raw: string): string {
   return "\n".repeat(raw.length - trimFeedsEnd(raw).length + 1);
 }
@@ -103,9 +103,9 @@ class Chunks {
   }
 }
 
-/** Returns pieces that concatenate to the unit. Each piece ends after the last white space in its second half, if there is any. */
+/** Cuts the unit into pieces of at most `size` characters, after the last white space in a piece's second half if there is any. */
 function pieces(unit: string, size: number): string[] {
-  // Positions are code points. The usual text has no surrogate pairs and can be indexed directly.
+  // Positions count code points. A text without surrogate pairs, the usual case, is indexed directly, which is faster.
   const points = codePointLength(unit) === unit.length ? unit : Array.from(unit);
   const slice = (start: number, end: number): string =>
     typeof points === "string" ? points.slice(start, end) : points.slice(start, end).join("");

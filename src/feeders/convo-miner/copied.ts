@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { Entry, Exchanges } from "./notes.ts";
 
-/** Returns "" for a drawer without a time, which never counts as a copy: two conversations may begin with the same greeting. */
+/** Returns a digest of each drawer's time and text; "" without a time, because equal texts alone do not show that one is a copy. */
 export function digestsOf(texts: readonly string[], times: readonly (string | null)[] | undefined): string[] {
   return texts.map((text, at) => {
     const time = times?.[at] ?? null;
@@ -11,7 +11,7 @@ export function digestsOf(texts: readonly string[], times: readonly (string | nu
   });
 }
 
-/** Returns how many of the first drawers are in other sources, and the names of these sources. */
+/** Returns how many drawers at the beginning are already filed from other sources, and the names of these sources. */
 export function copiedFrom(
   digests: readonly string[],
   own: string,
@@ -27,7 +27,7 @@ export function copiedFrom(
   return { count, sources: [...new Set(digests.slice(0, count).map((digest) => holding.get(digest) ?? ""))] };
 }
 
-/** Returns the exchanges that earlier runs have filed and the palace still has. */
+/** Returns the exchanges of each source in `files` that the palace still has with the same content. */
 export function filedExchanges(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,
@@ -38,7 +38,7 @@ export function filedExchanges(
   return filed;
 }
 
-/** Returns true if the palace still has every source that has the left-out beginning of this transcript. */
+/** Returns true if the palace still has the other sources that contain the copied beginning of this transcript. */
 export function isWhole({ without = [] }: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   return without.every((name) => (records.get(name)?.drawers ?? 0) > 0);
 }

@@ -10,7 +10,7 @@ import { type Conversation, type Role, Transcript } from "./transcript.ts";
 type Format = (document: unknown, names: SlackNames) => Conversation[] | undefined;
 
 const MESSAGES_MIN = 2;
-/** Minimum number of messages if the format is certain: unlike upstream, we file a question without an answer. */
+/** Minimum number of messages if the format is beyond doubt: unlike upstream, we file a question without an answer. */
 const ALONE_MIN = 1;
 
 export function conversationsOf(document: unknown, names: SlackNames): Conversation[] | undefined {
@@ -24,7 +24,7 @@ export function conversationsOf(document: unknown, names: SlackNames): Conversat
 const one = (transcript: Transcript, countMin = MESSAGES_MIN): Conversation[] | undefined =>
   transcript.count >= countMin ? [transcript.conversation()] : undefined;
 
-/** Reads Gemini's export. Only its role `model` distinguishes it from Claude's. */
+/** Reads Gemini's export. Only the role `model` distinguishes this format from Claude's. */
 const gemini: Format = (document) => {
   const items = isRecord(document) ? (document["contents"] ?? document["messages"]) : document;
   if (!Array.isArray(items) || items.length < MESSAGES_MIN) return undefined;
@@ -61,7 +61,7 @@ const claudeAi: Format = (document) => {
   });
 };
 
-/** A message without a time gets the time of `whole`, its conversation. */
+/** Reads a conversation's messages. A message without a time gets the time of the conversation, `whole`. */
 function claudeMessages(items: readonly unknown[], whole: unknown): Transcript {
   const transcript = new Transcript();
   const begun = timeIn(fieldsOf(whole)["created_at"]);
@@ -110,7 +110,7 @@ function wayTo(mapping: Fields, last: string): Fields[] {
   return follow(mapping, last, ({ parent }) => textOf(parent)).reverse();
 }
 
-/** Returns the path from the root along the last children. A root without a message is preferred. */
+/** Returns the path from a root along each node's last child. Prefers a root without a message, as in upstream. */
 function newestWay(mapping: Fields): Fields[] {
   const roots = Object.entries(mapping).filter(([, node]) => isRecord(node) && (node["parent"] ?? null) === null);
   const bare = roots.find(([, node]) => ((node as Fields)["message"] ?? null) === null);
@@ -132,7 +132,7 @@ function follow(mapping: Fields, first: string, next: (node: Fields) => string):
   return [...way.values()];
 }
 
-/** A voice message has its text in a part. Code has a text and no parts. */
+/** Adds a message. The text of a voice message is in a part; code has `text` and no parts. */
 function addChatGpt(transcript: Transcript, message: unknown, begun: string | undefined): void {
   if (!isRecord(message)) return;
   const author = fieldsOf(message["author"])["role"];
@@ -169,7 +169,7 @@ function blocksText(blocks: readonly unknown[]): string {
 const slack: Format = (document, names) =>
   Array.isArray(document) ? one(slackTranscript(document, names), ALONE_MIN) : undefined;
 
-/** Files with account data in exports of ChatGPT, Claude.ai and Slack. */
+/** Names of files with account data in exports of ChatGPT, Claude.ai and Slack. */
 const BESIDE = new Set(
   "user.json users.json user_settings.json export_manifest.json message_feedback.json channels.json groups.json dms.json mpims.json integration_logs.json".split(
     " ",
@@ -184,7 +184,7 @@ export function isOfAccount(name: string, document: unknown): boolean {
   return BESIDE.has(name.toLowerCase()) || items.some(isOf);
 }
 
-/** Returns true for a value that Python counts as true. */
+/** Works like Python's `bool(value)`. */
 function isTrue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isRecord(value) ? Object.keys(value).length > 0 : Boolean(value);

@@ -1,4 +1,4 @@
-/** Files the transcripts that changed. The drawers of deleted transcripts stay, because agents delete old transcripts. */
+/** Files changed transcripts. Drawers of deleted transcripts stay, because agents delete their old transcripts. */
 import { basename, dirname, join } from "node:path";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { sessionNameOf } from "../../base/session-name.ts";
@@ -18,15 +18,15 @@ export type TranscriptsDeps = FeedDeps & {
   options: MineOptions;
   place: Omit<NotesPlace, "wing">;
   files: readonly TranscriptFile[];
-  /** Returns the local path of a filed source; undefined for a source of another kind. */
+  /** Returns the local path for a filed `sourceFile`; undefined if it is not a source of these transcripts. */
   nameOf: (sourceFile: string) => string | undefined;
-  /** Folder of the files, which MemPalace may have mined, too. Undefined if the files are our copies of sessions. */
+  /** Folder of the files, set if MemPalace may have mined it, too. Undefined for our own copies of sessions. */
   folder?: string;
 };
 
 const IN_FLIGHT_MAX = 3;
 
-/** Errors: those of the broker that are not about a single transcript. */
+/** Errors: the broker's, except errors about a single transcript. */
 export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport> {
   const { options, place, files, caller, watch, signal } = deps;
   const { extract } = options;
@@ -82,7 +82,7 @@ export async function feedTranscripts(deps: TranscriptsDeps): Promise<MineReport
   return report;
 }
 
-/** Returns true if file and palace are as in the notes. Does not read the file. */
+/** Returns true if our notes of the last run still match the file and its filed drawers. Does not read the file. */
 function isUnchanged(file: TranscriptFile, entry: Entry, records: ReadonlyMap<string, FilingRecord>): boolean {
   const isHeld = entry.refused !== undefined || records.get(file.sourceFile)?.sha256 === entry.sha256;
   return isAsNoted(file, entry) && isHeld && isWhole(entry, records);
@@ -110,7 +110,7 @@ async function askRecords(
   const records = new Map<string, FilingRecord>();
   for (const record of sources) {
     const name = nameOf(record.sourceFile);
-    // A source with exactly this name wins over a source from another home directory.
+    // Sources of several home directories may get the same `name`. The source that is filed under this very name wins.
     if (name !== undefined && (!records.has(name) || record.sourceFile === name)) records.set(name, record);
   }
   return {
@@ -120,7 +120,7 @@ async function askRecords(
   };
 }
 
-/** Returns the source of each filed conversation by its SHA-256, because people export a conversation under several names. */
+/** Returns the source of each filed conversation by its SHA-256, because users export a conversation under several names. */
 function knownConversations(
   files: Readonly<Record<string, Entry>>,
   records: ReadonlyMap<string, FilingRecord>,

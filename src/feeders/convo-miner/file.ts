@@ -18,7 +18,7 @@ import type { Run, TranscriptFile } from "./run.ts";
 import { type Time, timesOf } from "./times.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** Maximum number of conversations whose hashes are in a drawer's metadata. More hashes would make the metadata too long. */
+/** Maximum conversation hashes in a drawer's metadata. A file with more conversations gets no hashes, to keep the metadata short. */
 const HASHES_MAX = 60;
 const GAP = "\n\n";
 
@@ -29,7 +29,7 @@ export async function fileTranscript(run: Run, caller: Caller, file: TranscriptF
   const prepared = prepare(run, file);
   if (prepared === undefined) return undefined;
   if ("refused" in prepared) {
-    // If a transcript lost its content, its filed drawers stay.
+    // The drawers stay if a filed transcript has no content any more.
     return settle(run, file, prepared);
   }
   const { entry, reading, transcript } = prepared;
@@ -74,7 +74,7 @@ export function wouldFile(run: Run, file: TranscriptFile): boolean {
   return false;
 }
 
-/** Notes and counts a transcript that need not be sent. */
+/** Records in the notes and in the report that a transcript is unchanged or refused. */
 export function settle(run: Run, { sourceFile, name }: TranscriptFile, entry: Entry): undefined {
   run.notes.files[sourceFile] = entry;
   if (entry.refused === undefined) run.report.unchanged += 1;
@@ -89,11 +89,11 @@ function twinOf({ records, sessions }: Run, { sourceFile }: TranscriptFile): str
   return sessions.get(name.uuid)?.find((other) => sessionNameOf(other)?.isWrittenDown !== name.isWrittenDown);
 }
 
-/** Reads a transcript and compares it with the filed ones. If it is unreadable or its session is filed, counts it and returns undefined. */
+/** Reads a transcript and compares it with its filed state. Reports it and returns undefined if it is unreadable or filed from elsewhere. */
 function prepare(run: Run, file: TranscriptFile): Prepared | (Entry & { refused: string }) | undefined {
   const twin = twinOf(run, file);
   if (twin !== undefined) {
-    // Does not note that this session was skipped, because the other source may later be removed from the palace.
+    // Does not note this skip, because the other source may later be removed from the palace.
     run.report.skipped.push({ file: file.name, reason: `the session is filed already, from ${twin}` });
     return undefined;
   }
@@ -175,7 +175,7 @@ function piecesOf(memories: readonly Memory[]): Pieces {
 
 type Sent = { drawers: number; unchanged: number };
 
-/** Sends the drawers in parts. Returns undefined if the broker refuses only this transcript. */
+/** Sends the drawers in parts. Returns undefined if the broker refuses this transcript; other errors end the run. */
 async function sendParts(
   run: Run,
   caller: Caller,
@@ -219,7 +219,7 @@ async function sendParts(
   }
 }
 
-/** Returns the end of the next part, which has at least one drawer. */
+/** Returns the index after the next part. A part has at least one drawer, even if that drawer is above the size limit. */
 function endOfPart(texts: readonly string[], from: number): number {
   let size = 0;
   const more = texts.slice(from, from + CONVERSATION_PART_DRAWERS_MAX);

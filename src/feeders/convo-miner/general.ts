@@ -1,4 +1,4 @@
-/** Finds decisions, problems, feelings etc. by words (`--extract general`). Source: general_extractor of 3.11; palace.md 5.5. */
+/** Finds decisions, problems, feelings and so on by words (`--extract general`). Source: general_extractor of 3.11; palace.md 5.5. */
 import { codePointLength, slices, strip } from "../../memory/text/text.ts";
 import { DRAWER_SIZE } from "../../protocol/limits.ts";
 import { lineGroups, paragraphsOf } from "./chunk.ts";
@@ -38,7 +38,7 @@ function typeOf(segment: string): MemoryType | undefined {
   return corrected(best[0], prose, lower, scores);
 }
 
-/** Corrects the type `problem`: a solved problem, or a segment with a positive sentiment, may be a milestone or a feeling. */
+/** Changes the type `problem` to milestone or emotional if the problem was solved or the sentiment is positive. */
 function corrected(
   type: MemoryType,
   prose: string,
@@ -81,7 +81,7 @@ const CODE_LINE = new RegExp(`^(?:${CODE_LINES.join("|")})`, "u");
 const LETTERS_MIN = 0.4;
 const CODE_LENGTH_MIN = 10;
 
-/** Removes code, except from a segment that is only code. */
+/** Removes the lines of code. Returns the segment unchanged if all its lines are code. */
 function proseOf(segment: string): string {
   let isFenced = false;
   const kept = segment.split("\n").filter((line) => {

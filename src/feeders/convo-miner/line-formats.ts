@@ -14,7 +14,7 @@ export type LineFormatName = "claude-code" | "codex" | "gemini" | "pi";
 
 const MESSAGES_MIN = 2;
 
-/** Content of the lines read so far. `tools`: name of the tool for each tool_use_id. */
+/** Content of the lines read so far. `tools`: names of the tools by `tool_use_id`. */
 type Open = { transcript: Transcript; hasHeader: boolean; tools: Map<string, string> };
 
 export class LineFormat {
@@ -53,7 +53,7 @@ export class LineFormat {
   }
 }
 
-/** The formats in upstream's order: the first format that finds a conversation wins. */
+/** Readers in upstream's order: the first format that finds a conversation wins. */
 export const LINE_FORMATS: Readonly<Record<LineFormatName, (line: Fields, open: Open) => void>> = {
   "claude-code": claudeLine,
   codex: messagesBy(codexLine),
@@ -65,7 +65,7 @@ function claudeLine(line: Fields, open: Open): void {
   const { transcript, tools } = open;
   const message = line["message"] ?? {};
   if (!isRecord(message)) return;
-  // Only Claude Code's own files have this field. In such a file a single message is a conversation.
+  // Only Claude Code writes this field. With it, even a single message is a conversation.
   if ("parentUuid" in line) open.hasHeader = true;
   if (isUnsaid(line)) return;
   const content = spokenContent(message["content"] ?? "");
@@ -77,7 +77,7 @@ function claudeLine(line: Fields, open: Open): void {
       if (block["id"] !== "") tools.set(block["id"], textOf(block["name"] ?? "Unknown"));
     }
     const text = stripNoise(contentText(content, tools));
-    // A loop of tool calls makes successive answers, which count as one answer.
+    // While it calls tools, Claude Code writes several answers in succession; they count as one.
     if (text !== "" && !transcript.extendAnswer(text, at)) transcript.add("assistant", text, at);
   } else if (line["type"] === "user" || line["type"] === "human") {
     const text = stripNoise(contentText(content, tools));
@@ -109,7 +109,7 @@ function codexLine(line: Fields): ReturnType<Reader> {
   return payload["type"] === "agent_message" ? ["assistant", text] : undefined;
 }
 
-/** Lines before the header are not part of the conversation. */
+/** Ignores lines before the header. */
 function geminiLine(line: Fields, hasHeader: boolean): ReturnType<Reader> {
   if (line["type"] === "session_metadata") return "header";
   if (!hasHeader || (line["type"] !== "user" && line["type"] !== "gemini")) return undefined;

@@ -4,13 +4,13 @@ import { type LazyPattern, pythonPattern } from "./python-pattern.ts";
 
 export type MemoryType = "decision" | "preference" | "milestone" | "problem" | "emotional";
 
-/** A pattern, or two patterns that must match in one line in this order. One pattern for both would take quadratic time on a long line. */
+/** Pattern, or two patterns that must match one after the other in a line. As a single pattern, the two would take quadratic time. */
 export type Marker = LazyPattern | readonly [LazyPattern, LazyPattern];
 
 const r = String.raw;
 const one = (source: string): Marker => pythonPattern(source);
 
-/** Splits a text at its semicolons into patterns of whole words. A pattern with ` ... ` in it becomes a pair of patterns. */
+/** Splits a text at its semicolons into patterns of whole words. The text `a ... b` becomes a pair of patterns. */
 function phrases(text: string): Marker[] {
   return text
     .trim()
@@ -47,7 +47,7 @@ the key (is|was|insight); the trick (is|was); now i (understand|see|get it); bui
 deployed; released; prototype; proof of concept; demo`),
       one(r`\bversion \d`),
       one(r`\bv\d+\.\d+`),
-      // The match starts only at a number's first digit; otherwise a long number would take quadratic time.
+      // A match starts only at a number's first digit; otherwise a long number would take quadratic time.
       one(r`(?<!\d)\d+x (compression|faster|slower|better|improvement|reduction)`),
       one(r`(?<!\d)\d+% (reduction|improvement|faster|better|smaller)`),
     ],
@@ -86,7 +86,7 @@ const NEGATIVE = new Set(
 );
 const WORD = pythonPattern(r`\w+`);
 
-/** Returns the sentiment with more distinct words. */
+/** Compares the numbers of distinct positive and negative words. */
 export function sentimentOf(text: string): "positive" | "negative" | "neutral" {
   const found = new Set(text.match(WORD())?.map((word) => word.toLowerCase()));
   const positive = found.intersection(POSITIVE).size;

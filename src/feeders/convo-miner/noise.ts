@@ -36,7 +36,7 @@ const HOOK_LINE = new RegExp(
 );
 const COLLAPSED_LINES = new RegExp(`${LINE_START}…${SPACE}*\\+\\p{Nd}+ lines[^\\n]*\\n?`, "gu");
 const COLLAPSED_TOKENS = new RegExp(`\\[\\p{Nd}+${SPACE}+tokens?\\]${SPACE}*\\(ctrl\\+o to expand\\)`, "gu");
-// Upstream's patterns for tags take quadratic time. The functions below search without them, because a transcript is untrusted.
+// Upstream's patterns for tags take quadratic time on a malicious transcript, so the functions below search without patterns.
 const SPACE_CHARACTER = new RegExp(SPACE, "u");
 
 export function stripNoise(message: string): string {
@@ -79,14 +79,14 @@ function withoutTag(text: string, tag: string): string {
   return kept + text.slice(done);
 }
 
-/** Returns the start of the line if the tag at `at` is first in its line, perhaps after `> `; otherwise -1. */
+/** Returns the start of the line if the tag at `at` is the first text in it, after an optional `> `; otherwise -1. */
 function lineStart(text: string, at: number): number {
   const isStart = (index: number): boolean => index === 0 || text.charAt(index - 1) === "\n";
   if (isStart(at)) return at;
   return at >= 2 && text.startsWith("> ", at - 2) && isStart(at - 2) ? at - 2 : -1;
 }
 
-/** Like indexOf, but searches each part of the text only once. `from` must never decrease. */
+/** Returns a function like indexOf that searches each part of the text only once. `from` must never decrease. */
 function finder(text: string, wanted: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -95,7 +95,7 @@ function finder(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Finds the line feed before the next blank line. `from` must never decrease. */
+/** Returns a function that finds the line feed before the next blank line. `from` must never decrease. */
 function blankLineFinder(text: string): (from: number) => number {
   let found = -2;
   return (from) => {
@@ -110,7 +110,7 @@ function blankLineFinder(text: string): (from: number) => number {
   };
 }
 
-/** Removes the marker of collapsed output and the white space before the marker. */
+/** Removes markers such as `[12 tokens] (ctrl+o to expand)` and the white space before them. */
 function withoutTokens(text: string): string {
   let kept = "";
   let done = 0;

@@ -9,7 +9,7 @@ import type { Conversation } from "./transcript.ts";
 
 const QUESTIONS_MIN = 3;
 
-/** State of a scan, as plain data that a checkpoint stores. */
+/** State of a scan, as plain data for a checkpoint, from which a later run continues. */
 export type ScanState = {
   /** States of the formats that are still possible. */
   formats: Partial<Record<LineFormatName, LineState>>;
@@ -37,7 +37,7 @@ export class LineScan {
     this.#agent = resume?.agent ?? undefined;
   }
 
-  /** Reads a line. A carriage return inside it also ends a line. */
+  /** Reads a line. A carriage return within it ends a line, too. */
   take(raw: string): void {
     for (const line of raw.includes("\r") ? raw.split("\r") : [raw]) this.#takeOne(strip(line.replace(/^\uFEFF/, "")));
   }
@@ -67,7 +67,7 @@ export class LineScan {
     return this.#questions >= QUESTIONS_MIN;
   }
 
-  /** Name of the agent, if the file is certainly an agent's session. Such a file never counts as plain text, even if it is empty. */
+  /** Agent that certainly wrote the file. Such a file never counts as plain text, even without a conversation. */
   get agent(): string | undefined {
     return this.#agent;
   }
@@ -86,7 +86,6 @@ export class LineScan {
     return undefined;
   }
 
-  /** Returns a copy of the state, with which a later scan can continue. */
   state(): ScanState {
     return structuredClone({
       formats: Object.fromEntries(this.#formats.map(([name, format]) => [name, format.state()])),
@@ -97,10 +96,9 @@ export class LineScan {
   }
 }
 
-/** `name`: the file's name without folder. */
 export type WholeOptions = { mayBeJson: boolean; name: string; names: SlackNames };
 
-/** Reads a text that LineScan did not recognise. Its lines must end with line feeds. Returns a string with the reason if not filed. */
+/** Reads a text that LineScan did not recognise, with line feeds as line ends. Returns the reason as a string if it has no conversation. */
 export function conversationsOfText(text: string, { mayBeJson, name, names }: WholeOptions): Conversation[] | string {
   if (strip(text) === "") return [];
   const document = mayBeJson ? parseJson(text) : undefined;

@@ -1,4 +1,4 @@
-/** Notes of the conversation miner: the state in which it filed each transcript, and where it stopped reading a long one. */
+/** Notes of the conversation miner: what it filed of each transcript, and where it stopped reading a long one. */
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,17 +8,17 @@ import { readRecord } from "../../base/parse-json.ts";
 import type { NotedSource } from "../notes.ts";
 import type { Checkpoint } from "./read.ts";
 
-/** Digests of a source's first exchange, and of the exchanges that are filed with this source. */
+/** Digests of a source's first exchange and of the exchanges filed from it. */
 export type Exchanges = { first: string; held: readonly string[] };
 
-/** `hashes`: SHA-256 per conversation. `exchanges`: only for a single conversation. `without`: sources with this source's beginning. */
+/** Notes about a source. `hashes`: one per conversation. `without`: sources from which its first exchanges were already filed. */
 export type Entry = NotedSource & { hashes: string[]; exchanges?: Exchanges; without?: readonly string[] };
 
 export type Notes = { schema: 1; files: Record<string, Entry> };
 
 export type NotesPlace = { home: string; wing: string; root: string; palace: string };
 
-/** Returns the path of the notes: one file for each folder, wing and palace, because one home may file into several palaces. */
+/** Returns the notes' path. It depends on the palace, too, because one home directory may file into several. */
 export function notesFile({ home, wing, root, palace }: NotesPlace): string {
   return join(home, ".manifest", wing, `${shortHash(root)}-${shortHash(palace)}.json`);
 }

@@ -1,6 +1,6 @@
-/** Formats values as Python's json.dumps and str() do, except that 1.0 becomes 1, as JSON.parse reads it. */
+/** Formats values as Python's json.dumps and str() do, but 1.0 becomes 1, because JSON.parse does not distinguish them. */
 
-/** Maximum depth; deeper values are written as `tooDeep`, so that deep JSON cannot exhaust the stack. */
+/** Maximum depth. Deeper values are written as `tooDeep`, because recursion into very deep JSON would exhaust the stack. */
 const DEPTH_MAX = 200;
 
 type Style = {
@@ -18,7 +18,7 @@ const COMPACT: Style = { comma: ",", colon: ":", ...JSON_WORDS };
 const SPACED: Style = { comma: ", ", colon: ": ", ...JSON_WORDS };
 const REPR: Style = { comma: ", ", colon: ": ", text: quoted, words: ["True", "False", "None"], tooDeep: "..." };
 
-/** Works like `json.dumps(value, separators=(",", ":"))`, with ASCII output only. */
+/** Works like `json.dumps(value, separators=(",", ":"))`. */
 export function jsonDumps(value: unknown): string {
   return written(value, COMPACT);
 }

@@ -8,12 +8,12 @@ import { conversationsOfText, LineScan, type ScanState } from "./normalize.ts";
 import type { SlackNames } from "./slack.ts";
 import type { Conversation } from "./transcript.ts";
 
-/** As in upstream. */
+/** Maximum size of a transcript, as in upstream; larger ones are skipped. */
 export const TRANSCRIPT_SIZE_MAX_BYTES = 500 * 1024 * 1024;
-/** Minimum size of a file for a checkpoint, because reading a smaller file again costs less. */
+/** Minimum size for a checkpoint; reading a smaller file again is faster. */
 export const RESUME_SIZE_MIN_BYTES = 256 * 1024;
 
-/** Position at which a later run continues: after a whole line, once a conversation has been found. */
+/** Position after a whole line, from which a later run continues. Only files in which a conversation was found have a checkpoint. */
 export type Checkpoint = {
   schema: 2;
   offset: number;
@@ -30,19 +30,19 @@ export type ReadOptions = {
 
 export type Reading = {
   conversations: Conversation[];
-  /** Newest time in a .jsonl file. */
+  /** Newest `timestamp` in a .jsonl file; undefined for other files. */
   authoredAt: string | undefined;
-  /** Time of the last change, s. It is read before the bytes, so that the next run notices a change in between. */
+  /** Time of the last change, s. It is read before the content, so that the next run notices a later change. */
   mtime: number;
   size: number;
-  /** Number of characters that could not be read, if any. */
+  /** Number of characters that could not be decoded; absent for none. */
   lost?: number;
   checkpoint: Checkpoint | undefined;
-  /** Number of bytes that an earlier run had read. This run only compared the hash of these bytes. */
+  /** Number of bytes at the beginning that were not parsed again, because an earlier run had read them. */
   resumedAt: number;
 };
 
-/** Returns a string with the reason if the file is not filed. Errors: the file system's. */
+/** Returns the reason as a string if the file cannot be filed. Errors: the file system's. */
 export function readTranscript(path: string, options: ReadOptions): Reading | string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -81,7 +81,7 @@ export function readTranscript(path: string, options: ReadOptions): Reading | st
   }
 }
 
-/** Computes seconds exactly as Python's os.stat does, because upstream compares this time with the time in the drawers. */
+/** Converts to seconds exactly as Python's os.stat does, because upstream compares the result with the time in its drawers. */
 function seconds(ns: bigint): number {
   return Number(ns / 1_000_000_000n) + 1e-9 * Number(ns % 1_000_000_000n);
 }
@@ -116,7 +116,7 @@ function checkpointOf(scan: LineScan, offset: number, hash: Hash): Checkpoint | 
   return { schema: 2, offset, prefixSha256: hash.copy().digest("hex"), state: scan.state() };
 }
 
-/** Returns the hash of the bytes that an earlier run read, to continue it; undefined if the file begins with other bytes. */
+/** Returns the running hash of the bytes that an earlier run read; undefined if the file has other bytes there. */
 function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | undefined {
   const hash = createHash("sha256");
   let left = offset;
@@ -129,14 +129,14 @@ function hashPrefix(file: number, { offset, prefixSha256 }: Checkpoint): Hash | 
   return undefined;
 }
 
-/** Reads a file in UTF-16 as a whole, because `lines` finds only line feeds of one byte. */
+/** Reads a UTF-16 file as a whole, because `lines` splits bytes, and a line feed has two bytes in UTF-16. */
 function readUtf16(file: number): Lines {
   const scan = new LineScan();
   for (const line of readWhole(file).text.split("\n")) scan.take(line);
   return { scan, checkpoint: undefined, resumedAt: 0 };
 }
 
-/** Reads a whole file, up to the size limit, because the file may have grown since the check. */
+/** Reads the file up to the size limit, because it may have grown since the check. */
 function readWhole(file: number): Decoded {
   return decodeText(readFileSync(file).subarray(0, TRANSCRIPT_SIZE_MAX_BYTES));
 }

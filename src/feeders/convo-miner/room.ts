@@ -1,10 +1,10 @@
-/** Chooses the room of a conversation: the subject with the most keywords in its beginning. Pure. Source: palace.md 5.3. */
+/** Chooses a conversation's room: the one with the most keywords in the text's first 3,000 characters. Pure. Source: palace.md 5.3. */
 import { head } from "../../memory/text/text.ts";
 import { words } from "../words.ts";
 
 const WINDOW = 3000;
 
-/** Rooms and their keywords, in upstream's order: of rooms with equally many matches, the first is chosen. */
+/** Keywords of each room, in upstream's order: of rooms with equally many matches, the first wins. */
 const ROOMS: readonly (readonly [room: string, keywords: readonly string[]])[] = [
   ["technical", words("code python function bug error api database server deploy git test debug refactor")],
   ["architecture", words("architecture design pattern structure schema interface module component service layer")],

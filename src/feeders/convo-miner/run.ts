@@ -1,4 +1,4 @@
-/** State, input and output of a run of the conversation miner. */
+/** Types of a run of the conversation miner: options, report and state. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { ExtractMode, FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -30,7 +30,7 @@ export type MineOptions = {
 export type MineReport = RunReport & {
   wing: string;
   files: number;
-  /** Number of drawers of filed transcripts that the palace already had. */
+  /** Number of unchanged drawers in the transcripts that were filed. */
   kept: number;
 };
 
@@ -40,13 +40,13 @@ export type Run = Omit<FeedDeps, "caller"> & {
   notes: Notes;
   /** The palace's filing records, by `sourceFile` of the transcript. */
   records: ReadonlyMap<string, FilingRecord>;
-  /** Names of the sources with a session's transcript, in any wing, by the session's id. */
+  /** Sources with the transcript of a session, in any wing, by the session's id. */
   sessions: ReadonlyMap<string, readonly string[]>;
   /** Source that contains a conversation, by the conversation's SHA-256. */
   known: Map<string, string>;
-  /** Filed exchanges, by `sourceFile`. */
+  /** Digests of filed exchanges, by `sourceFile`. */
   exchanges: Map<string, Exchanges>;
-  /** Returns the people of a file's Slack export; undefined for any other file. */
+  /** Returns the names in users.json for a file of a Slack export; undefined for another file. */
   slackNames: (path: string) => SlackNames | undefined;
   report: MineReport;
 };

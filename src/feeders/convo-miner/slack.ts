@@ -1,4 +1,4 @@
-/** Reads Slack's export. Unlike upstream, replaces ids by names, accepts a day with one message, adds no line about speakers. */
+/** Reads Slack's export. Unlike upstream, it replaces ids by names, reads days with one message and adds no line about speakers. */
 import { isRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
@@ -19,7 +19,7 @@ export function slackNamesOf(document: unknown): SlackNames {
   return new Map(users.map((user) => [textOf(user["id"]), nameOf(user)] as const).filter(([id, name]) => id && name));
 }
 
-/** The first speaker is the user. Each new speaker gets the role that the previous message does not have. */
+/** Gives the first speaker the role `user`, and each new speaker the role that the previous message does not have. */
 export function slackTranscript(items: readonly unknown[], names: SlackNames): Transcript {
   const transcript = new Transcript();
   const roles = new Map<string, Role>();
@@ -37,7 +37,7 @@ export function slackTranscript(items: readonly unknown[], names: SlackNames): T
   return transcript;
 }
 
-/** Returns the speaker's name without characters that have a meaning in a transcript. */
+/** Returns the speaker's name. Brackets and control characters become `_`, because the transcript has `[NAME] TEXT`. */
 function speakerOf(item: Fields, names: SlackNames): string {
   const id = textOf(item["user"]);
   const profile = fieldsOf(item["user_profile"]);
@@ -50,7 +50,7 @@ function nameOf(user: Fields): string {
   return textOf(real) || textOf(user["real_name"]) || textOf(shown) || textOf(user["name"]);
 }
 
-/** Returns a message's attachments, in which bots often have their text. */
+/** Returns the attachments, which often contain a bot's text. */
 function attachments(item: Fields): Fields[] {
   return Array.isArray(item["attachments"]) ? item["attachments"].filter(isRecord) : [];
 }

@@ -1,4 +1,4 @@
-/** Finds a folder's transcripts and default wing. Skips `tool-results` and, unless asked for, `subagents`. Source: palace.md 5.3. */
+/** Finds the transcripts in a folder, and its default wing. Skips `tool-results` and, by default, `subagents`. Source: palace.md 5.3. */
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { unreadable } from "../../base/errors.ts";
@@ -28,7 +28,7 @@ export function surveyTranscripts(path: string, includeSubagents: boolean): Surv
   return survey;
 }
 
-/** Returns the wing: `given`, or the default for the folder. Errors: CONFIG_BAD_VALUE. */
+/** Returns the wing: `given`, or else the folder's default. Errors: CONFIG_BAD_VALUE. */
 export function wingOf(root: string, given: string | undefined): string {
   if (given !== undefined && given !== "") return checkName(given, "--wing");
   return isFolderOfAgent(root) ? "wing_api" : wingOfFolder(root);

@@ -1,4 +1,4 @@
-/** Writes each session of a text file into its own file, and renames the original last, so that a killed run can be repeated. */
+/** Writes each session of a text file into its own file. Renames the original last, so that a run after a kill can start again. */
 import {
   closeSync,
   constants,
@@ -32,7 +32,7 @@ export type Written = Omit<Session, "text"> & { file: string };
 
 export type SplitResult = Pick<SplitPlan, "leftLines"> & { written: Written[]; backup?: string };
 
-/** Lists a folder's text files with a minimum number of sessions, by name. Calls `skip` for files that it does not read. */
+/** Lists the text files of a folder, by name, that have at least `sessionsMin` sessions. Calls `skip` for files that it does not read. */
 export function findTranscripts(
   folder: string,
   sessionsMin: number,
@@ -61,7 +61,7 @@ export function findTranscripts(
 
 export type SplitOptions = { outputDir: string; isDryRun: boolean; people: KnownPeople };
 
-/** After an error the original stays, and calling it again continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
+/** Splits a file. After an error the original stays, and another call continues. Errors: FEEDER_SOURCE_UNREADABLE, FEEDER_PARTIAL. */
 export function splitTranscript({ path, stats: found }: Transcript, options: SplitOptions): SplitResult {
   const { outputDir, isDryRun, people } = options;
   const { text, stats } = readText(path);
@@ -99,7 +99,7 @@ export function splitTranscript({ path, stats: found }: Transcript, options: Spl
   }
 }
 
-/** Returns true if a file with the name exists and has other content. */
+/** Returns true if the target exists with other content. The same content comes from a killed run. */
 function isTaken(target: string, content: Buffer): boolean {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (stats === undefined) return false;
@@ -110,7 +110,6 @@ function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Writes a file atomically and syncs it. */
 function publish(target: string, content: Buffer, mode: number): void {
   const temporary = join(dirname(target), `.split-${process.pid}.tmp`);
   rmSync(temporary, { force: true });
@@ -129,13 +128,13 @@ function publish(target: string, content: Buffer, mode: number): void {
   }
 }
 
-/** Never replaces an older backup. */
+/** Renames the original to a new backup name and returns that name; never replaces an older backup. */
 function putAside(path: string, { ino, dev }: Stats): string {
   const { dir, name } = parse(path);
   for (let number = 1; number <= TRIES_MAX; number++) {
     const backup = `${name}${number === 1 ? "" : `.${number}`}.mega_backup`;
     const there = lstatSync(join(dir, backup), { throwIfNoEntry: false });
-    // If the name is a link to the same file, an earlier run was killed before it removed the old name.
+    // A link to the same file comes from a run that was killed before it removed the old name.
     if (there?.ino === ino && there.dev === dev) unlinkSync(path);
     else if (there !== undefined) continue;
     else move(path, join(dir, backup));
@@ -158,7 +157,6 @@ function move(from: string, to: string): void {
   unlinkSync(from);
 }
 
-/** Removes temporary files of killed runs. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid = ""] = TEMPORARY.exec(name) ?? [];

@@ -4,7 +4,7 @@ import { codePointLength, head, strip, wholeWord } from "../../memory/text/text.
 /** Minimum number of lines of a session; a shorter fragment gets no file. */
 const LINES_MIN = 10;
 const HEADER = "Claude Code v";
-/** Texts near a header which show that the session only continues. */
+/** Texts near a header that show that an earlier session continues there. */
 const RESTORED = ["Ctrl+E", "previous messages"];
 const NEAR_LINES = 6;
 const TIME_LINES = 50;
@@ -12,7 +12,7 @@ const PEOPLE_LINES = 100;
 const PEOPLE_MAX = 3;
 const SUBJECT_MAX = 60;
 const STEM_MAX = 40;
-/** Maximum bytes of a name. Leaves room for a number and an extension. */
+/** Maximum bytes of a file name without its ending (`.txt`, or `_2.txt` if the name exists already). */
 const NAME_BYTES_MAX = 240;
 
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
@@ -25,7 +25,7 @@ const SHELL = /^(\.\/|cd |ls |python|bash|git |cat |source |export |claude|[^\n]
 const HOME = new RegExp(`/Users/([${WORD}]+)/`, "u");
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
-/** The content of `known_names.json`: names to look for, and the owner of each account. */
+/** Content of `known_names.json`: names to look for, and the owner of each account. */
 export type KnownPeople = { names: readonly string[]; usernames: Readonly<Record<string, string>> };
 
 /** `name` is the file name without its extension. */
@@ -33,13 +33,13 @@ export type Session = { at: number; name: string; lines: number; text: string };
 
 export type SplitPlan = {
   sessions: number;
-  /** Sessions that get a file. `at`: the session's number in the file, from 1 on. */
+  /** Sessions that get a file. `at` is the session's number in the original, from 1 on. */
   parts: readonly Session[];
   /** Number of lines that go into no file: lines before the first session, and lines in fragments. */
   leftLines: number;
 };
 
-/** Splits as Python's universal newlines and splitlines do; each line keeps its end. */
+/** Splits where Python's universal newlines and splitlines do. Lines keep their ends. */
 export function linesOf(text: string): string[] {
   return (
     text.replace(/\r\n?/g, "\n").match(/[^\n\v\f\x1c-\x1e\x85\u2028\u2029]*[\n\v\f\x1c-\x1e\x85\u2028\u2029]|[^]+$/g) ??
@@ -55,7 +55,7 @@ export function sessionStarts(lines: readonly string[]): number[] {
   });
 }
 
-/** Plans the parts of a file; a file with fewer than two sessions has none. `stem`: the file's name without extension. */
+/** Plans the new files; there are none for fewer than two sessions. `stem`: the original's name without extension. */
 export function planSplit(stem: string, lines: readonly string[], people: KnownPeople): SplitPlan {
   const starts = sessionStarts(lines);
   const parts = (starts.length < 2 ? [] : starts).flatMap((start, index) => {
@@ -76,7 +76,7 @@ function nameOf(stem: string, at: number, lines: readonly string[], people: Know
   let name = `${source}__${when}_${who}_${subjectOf(lines)}`
     .replace(new RegExp(`[^${WORD}.-]`, "gu"), "_")
     .replaceAll(/_+/g, "_");
-  // File systems limit the length of a name; upstream fails on a longer name.
+  // Shortens a name that is too long for file systems; upstream fails then.
   while (Buffer.byteLength(name) > NAME_BYTES_MAX) name = head(name, codePointLength(name) - 1);
   return name;
 }
@@ -99,7 +99,7 @@ function peopleIn(lines: readonly string[], { names, usernames }: KnownPeople): 
   return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** Returns the first prompt that is not a shell command. */
+/** Returns words of the first prompt that is longer than five characters and not a shell command. */
 function subjectOf(lines: readonly string[]): string {
   for (const line of lines) {
     if (!line.startsWith("> ")) continue;

@@ -27,7 +27,7 @@ export function spokenContent(content: unknown): unknown {
   });
 }
 
-/** Removes reminders that begin a line or end the text. A reminder that a sentence quotes stays. */
+/** Removes reminders at the start of a line or the end of the text. A reminder that is quoted within a sentence stays. */
 function withoutReminders(text: string): string {
   const length = text.trimEnd().length;
   let kept = "";

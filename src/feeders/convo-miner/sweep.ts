@@ -1,4 +1,4 @@
-/** Files every message as its own drawer. The broker files each only once, so a new run continues a killed one (palace.md 5.7). */
+/** Files every message as its own drawer. The broker skips messages that are already filed, also after a kill (palace.md 5.7). */
 import { dirname } from "node:path";
 import { isRecord } from "../../base/parse-json.ts";
 import { PalaceError } from "../../base/errors.ts";
@@ -13,7 +13,7 @@ import type { TranscriptFile } from "./run.ts";
 
 export type SweepDeps = FeedDeps & {
   files: readonly TranscriptFile[];
-  /** Maximum number of transcripts to read; 0 = all. */
+  /** Maximum number of transcripts to read; 0 for all. */
   limit: number;
 };
 
@@ -27,14 +27,14 @@ export type SweepReport = Pick<RunReport, "skipped" | "failed" | "interrupted" |
 
 const PART_CHARACTERS_MAX = 2 * 1024 * 1024;
 
-/** Without a broker it only counts messages. Errors: the broker's, if it can file nothing at all. */
+/** Files all messages, or without a broker only counts them. Errors: the broker's, except errors about a single transcript. */
 export async function sweepTranscripts(deps: SweepDeps): Promise<SweepReport> {
   const { files, limit, caller, signal } = deps;
   const report: SweepReport = {
     ...{ files: 0, messages: 0, added: 0, changed: 0, present: 0, skipped: [], failed: 0 },
     ...{ interrupted: false, dryRun: caller === undefined },
   };
-  // The limit counts all transcripts that are read, even those without a message to file.
+  // The limit also counts transcripts without new messages.
   const chosen = limit === 0 ? files : files.slice(0, limit);
   await fileEach({ ...deps, report }, chosen, {
     limit: 0,
@@ -88,7 +88,7 @@ async function sweepOne(
   await flush();
 }
 
-/** Undefined if neither user nor assistant wrote the line, or if its time, an id or its text is missing. */
+/** Returns undefined if neither user nor assistant wrote the line, or if its time, text or an id is missing. */
 function messageOf(record: Readonly<Record<string, unknown>>): SweptMessage | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return undefined;
   const said = record["message"];

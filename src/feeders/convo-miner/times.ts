@@ -1,12 +1,12 @@
 /** Finds the time of each part of a transcript, so that old parts keep their times when the transcript grows. */
 
-/** Time `at` of the text from position `start` on; `at` is "" if unknown. */
+/** Position at which a part of a text begins, and the part's time: "" if unknown. */
 export type Time = [start: number, at: string];
 
-/** White space, which may be dropped where a text is cut. */
+/** White space. `timesOf` ignores it, because cutting a text into drawers may drop white space at a cut. */
 const WHITE = /[\s\x1c-\x1f\x85]+/g;
 
-/** Returns a time in text form unchanged, and converts s or ms since the epoch to ISO 8601. Undefined if the value is not a time. */
+/** Returns a time as text: a string unchanged, and s or ms since the epoch as ISO 8601. Undefined if the value is not a time. */
 export function timeIn(value: unknown): string | undefined {
   if (typeof value === "string") return Number.isNaN(Date.parse(value)) ? undefined : value;
   if (typeof value !== "number" || value <= 0) return undefined;
@@ -14,7 +14,7 @@ export function timeIn(value: unknown): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** Maximum number of seconds. A larger number is in milliseconds, because as seconds it would be after the year 5138. */
+/** Limit between seconds and milliseconds: as seconds, a larger number would be after the year 5138. */
 const SECONDS_MAX = 1e11;
 
 export function newer(one: string | undefined, other: string | undefined): string | undefined {
@@ -22,7 +22,7 @@ export function newer(one: string | undefined, other: string | undefined): strin
   return Date.parse(other) > Date.parse(one) ? other : one;
 }
 
-/** Returns the time of each drawer's beginning; undefined if no time is known. The drawers are `text`, except for white space. */
+/** Returns the time of each drawer's beginning; undefined if no time is known. The drawers joined are the text, except white space. */
 export function timesOf(
   text: string,
   times: readonly Time[],

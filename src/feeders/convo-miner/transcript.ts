@@ -4,10 +4,10 @@ import { newer, type Time } from "./times.ts";
 export type Role = "user" | "assistant";
 type Message = [role: Role, text: string];
 
-/** `times`: times of the pairs, in the order of the text. */
+/** Text of a conversation, and the time of each pair of question and answer in it. */
 export type Conversation = { text: string; times: Time[] };
 
-/** State of a transcript, as plain data for a checkpoint. A pair is a question with its answer. `at`: time of the last pair, or null. */
+/** State of a transcript, as plain data for a checkpoint. `at`: time of the last question and answer, or null. */
 export type TranscriptState = {
   settled: string;
   open: Message[];
@@ -17,15 +17,15 @@ export type TranscriptState = {
 };
 
 export class Transcript {
-  /** Text of the pairs that cannot change any more. */
+  /** Questions with their answers that cannot change any more, as text. */
   #settled: string[];
-  /** The last messages, at most a question and its answer. */
+  /** The last question and its answer, to which text may be added. */
   #open: Message[];
   #count: number;
   readonly #times: Time[];
-  /** Time of the open pair. */
+  /** Time of `#open`. */
   #at: string | undefined;
-  /** Position of the open pair in the text. */
+  /** Position of `#open` in the text. */
   #start: number;
 
   constructor(state: TranscriptState = { settled: "", open: [], count: 0, times: [], at: null }) {

@@ -1,9 +1,9 @@
-/** Finds a document's date: in the file stem, front matter or first ten lines, else the date of the last change. Source: palace.md 5.2. */
+/** Finds a document's date: in its file name, front matter or first ten lines, else the date of its last change. Source: palace.md 5.2. */
 import { strip } from "../../memory/text/text.ts";
 
 export type DatedBy = "file name" | "front matter" | "text" | "modification time";
 
-/** Names of the date's origin in drawers, as in upstream. */
+/** Value of the field `content_date_source` for each place in which a date was found, as in upstream. */
 export const DATED_BY: Readonly<Record<DatedBy, string>> = {
   "file name": "filename",
   "front matter": "frontmatter",
@@ -13,14 +13,14 @@ export const DATED_BY: Readonly<Record<DatedBy, string>> = {
 
 const LINES_MAX = 10;
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-/** Equivalents of Python's `\b` before and after a word. */
+/** Equivalents of Python's `\b` before and after a word, because JavaScript's `\b` knows only ASCII letters. */
 const START = String.raw`(?<![\p{L}\p{N}_])`;
 const END = String.raw`(?![\p{L}\p{N}_])`;
 const MONTH =
   "(january|february|march|april|may|june|july|august|september|october|november|december" +
   "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)";
 const ISO = new RegExp(String.raw`${START}(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${END}`, "u");
-/** Matches a date that is followed by a time, as in front matter. */
+/** Matches a date and a time, such as 2026-12-31T10:00. `ISO` does not match this date, because a letter follows the day. */
 const ISO_TIME = /^(\d{4})-(\d{1,2})-(\d{1,2})[Tt\s]\d/;
 const NUMERIC = new RegExp(String.raw`${START}(\d{1,2})[/-](\d{1,2})[/-](\d{2,4})${END}`, "gu");
 /** Matches a full date. Unlike upstream, "of" may be between day and month. */
@@ -33,7 +33,7 @@ const COMPLETE = new RegExp(
   "iu",
 );
 
-/** Returns the date and its origin. `mtimeMs`: time of the file's last change, ms since the epoch. */
+/** `stem`: the file's name without extension. `mtimeMs`: time of the file's last change, ms since the epoch. */
 export function contentDate(stem: string, content: string, mtimeMs: number): { date: string; by: DatedBy } {
   const named = isoDate(stem) ?? completeDate(stem.replace(/[-_]/g, " "));
   if (named !== undefined) return { date: named, by: "file name" };
@@ -48,13 +48,13 @@ export function contentDate(stem: string, content: string, mtimeMs: number): { d
   return { date: date ?? "1970-01-01", by: "modification time" };
 }
 
-/** Returns the first text that looks like an ISO date; undefined if that text is not a date of the calendar. */
+/** Returns the first date such as 2026-12-31 or 2026.12.31; undefined if it is not in the calendar, even if a later one is. */
 function isoDate(text: string): string | undefined {
   const [, year, month, day] = ISO.exec(text) ?? [];
   return year === undefined ? undefined : format(Number(year), Number(month), Number(day));
 }
 
-/** Returns the first date in figures. Reads the day first if the first number of any date exceeds 12, else the month first. */
+/** Returns the first date such as 31/12/2026. The day comes first if any date in the text begins with a number above 12, else the month. */
 function numericDate(text: string): string | undefined {
   const found = [...text.matchAll(NUMERIC)].map((match) => match.slice(1, 4).map(Number));
   const [first, second, short] = found[0] ?? [];

@@ -12,14 +12,13 @@ export type ProposedRoom = { name: string; description: string; keywords: string
 
 const SKIPPED = new Set(words(".git node_modules __pycache__ .venv venv env dist build .next coverage"));
 const GENERAL = "general";
-/** Minimum number of matching file names for a room if no folder suggests a room. */
+/** Minimum number of files whose names suggest a room. Names of files count only if no folder suggests a room. */
 const FILES_MIN = 2;
 const ROOMS_MAX = 6;
 const NAMES_MAX = 100_000;
 
 export type Proposal = { wing: string; rooms: ProposedRoom[]; source: "folder structure" | "filename patterns" };
 
-/** `root` must be an existing folder. */
 export function proposeRooms(root: string): Proposal {
   const wing = wingOfFolder(root);
   const rooms = fromFolders(root);

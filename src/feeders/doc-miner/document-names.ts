@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { words } from "../words.ts";
 import { PROJECT_FILES } from "../../base/project-names.ts";
 
-/** `sniff`: filed if its first line names a shell. `weigh`: filed if it is prose. `leave`: left out. `refuse`: left out and reported. */
+/** `sniff`: file it if its first line names a shell. `weigh`: file it if it is prose. `leave`: skip it. `refuse`: skip and report it. */
 export type Verdict = { kind: "take" | "sniff" | "weigh" | "leave" | "refuse"; why: string; outcome?: string };
 
 const PROSE = new Set([".md", ".mdx", ".rst"]);
@@ -47,7 +47,7 @@ const FOLDER_REASON = new Map(
   Object.entries(FOLDERS).flatMap(([why, names]) => words(names).map((name) => [name, why] as const)),
 );
 
-/** Returns why a folder is never entered; undefined if it is entered. `entries`: names in the folder. */
+/** Returns the reason if the folder is never entered. `entries`: names in the folder. */
 export function folderRefusal(name: string, entries: readonly string[]): string | undefined {
   const why = FOLDER_REASON.get(name) ?? (name.endsWith(".egg-info") ? "installed packages" : undefined);
   if (why !== undefined) return why;
@@ -55,7 +55,6 @@ export function folderRefusal(name: string, entries: readonly string[]): string 
   return entries.includes("CACHEDIR.TAG") ? "a cache" : undefined;
 }
 
-/** `name`: the file's name without folders. */
 export function judgeName(name: string): Verdict {
   const kind = extname(name).toLowerCase();
   if (UPSTREAM_FILE.has(name)) return { kind: "leave", why: "one of the palace's own project files" };

@@ -1,4 +1,4 @@
-/** Files (reads, stages and sends) or removes one document. */
+/** Files one document (reads, stages and sends it), or removes it from the palace. */
 import { dirname } from "node:path";
 import { codePointLength, strip } from "../../memory/text/text.ts";
 import { SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
@@ -50,7 +50,7 @@ export async function fileDocument(run: Run, caller: Caller, found: Found): Prom
   return drawers;
 }
 
-/** Returns undefined if the document is too long or the broker refuses only this document. */
+/** Returns the number of drawers; undefined if the document is too long or the broker refuses only this document. */
 async function sendDocument(
   run: Run,
   caller: Caller,
@@ -100,7 +100,7 @@ type Inspected =
   | { refused: Entry & { refused: string } }
   | { content: Document; room: string; entry: Omit<Entry, "drawers">; isNew: boolean };
 
-/** Reads a document. If it cannot be read, counts it and returns undefined. */
+/** Reads a document and compares it with the filed one. If it cannot be read, counts it and returns undefined. */
 export async function inspect(run: Run, found: Found): Promise<Inspected | undefined> {
   const { root, project, report, noted, records, options } = run;
   let content: Document | Unread | string;
@@ -128,7 +128,7 @@ export async function inspect(run: Run, found: Found): Promise<Inspected | undef
   return { content, room, entry: { mtime: content.mtime, size: content.size, sha256: content.sha256, room }, isNew };
 }
 
-/** Returns true if the palace had the document. */
+/** Removes a document and its staged copy. Returns true if the palace had the document. */
 export async function removeDocument(run: Run, caller: Caller, path: string): Promise<boolean> {
   const record = run.records.get(path);
   if (record !== undefined)
@@ -137,7 +137,7 @@ export async function removeDocument(run: Run, caller: Caller, path: string): Pr
   return record !== undefined;
 }
 
-/** Counts a document that is finished: filed, unchanged, or without text to file. */
+/** Counts a finished document as filed or unchanged, or lists it as skipped. */
 export function settle(
   { report, options }: Run,
   file: string,

@@ -1,4 +1,4 @@
-/** Files a project's documents. A killed run leaves no document half-filed: the broker replaces a source in one transaction. */
+/** Files a project's documents. A document is never half-filed after a kill: the broker replaces all its drawers in one transaction. */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
@@ -24,19 +24,19 @@ import { claimStage, findStage, hasHalf, type Manifest, readManifest, type Stage
 
 export type DocumentsDeps = Omit<FeedDeps, "caller"> & {
   options: FeedOptions;
-  /** Connects to the broker. Undefined in a dry run without a running broker, because a dry run starts none. */
+  /** Connects to the broker. Returns undefined in a dry run if no broker runs, because a dry run does not start one. */
   connect: () => Promise<Caller | undefined>;
 };
 
 const IN_FLIGHT_MAX = 4;
-/** Version of the rules for refused texts. After a new version, each document is examined once more. */
+/** Version of the rules in no-document.ts. A new version makes the next run read all documents again. */
 const TEXT_RULES = 1;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, except errors about a single document. */
 export async function feedDocuments({ options, connect, watch, signal }: DocumentsDeps): Promise<FeedReport> {
   const root = openProject(options.dir, options.front);
   const connecting = connect();
-  // An unreadable project is reported first. The rejection is handled where the promise is awaited.
+  // If reading the project below throws, nobody awaits `connecting`, and a failed connection would be an unhandled rejection.
   connecting.catch(() => {});
   const { front } = options;
   // Upstream's mode `extract` uses the rooms of a mempalace.yaml, but not its wing.
@@ -77,7 +77,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
     interrupted: false,
     failed: survey.unreadable.length,
   };
-  // Without notes, links of documents from earlier runs may be missing, so all links are rebuilt.
+  // If the notes are missing, the links may be missing too: a run that filed these documents may have been killed before it made links.
   const isBehind = noted === undefined ? records.size > 0 : noted.linksBehind === true;
   const manifest: Manifest = {
     ...{ schema: 1, root, folder: inodeOf(root) ?? "", wing: project.wing, rules, files: { ...noted?.files } },
@@ -94,7 +94,7 @@ export async function feedDocuments({ options, connect, watch, signal }: Documen
   return report;
 }
 
-/** Rebuilds the wing's links after a run that changed the palace. If this run is killed, `linksBehind` makes the next run rebuild them. */
+/** Rebuilds the links of the wing if the palace changed. If this run is killed, `linksBehind` makes the next run do so. */
 async function catchUpLinks(run: Run, caller: Caller, isBehind: boolean): Promise<void> {
   const { report, manifest, stage, signal } = run;
   if (signal.aborted) return;
@@ -147,7 +147,7 @@ async function rehearse(run: Run): Promise<void> {
 
 type Asked = { records: Map<string, FilingRecord>; isMined: IsMined };
 
-/** Asks for filing records and mined sources; for `docs` only for records, because MemPalace never mines staged copies. */
+/** Asks for filing records and for sources that MemPalace has mined (not for `docs`, whose staged copies MemPalace never mines). */
 async function askRecords(stage: Stage, { name }: Front, caller: Caller): Promise<Asked> {
   const asked = name === "docs" ? {} : { mined: { by: name, below: stage.root } };
   const { sources, mined } = await caller.call("source.list", { wing: stage.wing, ...asked });
@@ -162,7 +162,7 @@ function recordsOfNotes(stage: Stage, noted: Manifest | undefined): Asked {
   return { records: notedRecords(noted?.files ?? {}, (path) => stagedPath(stage, path)), isMined: () => false };
 }
 
-/** Without configured rooms, `projects` and `formats` have one room. `formats` ignores the exclusions in a project file. */
+/** Gives `projects` and `formats` one room if none is configured. `formats` ignores the project file's exclusions, as in upstream. */
 function projectOf({ name }: Front, project: Project): Project {
   const exclude = name === "formats" ? [] : project.exclude;
   if (name === "docs" || project.rooms !== undefined) return { ...project, exclude };
@@ -183,7 +183,7 @@ function openProject(dir: string, { name }: Front): string {
   return root;
 }
 
-/** Refuses a path where another project was before: the devbox mounts each project at /workspace. */
+/** Refuses a folder from which another project was filed. In the devbox, for example, each project is mounted at /workspace. */
 function assertSameProject(stage: Stage, noted: Manifest | undefined, { dir, force, front }: FeedOptions): void {
   const { folder = "" } = noted ?? {};
   if (noted === undefined || !front.removes || force || folder === "" || folder === inodeOf(stage.root)) return;

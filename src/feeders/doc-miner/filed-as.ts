@@ -1,9 +1,9 @@
-/** Finds the names under which a file may be filed, the original of a staged copy, and the name of a source for users. */
+/** Finds the source names under which a file may be filed, the original of a staged copy, and a source's short path for users. */
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { findStage, identityOf, knownRoots, stagedPath } from "./staging-area.ts";
 
-/** Returns the file's own paths and the paths of its staged copies. The given name comes first, because a source may be a bare name. */
+/** Returns the possible sources of a file: the name as given, its paths and the paths of its staged copies. */
 export function namesOf(file: string, place: { cacheDir: string; palace: string }): string[] {
   const path = resolve(file);
   const real = existsSync(path) ? realpathSync(path) : path;
@@ -15,7 +15,7 @@ export function namesOf(file: string, place: { cacheDir: string; palace: string 
   return [...new Set([file, path, real, ...staged])];
 }
 
-/** Lists the existing documents from which a staged copy may have been made, in this home directory or another one. */
+/** Lists the existing files of which `sourceFile` may be a staged copy, made in this home directory or another one. */
 export function originalsOf(sourceFile: string, place: { cacheDir: string; palace: string }): string[] {
   const originals = knownRoots(place.cacheDir).flatMap(({ root, wing }) => {
     const identity = identityOf(sourceFile, wing);
@@ -27,7 +27,7 @@ export function originalsOf(sourceFile: string, place: { cacheDir: string; palac
   return [...new Set(originals)].filter((path) => existsSync(path));
 }
 
-/** Returns a source's name for users: relative to its project, the working directory, the home or the staging area. */
+/** Returns a source's path for users, relative to its project, the working directory, the home or the staging area. */
 export function shownPath(
   source: string,
   place: { cacheDir: string; palace: string; cwd: string; home: string },
@@ -41,7 +41,7 @@ export function shownPath(
   return typedPath(file, place.home);
 }
 
-/** Shortens the home to `~`. */
+/** Replaces the home at the beginning by `~`. */
 export function typedPath(file: string, home: string): string {
   const ofHome = relative(home, file);
   return isAbsolute(file) && isBelow(ofHome) ? join("~", ofHome) : file;

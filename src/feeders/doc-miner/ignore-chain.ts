@@ -3,29 +3,29 @@ import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Gitignore, type IgnoreVerdict } from "../../base/gitignore.ts";
 
-/** A .gitignore file. `rules` is undefined if the rules are too complex. */
+/** Rules of one .gitignore file; undefined if they are too complex. */
 type Link = { folder: string; rules: Gitignore | undefined };
-/** All .gitignore files above a path, outermost first. Paths are relative to the scanned folder; "" is the folder itself. */
+/** All .gitignore files above a path, outermost first. Paths are relative to the scanned folder, which is "". */
 export type IgnoreChain = readonly Link[];
 
-/** `isUndecided`: the rules are too complex, so the path is left out and reported. */
+/** Rule that excludes a path. `isUndecided`: the rules are too complex to test; the path is left out and reported. */
 export type IgnoreHit = { file: string; pattern: string; isUndecided?: true };
 
 const GITIGNORE_SIZE_MAX_BYTES = 1024 * 1024;
 
-/** Returns the chain that applies inside `folder`. */
+/** Adds the .gitignore of `folder` to the chain. `entries`: names in the folder. */
 export function enterFolder(chain: IgnoreChain, root: string, folder: string, entries: readonly string[]): IgnoreChain {
   const kept = chain.map((link) => withoutOverruled(link, folder));
   const lines = entries.includes(".gitignore") ? readLines(join(root, folder, ".gitignore")) : undefined;
   return lines === undefined ? kept : [...kept, { folder, rules: new Gitignore(lines) }];
 }
 
-/** Removes rules that match the folder itself but were overruled by a nearer rule, because they must not apply inside the folder. */
+/** Removes the rules that match the folder itself. The folder is entered in spite of them, so they must not exclude its content. */
 function withoutOverruled({ folder: above, rules }: Link, folder: string): Link {
   return { folder: above, rules: rules?.without(inside(above, folder)) };
 }
 
-/** Returns a chain whose patterns apply to the whole project. */
+/** Returns a chain with patterns for the whole scanned folder. */
 export function rulesOf(patterns: readonly string[]): IgnoreChain {
   return patterns.length === 0 ? [] : [{ folder: "", rules: new Gitignore(patterns) }];
 }

@@ -1,4 +1,4 @@
-/** The three kinds of run of the document miner. */
+/** The three kinds of run of the document miner: `docs`, `projects` and `formats`. */
 import { judgeFormat } from "../format-miner/kinds.ts";
 import { folderRefusal, judgeName, type Verdict } from "./document-names.ts";
 import { refuseText } from "./no-document.ts";
@@ -7,11 +7,11 @@ import { judgeReadable, skippedFolder } from "./readable.ts";
 export type Front = {
   name: "docs" | "projects" | "formats";
   judge: (name: string) => Verdict;
-  /** Returns why a folder is never entered; undefined if it is entered. `entries`: names in the folder. */
+  /** Returns the reason if the folder is never entered. `entries`: names in the folder. */
   refuseFolder: (name: string, entries: readonly string[]) => string | undefined;
-  /** Returns why a document's text is not filed; undefined if it is filed. */
+  /** Returns the reason if the text is not filed. */
   refuseText: (name: string, text: string) => string | undefined;
-  /** True if a document is filed from a copy in the cache, whose path is the same for every home. */
+  /** True if a document is filed from a copy in the cache, because the copy's path is the same in every home directory. */
   isStaged: boolean;
   /** True if a run removes vanished documents from the palace. In upstream, only `sync` removes them. */
   removes: boolean;

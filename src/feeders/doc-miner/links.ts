@@ -1,8 +1,8 @@
-/** Rebuilds the links after a run, from the names in the drawers: hallways in the wing and tunnels to other wings. */
+/** Rebuilds a wing's hallways and tunnels after a run, from the names in the drawers. */
 import { type Caller, send } from "../send.ts";
 import type { Run } from "./run.ts";
 
-/** Returns true if all links were made. A failure does not fail the run, because a later run can rebuild the links. */
+/** Returns true if all links were made. An error does not fail the run, because a later run rebuilds the links. */
 export async function rebuildLinks(
   { project, registry, report, watch, signal, options }: Run,
   caller: Caller,

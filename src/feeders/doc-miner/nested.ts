@@ -1,4 +1,4 @@
-/** Finds documents that a run over an inner or outer folder has filed, by the palace's list or, without a broker, by the notes. */
+/** Finds documents that a run over an inner or outer folder has filed, by our notes and, if a broker answers, its records. */
 import { relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
 import { isAsNoted, ofName } from "../notes.ts";
@@ -20,7 +20,7 @@ export async function leaveToOthers(
   for (const [file, reason] of others) survey.skipped.push({ file, reason });
 }
 
-/** Returns the reason for skipping each path that a run over another folder has filed, except paths that this folder has filed. */
+/** Returns the paths that another folder's run has filed and this folder's runs have not, each with the reason to skip it. */
 async function filedFromOthers(
   documents: readonly Found[],
   place: StageOptions,

@@ -9,16 +9,16 @@ export type PlanInput = {
   survey: Survey;
   manifest: Manifest | undefined;
   records: ReadonlyMap<string, FilingRecord>;
-  /** Returns true for a document that MemPalace has filed. Pass its path in the project as `sourceFile`. */
+  /** Returns true for a document that MemPalace itself has filed. Its `sourceFile` must be relative to the project. */
   isMined: IsMined;
   rules: string;
   force: boolean;
 };
 
 export type Plan = {
-  /** Documents that must be read. Some of them may already be filed. */
+  /** Documents to read. Some may turn out to be filed already. */
   read: Found[];
-  /** Documents that have not changed since they were noted, or since MemPalace filed them. */
+  /** Documents that have not changed since our last run, or since MemPalace filed them. */
   unchanged: Found[];
   /** Paths that were filed from this folder and no longer have a document. */
   gone: string[];
@@ -40,13 +40,13 @@ export function planFeed({ survey, manifest, records, isMined, rules, force }: P
   return plan;
 }
 
-/** Returns true if file and palace are as in the note. Does not read the file. */
+/** Compares file and palace with our note, without reading the file. */
 export function isUnchanged(found: Found, entry: Entry | undefined, record: FilingRecord | undefined): boolean {
   if (entry === undefined || !isAsNoted(found, entry)) return false;
   return entry.refused === undefined ? record?.sha256 === entry.sha256 : record === undefined;
 }
 
-/** Returns true if the palace has this content in this room. Without a note, the room may differ. */
+/** Returns true if the palace has this content, and our note has this room. Without a note, the room is not compared. */
 export function isFiled(
   sha256: string,
   room: string,
@@ -56,7 +56,7 @@ export function isFiled(
   return record?.sha256 === sha256 && (entry === undefined || entry.room === room);
 }
 
-/** Returns this project's filing records by path, also records from another home directory (host and container). */
+/** Returns this project's filing records by path. They may come from another home directory, for example of a container. */
 export function recordsByPath(stage: Stage, records: readonly FilingRecord[]): Map<string, FilingRecord> {
   if (stage.isInPlace) return recordsBelow(`${stage.root}/`, records);
   const base = stage.prefix === "" ? `${stage.wing}/` : `${stage.wing}/${stage.prefix}/`;
@@ -75,7 +75,7 @@ function recordsBelow(base: string, records: readonly FilingRecord[]): Map<strin
   return new Map(below.map((record) => [record.sourceFile.slice(base.length), record]));
 }
 
-/** Returns true for a path at or below a path that could not be read or decided: it does not count as gone. */
+/** Returns true for a path at or below a path that was unreadable or had too complex ignore rules: the path may still exist. */
 function isHidden(path: string, unknown: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
     if (unknown.has(path.slice(0, end))) return true;

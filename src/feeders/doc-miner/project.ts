@@ -1,4 +1,4 @@
-/** Reads the wing and the rooms in a project's `mempalace.yaml` (older: `mempal.yaml`). Source: palace.md 3.5, and 2.6 for names. */
+/** Reads wing, rooms and exclusions from a project's `mempalace.yaml` (older: `mempal.yaml`). Source: palace.md 3.5, and 2.6 for names. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { badValue, PalaceError } from "../../base/errors.ts";
@@ -8,18 +8,18 @@ import type { Room } from "./room.ts";
 export type Project = {
   wing: string;
   wingFrom: "--wing" | "mempalace.yaml" | "folder name";
-  /** Rooms of the project file. If undefined, the names of folders decide the room. */
+  /** Rooms in the project file. If undefined, the names of folders decide a document's room. */
   rooms: readonly Room[] | undefined;
   /** Patterns of files to leave out, as in a .gitignore file. */
   exclude: readonly string[];
-  /** Name of the project file that was read, without its folder. */
+  /** File name of the project file; undefined if there is none. */
   file: string | undefined;
 };
 
 const FILE_SIZE_MAX_BYTES = 256 * 1024;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}_ .'-]{0,126}[\p{L}\p{N}])?$/u;
 
-/** `root`: the real path. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
+/** `root` must be a real path. `wing` replaces the file's wing. Errors: CONFIG_BAD_VALUE for an unusable project file or wing. */
 export async function readProject(root: string, wing: string | undefined): Promise<Project> {
   const found = findFile(root);
   const settings = found === undefined ? undefined : await parse(found.path, found.text);
@@ -49,7 +49,7 @@ function findFile(root: string): { name: string; path: string; text: string } | 
   return undefined;
 }
 
-/** Reads the project file. Refuses a link out of `within`, through which a peer with access to the folder could read other files. */
+/** Refuses a link to a file outside of `within`: a peer that can write to the folder could read other files through it. */
 function readSettings(path: string, within: string, refuse: (what: string) => PalaceError): string {
   const real = realpathSync(path);
   if (!real.startsWith(within)) throw refuse("it is a link to a file outside the folder");
@@ -85,7 +85,7 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw badFile(file, "rooms is not a list", "write rooms as a list of `- name: backend`");
   return value.map((entry: unknown): Room => {
-    // Upstream's public documentation shows plain strings, but its miner does not accept them.
+    // Upstream's documentation shows plain strings, too, although its miner does not accept them.
     const room = typeof entry === "string" ? { name: entry } : (entry as { name?: unknown; keywords?: unknown } | null);
     if (typeof room?.name !== "string") throw badFile(file, "a room has no name", "give each room a `name:`");
     const keywords = Array.isArray(room.keywords) ? room.keywords.filter((one) => typeof one === "string") : [];
@@ -93,13 +93,13 @@ function readRooms(value: unknown, file: string): readonly Room[] | undefined {
   });
 }
 
-/** Accepts a list or a single pattern. Source: upstream 3.11, `exclude_patterns`. */
+/** Accepts a list of patterns or one pattern. Source: upstream 3.11, `exclude_patterns`. */
 function readPatterns(value: unknown): string[] {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((one) => typeof one === "string" || typeof one === "number").map(String);
 }
 
-/** Checks a name and returns it trimmed. `what`: name of the value for the message. Errors: CONFIG_BAD_VALUE. */
+/** Returns the name without outer white space. `what`: name of the value, for the message. Errors: CONFIG_BAD_VALUE. */
 export function checkName(value: string, what: string): string {
   const name = value.trim();
   if (NAME.test(name) && !name.includes("..")) return name;

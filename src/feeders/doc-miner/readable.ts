@@ -15,7 +15,7 @@ const SKIPPED = new Set<string>([
   ...words("entities.json .gitignore"),
   ...words("package-lock.json pnpm-lock.yaml yarn.lock"),
 ]);
-/** Folders that are never entered, not even to find transcripts. */
+/** Folders that are never entered, neither for documents nor for transcripts. */
 export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   ...words(".git node_modules __pycache__ .venv venv env dist build .next coverage .mempalace .ruff_cache .mypy_cache"),
   ...words(".pytest_cache .cache .tox .nox .idea .vscode .ipynb_checkpoints .eggs htmlcov target"),

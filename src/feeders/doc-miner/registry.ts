@@ -1,4 +1,4 @@
-/** Reads the names (tags of drawers) and topics (links of wings) that `mempalace init` stored. Source: palace.md 3.9. */
+/** Reads what `mempalace init` stored: names, which tag drawers, and topics, which link wings. Source: palace.md 3.9. */
 import { anyCase } from "../../memory/text/text.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { KNOWN_NAMES_MAX } from "../../protocol/limits.ts";
@@ -37,7 +37,7 @@ function namesOf(category: unknown): string[] {
   return names.filter((name) => typeof name === "string" && name !== "") as string[];
 }
 
-/** Returns a function that finds a document's names. The broker then searches each drawer only for these names. */
+/** Returns a function that finds the known names in a document. The broker then looks only for these names in the drawers. */
 function finderOf(names: readonly string[]): (text: string) => string[] {
   const known = names.map((name) => ({ name, pattern: new RegExp(anyCase(name), "iu") }));
   return (text) =>

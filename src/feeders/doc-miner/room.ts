@@ -1,4 +1,4 @@
-/** Decides the room of a document. Source: palace.md 5.2 (a project's rooms) and 5.8 (names of folders that mean a room). */
+/** Decides the room of a document. Source: palace.md 5.2 (rooms of a project) and 5.8 (rooms by names of folders). */
 import { head, strip } from "../../memory/text/text.ts";
 
 export type Room = { name: string; keywords: readonly string[] };
@@ -27,7 +27,7 @@ export const ROOM_OF_FOLDER: ReadonlyMap<string, string> = new Map(
   Object.entries(FOLDER_ROOMS).flatMap(([room, names]) => names.split(" ").map((name) => [name, room] as const)),
 );
 
-/** `path`: relative, with `/`. Without `rooms` (no project file) the first folder decides. */
+/** `path` is relative to the project, with `/`. Without `rooms` (no project file), the first folder decides. */
 export function placeDocument(path: string, content: string, rooms: readonly Room[] | undefined): Placement {
   const folders = path.split("/");
   const name = folders.pop() ?? "";
@@ -60,7 +60,7 @@ function placeByWords(content: string, rooms: readonly Room[]): Placement {
   return { room: best.room.name, why: `${best.score} of the room's words in the text` };
 }
 
-/** Ignores case. Returns true for equal names, or if one is a part of the other between `-`, `_`, `.` and `/`. */
+/** Returns true for equal names, or if one is a part of the other between `-`, `_`, `.` or `/`. Ignores case. */
 function isMatch(left: string, right: string): boolean {
   const [a, b] = [left.toLowerCase(), right.toLowerCase()];
   return a === b || (a !== "" && b.split(/[-_./]/).includes(a)) || (b !== "" && a.split(/[-_./]/).includes(b));
@@ -70,7 +70,7 @@ function occurrences(text: string, word: string): number {
   return word === "" ? 0 : text.split(word).length - 1;
 }
 
-/** Returns a name without its last extension; `.profile` has no extension. */
+/** Removes the last extension; `.profile` has none. */
 export function stemOf(name: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;

@@ -1,4 +1,4 @@
-/** Finds the project of a file: a folder that was filed before, has a project file or is under version control. */
+/** Finds the project of a file: a folder above it that was filed before, has a project file or is under version control. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { PROJECT_FILES, wingOfFolder } from "../../base/project-names.ts";
@@ -24,7 +24,7 @@ export async function projectAround(
   const found = findProject(join(folder, "any"), cacheDir);
   if (found === undefined) return undefined;
   const { root, from } = found;
-  // An invalid project file must not stop `palace add`, so the wing is then made from the folder's name.
+  // With an invalid project file, `palace add` must still work, so the folder's name becomes the wing.
   const wing = from.wing ?? (await readProject(projectFolder(root), undefined).catch(() => undefined))?.wing;
   return { root, wing: wing ?? wingOfFolder(projectFolder(root)) };
 }
@@ -40,7 +40,7 @@ function findProject(file: string, cacheDir: string): Root | undefined {
     : { root: versioned, from: { why: "is under version control", wing: undefined } };
 }
 
-/** Lists folders below `dir` that this palace has in another wing. `wing`: the wing of `dir`. */
+/** Lists the folders below `dir` that are filed in another wing of this palace than `wing`, the wing of `dir`. */
 export function filedElsewhere(
   dir: string,
   wing: string | undefined,

@@ -1,4 +1,4 @@
-/** State, input and output of a run of the document miner. */
+/** Types of a run of the document miner: options, report and state. */
 import type { FilingSettings } from "../../config/filing.ts";
 import type { FilingRecord } from "../../protocol/filing.ts";
 import type { FeedDeps, RunReport } from "../run.ts";
@@ -11,22 +11,22 @@ import type { Manifest, Stage } from "./staging-area.ts";
 
 export type FeedOptions = {
   front: Front;
-  /** Reads a document; by default as text. */
+  /** Reader of documents; by default, they are read as text. */
   read?: DocumentReader;
-  /** Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
+  /** Maximum file size. Larger files are left out; the default is SOURCE_SIZE_MAX_BYTES. */
   sizeMaxBytes?: number;
   dir: string;
   wing: string | undefined;
   dryRun: boolean;
   force: boolean;
-  /** Maximum number of documents to file in this run; 0 = all. */
+  /** Maximum number of documents to file in this run; 0 for all. */
   limit: number;
-  /** Maximum number of drawers of a document; a longer document is left out. 0 = unlimited. */
+  /** Maximum number of drawers of a document; a longer document is left out. 0 for no limit. */
   drawersMax: number;
   ignoreFiles: boolean;
-  /** Paths in the project that ignore rules do not leave out. */
+  /** Paths in the project that are filed even if ignore rules exclude them. */
   include: readonly string[];
-  /** The only path in the project to file; absent: all paths. */
+  /** Only path in the project to file; absent for all paths. */
   only?: string | undefined;
   /** Value of the drawers' field `added_by`. */
   agent: string;
@@ -34,9 +34,9 @@ export type FeedOptions = {
   /** File with upstream's names and topics. */
   registryFile: string;
   cacheDir: string;
-  /** Name of the palace that gets the documents. */
+  /** Palace that gets the documents: the broker's address, or the palace's folder. */
   palace: string;
-  /** Absolute folders that are never scanned. */
+  /** Absolute paths of folders that are never scanned. */
   avoid: readonly string[];
 };
 
@@ -44,9 +44,9 @@ export type FeedReport = RunReport & {
   wing: string;
   files: number;
   removed: number;
-  /** Number of hallways in the wing and of tunnels to other wings; absent if the run did not rebuild the links. */
+  /** Hallways in the wing and tunnels to other wings; absent if the run did not rebuild them. */
   links?: { hallways: number; tunnels: number };
-  /** Paths that a real run would remove. Set by a dry run only. */
+  /** Paths that a real run would remove. Only a dry run sets it. */
   wouldRemove?: string[];
 };
 

@@ -1,10 +1,10 @@
-/** Sends a document's text, in parts if it is too long for one message. A run that is killed between parts changed nothing. */
+/** Sends a document's text to the broker, in parts if it is too long for one message. The palace changes only after the last part. */
 import { randomUUID } from "node:crypto";
 import type { SourceContent } from "../../protocol/filing.ts";
 import { SOURCE_CALL_MAX_BYTES, SOURCE_PART_MAX } from "../../protocol/limits.ts";
 import { type Caller, send } from "../send.ts";
 
-/** Returns the text's fields for `source.replace`. Errors: those of `send`. */
+/** Returns the fields for `source.replace`: the text itself, or a reference to the sent parts. Errors: those of `send`. */
 export async function sendText(
   caller: Caller,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export async function sendText(
   return { parts: { sending, length: text.length } };
 }
 
-/** Returns the end of a part. Never splits a surrogate pair, so each part is valid text. */
+/** Returns the end of a part, which is never within a surrogate pair. */
 function endOfPart(text: string, from: number): number {
   const end = from + SOURCE_PART_MAX;
   if (end >= text.length) return text.length;

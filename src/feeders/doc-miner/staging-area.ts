@@ -17,39 +17,39 @@ import { folderOfProject, MANIFESTS, OWNER_FILE, shortHash, STAGING_FOLDER, stag
 import { type NotedSource, readNotes } from "../notes.ts";
 import { namesIn } from "../../base/read-folder.ts";
 
-/** Record of one document. null in its place means that filing began and may not have ended. */
+/** Note about one document. The manifest has null instead if filing the document began and may not have ended. */
 export type Entry = NotedSource & {
   room: string;
-  /** Code of the reason why an office document was not filed. */
+  /** Upstream's code for the reason why an office document was not filed. */
   outcome?: string;
 };
 export type Manifest = {
   schema: 1;
   root: string;
   wing: string;
-  /** Digest of the rules for rooms and refused texts by which the entries were made. */
+  /** Digest of the rules (for rooms and for refused texts) with which these entries were made. */
   rules: string;
   files: Record<string, Entry | null>;
-  /** Inode of `root`, because another folder may later be mounted there. Older notes do not have it. */
+  /** Inode of `root`, which changes if another project's folder is mounted there. Older notes lack it. */
   folder?: string;
-  /** True if documents may have been sent since the wing's hallways and tunnels were made. */
+  /** True if the hallways and tunnels may not yet have all documents. */
   linksBehind?: true;
 };
 
 export type Stage = Readonly<{
-  /** True if documents are filed under their own paths, without a copy. */
+  /** True if documents are filed under their own paths, without copies. */
   isInPlace: boolean;
   home: string;
   wing: string;
   root: string;
-  /** Folder below the wing: "" for the wing's first project, else a name made from the project's folder. */
+  /** Folder within the wing's folder: "" for the wing's first project, else a name made from the project's path. */
   prefix: string;
   manifestFile: string;
   /** Manifest of this project under its former folder, if the project was moved. */
   formerManifestFile: string | undefined;
 }>;
 
-/** `palace`: name of the palace, because one home may file into several palaces. */
+/** `palace`: the broker's address, or the palace's folder; each palace has its own notes. */
 export type StageOptions = { cacheDir: string; wing: string; root: string; palace: string; isInPlace?: boolean };
 
 const NOTES_IN_PLACE = "mempalace-projects";
@@ -81,7 +81,7 @@ function inPlace({ cacheDir, wing, root, palace }: StageOptions): Stage {
   return { isInPlace: true, home, wing, root, prefix: "", manifestFile, formerManifestFile: undefined };
 }
 
-/** Finds a project's `Stage` and makes the project the owner of the wing's folder if the folder has none or the project moved. */
+/** Finds a project's `Stage`. Makes the project the owner of the wing's folder if nobody owns it or if the owner was moved here. */
 export function claimStage(options: StageOptions): Stage {
   const stage = findStage(options);
   if (stage.isInPlace) return stage;
@@ -107,14 +107,14 @@ export function stagedPath(stage: Stage, path: string): string {
   return stage.isInPlace ? join(stage.root, path) : join(stage.home, stage.wing, stage.prefix, path);
 }
 
-/** Returns a staged path below the staging area, the same on host and in container; undefined for any other source_file. */
+/** Returns the part of a staged path that is the same on every machine; undefined if `sourceFile` is not staged. */
 export function identityOf(sourceFile: string, wing: string): string | undefined {
   const parts = sourceFile.split(/[\\/]/);
   const at = parts.findIndex((part, index) => part === STAGING_FOLDER && parts[index + 1] === wing);
   return at < 0 ? undefined : parts.slice(at + 1).join("/");
 }
 
-/** Copies the bytes into the staging area with the original's time. */
+/** Writes a copy into the staging area, with the original's time. */
 export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: number): void {
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
@@ -130,7 +130,7 @@ export function stageDocument(stage: Stage, path: string, bytes: Buffer, mtime: 
   }
 }
 
-/** Removes staged files in the way of the folders of `target`, and a staged folder at `target`. */
+/** Removes copies that prevent the copy at `target`: a file in place of one of its folders, or a folder in place of the file. */
 function clearWay(stage: Stage, target: string): void {
   const parts = relative(stage.home, target).split(sep);
   for (let count = 1; count <= parts.length; count += 1) {
@@ -142,11 +142,11 @@ function clearWay(stage: Stage, target: string): void {
 }
 
 export function unstageDocument(stage: Stage, path: string): void {
-  // A document that is filed in place is the user's own file.
+  // This path is the user's own file.
   if (stage.isInPlace) return;
   const target = stagedPath(stage, path);
   try {
-    // A folder at this path has other documents, so it stays.
+    // A folder here has copies of other documents.
     if (!lstatSync(target).isFile()) return;
   } catch {
     return;
@@ -166,7 +166,7 @@ export function readManifest({ manifestFile, formerManifestFile }: Stage): Manif
   return found ?? (formerManifestFile === undefined ? undefined : readNotes(formerManifestFile, "files"));
 }
 
-/** Lists the folders that were filed before, of any wing and palace, the longest path first. */
+/** Lists the folders that were filed before, into any wing and palace, the longest path first. */
 export function knownRoots(cacheDir: string): { root: string; wing: string }[] {
   const home = join(stagingHome(cacheDir), MANIFESTS);
   const found = namesIn(home).flatMap((wing) =>
@@ -187,7 +187,7 @@ function readOwner(notes: string): string | undefined {
   return typeof root === "string" ? root : undefined;
 }
 
-/** Returns true if the owner's folder was moved to `root`: it had the same name, no longer exists, and `root` has its documents. */
+/** Returns true if the owner's folder was moved to `root`: it had the same name and is gone, and `root` has its documents. */
 function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions): boolean {
   if (basename(owner) !== basename(root) || existsSync(owner)) return false;
   const home = stagingHome(cacheDir);
@@ -195,7 +195,7 @@ function isMoved(owner: string, { cacheDir, wing, root, palace }: StageOptions):
   return notes === undefined || hasHalf(root, join(home, wing), notes);
 }
 
-/** Returns true if half of the filed documents are in the folder with the bytes of their copies, or if at most one was filed. */
+/** Returns true if at least half of the filed documents are in `root`, equal to their copies, or if fewer than two were filed. */
 export function hasHalf(root: string, copies: string, { files }: Manifest): boolean {
   const filed = Object.keys(files).filter((path) => (files[path]?.drawers ?? 0) > 0);
   const same = filed.filter((path) => isSameFile(join(root, path), join(copies, path)));

@@ -1,4 +1,4 @@
-/** Reads a project folder: its documents (names, sizes and times only), and the content of one of them. Follows no symbolic link. */
+/** Lists the documents of a project folder, and reads one of them. Follows no symbolic link. */
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -22,47 +22,47 @@ import { isCopyWithin } from "../../base/worktree.ts";
 import { isProse } from "./no-document.ts";
 import { enterFolder, findIgnoreRule, type IgnoreChain, rulesOf } from "./ignore-chain.ts";
 
-/** A document. `path`: relative to the project, with `/`. `mtime`: seconds. `size`: bytes. */
+/** Document on disk. `path`: relative to the project, with `/`. `mtime`: seconds. `size`: bytes. */
 export type Found = { path: string; mtime: number; size: number };
 export type Survey = {
   documents: Found[];
-  /** Documents that are left out, with the reason. Source code and data are not listed. */
+  /** Documents that are not filed, with the reasons. Source code and data are not listed. */
   skipped: Skip[];
-  /** Paths that could not be read, so their content is unknown. */
+  /** Folders and files that could not be read. */
   unreadable: string[];
-  /** Paths whose drawers stay: documents that became too large, and paths for which the ignore rules are too complex. */
+  /** Paths that are not filed in this run but keep their drawers: too large documents, and paths with too complex ignore rules. */
   undecided: string[];
 };
-/** `text`: as filed, with line feeds only. `lost`: number of unreadable characters, U+FFFD in `text`. `bytes`: for the staged copy. */
+/** Content of a document. `text`: its lines end with line feeds. `lost`: number of undecodable characters. `bytes`: for the staged copy. */
 export type Document = { bytes?: Buffer; text: string; lost?: number; sha256: string; mtime: number; size: number };
-/** Reason why a document is not filed. `isPassing`: the same file may be readable later. */
+/** Document that cannot be read. `isPassing`: the same file may be readable later. */
 export type Unread = { reason: string; outcome: string; isPassing: boolean };
-/** Reads one document. Returns a string with the reason if the file is not filed. Errors: the file system's. */
+/** Reads one document. A string is the reason why the file is not filed. Errors: the file system's. */
 export type DocumentReader = (root: string, path: string) => Document | string | Promise<Document | Unread>;
 
 /** Maximum depth of folders; deeper folders are left out and reported. */
 const DEPTH_MAX = 100;
 const HEAD_SIZE_BYTES = 128;
-/** Number of bytes to read to distinguish prose from a list. */
+/** Number of bytes at the start that decide whether a text is prose (`weigh`). */
 const START_SIZE_BYTES = 64 * 1024;
 
 export type SurveyRules = {
   front: Front;
   ignoreFiles: boolean;
-  /** Paths that are entered although ignored or refused by their folder's name. A file with such a path is always filed. */
+  /** Paths to which neither ignore rules nor the list of skipped folders apply. A file in this list is always filed. */
   include: readonly string[];
-  /** Patterns as in a .gitignore file, from the project file. */
+  /** The project file's patterns of excluded paths, as in a .gitignore file. */
   exclude: readonly string[];
-  /** The only path to judge. Only the folders above it are entered. */
+  /** If set, the survey decides only about this path and enters only the folders above it. */
   only?: string | undefined;
   sizeMaxBytes?: number;
-  /** Called with the reason for each path that is filed or left out. */
+  /** Called for each path with the reason why it is filed or left out. */
   explain?: (reason: string) => void;
 };
 
 export const DOCS_RULES: SurveyRules = { front: DOCS, ignoreFiles: true, include: [], exclude: [] };
 
-/** `avoid`: absolute paths that are not entered, which are our own staging area and palace. */
+/** `avoid`: absolute paths of folders that are not entered, namely our staging area and the palace. */
 export function surveyProject(root: string, avoid: readonly string[], rules: SurveyRules = DOCS_RULES): Survey {
   const survey: Survey = { documents: [], skipped: [], unreadable: [], undecided: [] };
   const excluded = rulesOf(rules.exclude);
@@ -81,7 +81,7 @@ type Walk = {
 
 const NOBODY = (): void => {};
 
-/** Returns true for a path that `include` names, and for paths above or below it. */
+/** Returns true for a path in `include`, and for the paths above and below it. */
 function isIncluded({ rules }: Walk, path: string): boolean {
   return rules.include.some((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
 }
@@ -173,7 +173,7 @@ function addFile({ root, rules, survey }: Walk, path: string, { kind, why }: Ver
       skip(survey, rules, { file: path, reason: tooLarge(stat.size, sizeMaxBytes), outcome: "too_large" });
     } else survey.documents.push({ path, mtime: stat.mtimeMs / 1000, size: stat.size });
   } catch {
-    // Most files without an extension are not documents, so the error is not reported.
+    // Most files without an extension are not documents, so an unreadable one is not reported.
     if (isSniffed) return;
     survey.unreadable.push(path);
     skip(survey, rules, { file: path, reason: "cannot be read" });
@@ -210,7 +210,7 @@ export function readDocument(root: string, path: string): Document | string {
   }
 }
 
-/** Returns true if the file is at `path` without a link, through which a peer could read files outside the project. */
+/** Returns true if the open file is at `path` without a link: through a link, a peer could read files outside of the project. */
 function isAt(file: number, path: string): boolean {
   const real = realpathSync(path);
   const [opened, there] = [fstatSync(file, { bigint: true }), lstatSync(real, { bigint: true })];

@@ -1,4 +1,4 @@
-/** Explains what the docs feeder does with one file, by the rules of a run. */
+/** Explains what `palace mine docs` does with one file, and why. */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { quoted } from "../../base/shell-word.ts";
@@ -43,7 +43,7 @@ export type Explanation = {
     | "unknown: no broker is running";
 };
 
-/** `caller` is undefined if no broker is running. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
+/** `caller` is undefined if no broker runs. Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE. */
 export async function explainFile(options: WhyOptions, caller: Caller | undefined): Promise<Explanation> {
   const file = realFile(options.file);
   const { root, from } = findRoot(file, options);
@@ -56,7 +56,7 @@ export async function explainFile(options: WhyOptions, caller: Caller | undefine
   const sources = caller === undefined ? undefined : (await caller.call("source.list", { wing: project.wing })).sources;
   const record = sources === undefined ? undefined : recordsByPath(stage, sources).get(path);
 
-  // The wing in the notes of an earlier run wins over the project's wing.
+  // A project that was filed before keeps its wing.
   const wingFrom = options.wing === undefined && from.wing !== undefined ? "as it was filed before" : project.wingFrom;
   const common = { file, project: root, projectFrom: from.why, wing: project.wing, wingFrom };
   const judged = judgePath(root, path, project.exclude);
@@ -92,7 +92,7 @@ function readTaken(root: string, path: string): Document | string {
   return typeof document === "string" ? document : (refuseText(path, document.text) ?? document);
 }
 
-/** Walks the project as a run does, for one path. */
+/** Applies a run's rules to one path. */
 function judgePath(root: string, path: string, exclude: readonly string[]): { taken: boolean; reason: string } {
   let reason = "neither a regular file nor a link to one";
   const explain = (why: string): void => void (reason = why);
@@ -100,7 +100,7 @@ function judgePath(root: string, path: string, exclude: readonly string[]): { ta
   return { taken: documents.length > 0, reason };
 }
 
-/** Resolves links in the folders but not in the file itself, because a run leaves out links. */
+/** Resolves links in the path's folders. Does not resolve the file itself, because a run skips a file that is a link. */
 function realFile(file: string): string {
   try {
     const real = join(realpathSync(dirname(file)), basename(file));

@@ -1,12 +1,12 @@
-/** Reads a zip archive in memory, entry by entry and within size limits, so that a zip bomb ends only the conversion. */
+/** Reads a zip archive in memory. Size limits end the conversion of a zip bomb. */
 import type { Readable } from "node:stream";
 import { fromBufferPromise, type Entry, type ZipFile } from "yauzl";
 import { Unconverted } from "./outcome.ts";
 
-/** Maximum number of unpacked bytes to read from one document. */
+/** Maximum bytes to unpack from one document; more end the conversion. */
 const UNPACKED_MAX_BYTES = 256 * 1024 * 1024;
 const ENTRIES_MAX = 20_000;
-/** Signature of a compound file: an office document with a password, or an office document from before 2007. */
+/** First bytes of a compound file: an office document with a password, or from before 2007. */
 const COMPOUND_FILE = Buffer.from("d0cf11e0a1b11ae1", "hex");
 const ENCRYPTED_STREAM = Buffer.from("EncryptedPackage", "utf16le");
 
@@ -39,7 +39,7 @@ export class Archive {
     return this.#entries.has(name);
   }
 
-  /** Returns an entry's text; undefined if the archive has no such entry. Errors: encrypted, too_large, and errors of a damaged archive. */
+  /** Returns undefined if the archive has no such entry. Errors: encrypted, too_large, and errors of a damaged archive. */
   async read(name: string): Promise<string | undefined> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
@@ -55,7 +55,7 @@ export class Archive {
     return decode(Buffer.concat(chunks));
   }
 
-  /** Returns an entry's text. Errors: as `read`, and extraction_error if the entry is missing. */
+  /** Errors: as `read`, and extraction_error if the entry is missing. */
   async need(name: string): Promise<string> {
     const text = await this.read(name);
     if (text === undefined) throw new Unconverted("extraction_error", `lacks its part ${name}`);

@@ -1,4 +1,4 @@
-/** Converts one document's bytes into text. Loads a format's code with the first document of that format. */
+/** Converts a document's bytes into text. Loads the code for a format when it is first needed. */
 import { extname } from "node:path";
 import { Unconverted } from "./outcome.ts";
 

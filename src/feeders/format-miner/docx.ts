@@ -36,7 +36,7 @@ function readBody(xml: string, body: Body): void {
 
 class BodyReader {
   readonly #body: Body;
-  // Open paragraphs, outermost first: a text box in a paragraph contains paragraphs. Likewise, a table's cell may contain tables.
+  // Open paragraphs, outermost first: a paragraph's text box contains paragraphs, as a table's cell may contain tables.
   readonly #paragraphs: Paragraph[] = [];
   readonly #tables: Table[] = [];
   readonly #links: { at: number; href: string }[] = [];
@@ -84,7 +84,7 @@ class BodyReader {
     endnoteReference: ({ id = "" }) => this.#say(`[^${id}]`),
     footnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
     endnote: ({ id = "", type }) => (this.#note = type === undefined ? `[^${id}]: ` : ""),
-    // `Fallback` repeats the content before it in an older form, so it is hidden.
+    // `Fallback` repeats the content before it for older programs, so it is left out.
     Fallback: () => (this.#hidden += 1),
   };
 
@@ -111,7 +111,7 @@ class BodyReader {
     if (this.#hidden === 0) this.#change((paragraph) => (paragraph.text += part));
   }
 
-  /** Adds a block to the document, or to the table cell that contains it. */
+  /** Adds a block to the table cell that is open, else to the document. */
   #put(block: () => string): void {
     if (this.#hidden > 0) return;
     const cells = this.#tables.at(-1)?.rows.at(-1);
@@ -134,7 +134,7 @@ function format({ text, level, depth, note }: Paragraph): string {
   return `${before}${note}${text}`;
 }
 
-/** Maps style ids to heading levels by the styles' names, because the ids depend on the author's language. */
+/** Returns the heading level of each style id, by the style's name: the ids depend on the author's language. */
 function headingLevels(xml: string): Map<string, number> {
   const levels = new Map<string, number>();
   let style = "";

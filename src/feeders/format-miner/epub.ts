@@ -64,7 +64,7 @@ function readBook(xml: string): { about: Map<string, string[]>; chapters: string
   return { about, chapters: [...new Set(order)].flatMap((id) => pages.get(id) ?? []) };
 }
 
-/** Returns the names of the encrypted parts, among them obfuscated fonts. */
+/** Returns the names of the encrypted parts. */
 function lockedParts(xml: string): Set<string> {
   const parts = new Set<string>();
   readXml(xml, {

@@ -1,4 +1,4 @@
-/** Converts XHTML and HTML to Markdown: headings, lists, tables, links, code, without pictures. */
+/** Converts XHTML and HTML to Markdown with headings, lists, tables, links and code, but without pictures. */
 import { Parser } from "htmlparser2";
 import { table, type Text } from "./text.ts";
 

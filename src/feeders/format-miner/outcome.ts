@@ -1,4 +1,4 @@
-/** Reasons from upstream's list why an office document has no text. Source: palace.md 5.6 and the format_miner module of 3.11. */
+/** Upstream's codes for the reasons why an office document has no text. Source: palace.md 5.6 and the format_miner module of 3.11. */
 
 export const OUTCOMES = [
   ...(["too_large", "cloud_only", "empty", "encrypted", "permission", "broken_symlink", "unrecognized"] as const),
@@ -6,7 +6,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Outcomes that are not noted, because the next run may succeed with the same file. */
+/** Outcomes whose cause may go away. The miner does not record them, so the next run tries the file again. */
 export const PASSING: ReadonlySet<Outcome> = new Set([
   "missing_format_deps",
   "network_timeout",
@@ -14,7 +14,7 @@ export const PASSING: ReadonlySet<Outcome> = new Set([
   "unreadable",
 ]);
 
-/** Error that ends a conversion. `message` is shown to the user. */
+/** Error that ends a conversion. The user sees its message. */
 export class Unconverted extends Error {
   readonly outcome: Outcome;
 

@@ -4,10 +4,10 @@ import type { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { readXml } from "./xml.ts";
 
-/** `target`: name of the part in the archive, or an external address. */
+/** Reference to another part. `target`: the part's name in the archive, or an external address. */
 export type Relation = { type: string; target: string; isExternal: boolean };
 
-/** Returns the references of a part ("" is the document itself), by id. */
+/** Returns a part's references by id; part "" is the whole document. */
 export async function relationsOf(archive: Archive, part: string): Promise<Map<string, Relation>> {
   const folder = posix.dirname(part);
   const xml = await archive.read(posix.join(folder, "_rels", `${posix.basename(part)}.rels`));
@@ -27,7 +27,7 @@ export async function relationsOf(archive: Archive, part: string): Promise<Map<s
   return relations;
 }
 
-/** Returns the document's main part. Errors: extraction_error. */
+/** Returns the name of the part with the document's text. Errors: extraction_error. */
 export async function mainPart(archive: Archive): Promise<string> {
   for (const { type, target } of (await relationsOf(archive, "")).values())
     if (type === "officeDocument") return target;

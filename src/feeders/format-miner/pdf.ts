@@ -2,7 +2,7 @@
 import { Unconverted } from "./outcome.ts";
 import { Text } from "./text.ts";
 
-/** A line more than this many line heights from the previous one begins a paragraph. */
+/** Minimum distance of two lines, in line heights, that begins a new paragraph. */
 const PARAGRAPH_GAP = 1.8;
 
 export async function readPdf(bytes: Buffer, max: number): Promise<string> {
@@ -24,7 +24,7 @@ export async function readPdf(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** A piece of text. `transform[5]` is the height of its line above the bottom of the page. */
+/** Piece of text. `transform[5]` is its height above the bottom of the page. */
 type Item = { str?: string; hasEOL?: boolean; height?: number; transform?: readonly number[] };
 
 function textOf(items: readonly Item[]): string {

@@ -1,4 +1,4 @@
-/** Converts a presentation to Markdown: slide by slide in order, with titles, text, tables and the speaker's notes. */
+/** Converts a presentation to Markdown, slide by slide, with titles, texts, tables and the speaker's notes. */
 import { Archive } from "./archive.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
 import { table, Text } from "./text.ts";
@@ -29,7 +29,7 @@ export async function readPptx(bytes: Buffer, max: number): Promise<string> {
   return text.toString();
 }
 
-/** Adds the text of a slide or a notes page. `onlyBody` leaves out the picture and the number of the slide on a notes page. */
+/** Adds the text of a slide or a notes page. `onlyBody` is for notes pages and leaves out the slide's picture and number. */
 function readShapes(xml: string, text: Text, onlyBody: boolean): void {
   let shape: { kind: string; lines: string[] } | undefined;
   let line = "";

@@ -1,4 +1,4 @@
-/** The control words of RTF that matter for the text. Source: Rich Text Format 1.9.1; texts for \cell and \row are upstream's. */
+/** RTF's control words that matter for the text. Source: Rich Text Format 1.9.1; the texts for \cell and \row are upstream's. */
 
 export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ par: "\n", line: "\n", sect: "\n\n", page: "\n\n", row: "\n", nestrow: "\n", tab: "\t" }),
@@ -8,7 +8,7 @@ export const TEXT_OF_WORD: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ "~": "\u00a0", _: "\u2011", "{": "{", "}": "}", "\\": "\\", "\n": "\n", "\r": "\n" }),
 ]);
 
-/** Groups that begin with one of these words contain something other than the document's text. */
+/** Words at the beginning of groups that do not contain the document's text. */
 export const IGNORED_DESTINATIONS: ReadonlySet<string> = new Set(
   (
     "fonttbl colortbl stylesheet info pict object objdata themedata colorschememapping datastore latentstyles listtable " +

@@ -1,4 +1,4 @@
-/** Extracts the text of a Rich Text document, for which no small maintained library exists. */
+/** Extracts the text of a Rich Text document. No small maintained library does this. */
 import { Unconverted } from "./outcome.ts";
 import { IGNORED_DESTINATIONS, CODE_PAGE_OF_CHARSET, codePageOf, TEXT_OF_WORD } from "./rtf-words.ts";
 import { Text } from "./text.ts";
@@ -6,7 +6,7 @@ import { Text } from "./text.ts";
 const DEPTH_MAX = 10_000;
 const TOKEN = /\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)/y;
 
-/** `skip`: number of characters after each \u that replace it in programs that do not know \u. */
+/** State within braces. `skip`: number of characters to skip after a \u: a substitute for older programs. */
 type Group = { isIgnored: boolean; skip: number; font: number | undefined };
 
 export function readRtf(bytes: Buffer, max: number): string {
@@ -24,9 +24,9 @@ class RtfReader {
   readonly #fonts = new Map<number, string>();
   #isFontTable = false;
   #codePage = "windows-1252";
-  /** Bytes of \'hh that are not decoded yet, because a character may have several. */
+  /** Bytes of \'hh that are not decoded yet, because a character may consist of several bytes. */
   #hex: number[] = [];
-  /** Number of characters that are still to skip after a \u. */
+  /** Number of characters after the last \u that must still be skipped. */
   #left = 0;
 
   constructor(source: string, text: Text) {
@@ -74,7 +74,7 @@ class RtfReader {
     this.#group = { ...this.#group };
   }
 
-  /** Returns "end" after the outermost group, because text after the document's end is ignored. */
+  /** Returns "end" at the end of the document, after which all text is ignored. */
   #end(): "end" | undefined {
     this.#group = this.#groups.pop() ?? this.#group;
     return this.#groups.length === 0 ? "end" : undefined;
@@ -112,7 +112,7 @@ class RtfReader {
   }
 }
 
-/** Decodes the file's bytes. Bytes beyond ASCII should be written as \'hh; raw bytes are UTF-8 or Windows-1252. */
+/** Decodes the file. RTF writes non-ASCII bytes as \'hh; a file with unescaped non-ASCII bytes is in UTF-8 or Windows-1252. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

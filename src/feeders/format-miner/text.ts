@@ -1,4 +1,4 @@
-/** Text of a conversion, with a limit, because a document of a few kilobytes can unpack to any size. */
+/** Text of a conversion. Its length is limited, because a document of a few kilobytes can unpack to any size. */
 import { Unconverted } from "./outcome.ts";
 
 export class Text {
@@ -19,7 +19,7 @@ export class Text {
     this.#parts.push(part);
   }
 
-  /** Adds a block, with a blank line before the next one. */
+  /** Adds a block and a blank line. */
   block(text: string): void {
     const trimmed = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\s+$/g, "");
     if (trimmed !== "") this.add(`${trimmed}\n\n`);
@@ -30,7 +30,7 @@ export class Text {
   }
 }
 
-/** Maximum number of cells of a table, because one long row makes all other rows as long. */
+/** Maximum cells of a table. In Markdown all rows get as many cells as the longest one, so one long row may need much memory. */
 export const CELLS_MAX = 5_000_000;
 
 /** Formats a table as Markdown; bars in a cell are escaped, line ends become spaces. Errors: too_large. */

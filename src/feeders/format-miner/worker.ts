@@ -1,4 +1,4 @@
-/** Converts documents in a thread of its own, which can be ended if a hostile or broken document hangs or takes too much memory. */
+/** Converts documents in a separate thread, which can be ended if a bad document hangs or takes too much memory. */
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
@@ -7,7 +7,7 @@ import { ofErrno, type Outcome, Unconverted } from "./outcome.ts";
 
 /** Document to convert. `sizeMax`: bytes. `textMax`: characters. */
 export type Job = { path: string; sizeMax: number; textMax: number };
-/** `sha256`: hash of the file's bytes, not of the text, because another version of this program may extract another text. */
+/** Result. `sha256`: hash of the file's bytes, not of the text, because another version of this program may extract another text. */
 export type Reply =
   | { outcome: "ok"; text: string; sha256: string; mtime: number; size: number }
   | { outcome: Outcome; message: string };
@@ -36,7 +36,7 @@ function read(path: string, sizeMax: number): { bytes: Buffer; mtime: number; si
       const stat = fstatSync(file);
       if (!stat.isFile()) throw new Unconverted("unreadable", "is not a regular file");
       if (stat.size === 0) throw new Unconverted("empty", "is empty");
-      // On a Mac, a file that is only in the cloud has a size and no blocks; reading it would wait for its download.
+      // On a Mac, a file that is only in the cloud has a size but no blocks. Reading it would wait for its download.
       if (process.platform === "darwin" && stat.blocks === 0)
         throw new Unconverted("cloud_only", "is not on this machine");
       if (stat.size > sizeMax) throw new Unconverted("too_large", `is larger than ${sizeMax / 1024 / 1024} MiB`);

@@ -1,4 +1,4 @@
-/** Converts a workbook to Markdown: a table for each sheet, in which the numbers of dates are shown as dates. */
+/** Converts a workbook to Markdown, with a table for each sheet. Numbers with a date format become dates. */
 import { Archive } from "./archive.ts";
 import { Unconverted } from "./outcome.ts";
 import { mainPart, relationsOf } from "./package-parts.ts";
@@ -6,7 +6,7 @@ import { CELLS_MAX, table, Text } from "./text.ts";
 import { readXml } from "./xml.ts";
 
 const DAY_MS = 86_400_000;
-/** Returns true for the number of a built-in date format, which workbooks do not define (ECMA-376, numFmts). */
+/** Returns true for the id of a built-in date format, which workbooks do not list (ECMA-376, numFmts). */
 const isDateNumber = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
@@ -37,7 +37,7 @@ export async function readXlsx(bytes: Buffer, max: number): Promise<string> {
 
 type Book = { strings: readonly string[]; dates: ReadonlySet<number>; epochMs: number };
 
-/** Returns a sheet's rows without empty rows and columns, so that a single distant cell does not widen the table. */
+/** Returns a sheet's cells without empty rows and columns, so that one distant cell does not make the table huge. */
 function readSheet(xml: string, book: Book, bound: Text): string[][] {
   const rows: Map<number, string>[] = [];
   let cell = { type: "", style: -1, column: 0 };
@@ -60,7 +60,7 @@ function readSheet(xml: string, book: Book, bound: Text): string[][] {
       if (name === "v" || name === "t") isValue = false;
       if (name !== "c" || value === "") return;
       const shown = show(value, cell, book);
-      // Counts every cell towards the limit, because a million cells may share one string.
+      // Counts every cell's text, because a million cells may share one long string.
       bound.add(shown);
       rows.at(-1)?.set(cell.column, shown);
     },
@@ -86,14 +86,14 @@ function show(
   return iso.endsWith("T00:00:00.000Z") ? iso.slice(0, 10) : iso.slice(0, 19).replace("T", " ");
 }
 
-/** Returns the column of a cell, counted from 0: 54 for `BC12`. */
+/** Returns the number of a cell's column, from 0 on: 54 for `BC12`. */
 function columnOf(reference: string): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
   if (letters === undefined) return undefined;
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-/** Returns the shared strings, each joined from its runs and without the phonetic reading. */
+/** Returns the strings that cells refer to by number, without phonetic readings. */
 function sharedStrings(xml: string): string[] {
   const strings: string[] = [];
   let isText = false;
@@ -115,7 +115,7 @@ function sharedStrings(xml: string): string[] {
   return strings;
 }
 
-/** Returns the numbers of the cell styles that show numbers as dates or times. */
+/** Returns the numbers of the cell styles with a date or time format. */
 function dateStyles(xml: string): Set<number> {
   const written = new Set<number>();
   const styles = new Set<number>();
@@ -124,7 +124,7 @@ function dateStyles(xml: string): Set<number> {
   readXml(xml, {
     open: (name, { numFmtId = "", formatCode = "" }) => {
       const id = Number(numFmtId);
-      // Quoted, escaped and bracketed characters do not make a date pattern.
+      // Removes quoted, escaped and bracketed characters, which do not make a date format.
       if (name === "numFmt" && /[ymdhs]/i.test(formatCode.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ""))) written.add(id);
       if (name === "cellXfs") isCellStyle = true;
       if (name !== "xf" || !isCellStyle) return;

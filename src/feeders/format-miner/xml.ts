@@ -1,7 +1,7 @@
-/** Parses XML into events with names without namespace prefixes. Expands no entities that a document defines, and reads no file. */
+/** Parses XML into events; names have no namespace prefix. Does not expand entities that a document defines, and reads no file. */
 import { Parser } from "htmlparser2";
 
-/** If two attributes have the same local name, the one with a prefix counts. */
+/** Handlers for events. If two attributes differ only in their prefixes, `attributes` has the one with a prefix. */
 export type XmlEvents = {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;
@@ -21,7 +21,7 @@ export function readXml(xml: string, { open, text, close }: XmlEvents): void {
   parser.end();
 }
 
-/** Removes prefixes, except from `r:id`, because one element may have both `r:id` and `id`. */
+/** Removes prefixes. An `id` with a prefix is also added as `r:id`, because an element may have both `r:id` and `id`. */
 function bare(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,11 +1,11 @@
-/** Decides which text of a commit is filed, and under which key. Pure. */
+/** Decides which commits are filed, with which text and key. Pure. */
 import { hash } from "node:crypto";
 import { isBot } from "../setup/repositories.ts";
 import type { Commit } from "./parse-log.ts";
 
 export type LeftOut = "merges" | "bots" | "empty";
 
-/** Maximum length of all file names in one drawer, characters. */
+/** Maximum characters of all file names in one drawer; names beyond it are only counted. */
 const NAMES_LENGTH_MAX = 2_000;
 const HASH_SHOWN = 12;
 const KEY_LENGTH = 20;
@@ -13,15 +13,15 @@ const SCHEME = "git:";
 /** Matches the subjects of merges that git, GitHub and GitLab write themselves. */
 const MERGE_SUBJECT =
   /^Merge (?:(?:remote-tracking )?branch(?:es)?|tags?|commits?|pull request|merge request|[0-9a-f]{7,64})\b/;
-/** Matches a line of a list of conflicts that git adds. */
+/** Matches a line of the list of conflicts that git adds to a merge's message. */
 const CONFLICTS = /^#?\s?(?:Conflicts:|\t.*)$/;
-/** Matches the subject of a commit that a rebase will combine with an earlier one. */
+/** Matches the subject of a commit that a later rebase combines with an earlier commit. */
 const MELTED_SUBJECT = /^(?:fixup|squash)! /;
-/** Matches an e-mail address in brackets, as in git's trailers. `IN_TEXT`: in a sentence. `git@host:path` does not match. */
+/** Matches an e-mail address in angle brackets, as in git's trailers. `IN_TEXT` matches one in a sentence, but not `git@host:path`. */
 const IN_BRACKETS = / ?<[^<>\s@]{1,64}@[^<>\s@]{1,255}>/g;
 const IN_TEXT = /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!:\S|[/\w-])/g;
 
-/** Returns the reason for leaving a commit out; undefined for a commit to file. */
+/** Returns the reason why a commit is not filed. */
 export function whyLeftOut({ message, parents, author, address }: Commit): LeftOut | undefined {
   if (isBot({ name: author, address })) return "bots";
   const [subject = "", ...rest] = message.trim().split("\n");
@@ -30,7 +30,7 @@ export function whyLeftOut({ message, parents, author, address }: Commit): LeftO
   return subject === "" || (MELTED_SUBJECT.test(subject) && body.length === 0) ? "empty" : undefined;
 }
 
-/** Returns a key that a rebase or a cherry-pick does not change. The wing is part of it, because a source is in one wing only. */
+/** Returns a source name that survives a rebase or cherry-pick. It depends on the wing, because a source can be in one wing only. */
 export function sourceOf({ message, author, authoredAt }: Commit, wing: string): string {
   const identity = JSON.stringify([wing, author, authoredAt, message.trim()]);
   return `${SCHEME}${hash("sha256", identity, "hex").slice(0, KEY_LENGTH)}`;

@@ -1,4 +1,4 @@
-/** Files the commits of a git repository, newest first, each as its own source. A killed run leaves only whole commits. */
+/** Files a git repository's commits, newest first, each as its own source. A killed run leaves no commit half-filed. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Env } from "../../config/env.ts";
 import type { FilingSettings } from "../../config/filing.ts";
@@ -14,7 +14,7 @@ export type GitOptions = {
   dir: string;
   env: Env;
   wing: string | undefined;
-  /** Maximum number of commits to read, the newest first; 0 = COMMITS_MAX. */
+  /** Maximum number of commits to read, newest first; 0 for COMMITS_MAX. */
   limit: number;
   dryRun: boolean;
   force: boolean;
@@ -27,7 +27,7 @@ export type GitReport = RunReport & {
   wing: string;
   /** Number of commits that were read. */
   commits: number;
-  /** Number of commits beyond the limit. */
+  /** Number of older commits, which the limit excluded. */
   older: number;
   leftOut: Record<LeftOut, number>;
 };
@@ -41,17 +41,17 @@ type Run = GitDeps & {
   report: GitReport;
 };
 
-/** Maximum number of commits in one run, because the answer to `source.list` has a record of each commit and must fit into one message. */
+/** Maximum commits in one run, because the answer to `source.list` has a record of each one and must fit into one message. */
 export const COMMITS_MAX = 100_000;
-/** Maximum length of a commit in one drawer, characters. A longer commit is cut like a document. */
+/** Maximum characters of a commit in one drawer. A longer commit is cut like a document. */
 const DRAWER_LENGTH_MAX = 4_000;
 const ROOM = "git";
 const IN_FLIGHT_MAX = 4;
-/** Maximum number of commits, and of characters of their messages, to read before filing them. */
+/** Limits of a batch: number of commits, and characters of their messages. A batch is read first and then filed. */
 const BATCH_MAX = 64;
 const BATCH_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, except errors about a single commit. */
 export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   const { options, watch } = deps;
   const { git, repository } = await openRepository(options.dir, options.env);
@@ -77,7 +77,7 @@ export async function feedCommits(deps: GitDeps): Promise<GitReport> {
   return report;
 }
 
-/** Returns the sources of commits that the wing already has, from any clone; none if all commits are to be filed again. */
+/** Returns the wing's commit sources, also from other clones. Empty with `force`, so that all commits are filed again. */
 async function filedCommits({ caller, wing, watch, options }: Run): Promise<Set<string>> {
   if (caller === undefined) {
     watch.notice(
@@ -108,7 +108,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   for await (const commit of log) {
     if (signal.aborted) break;
     report.commits += 1;
-    // The commit at which a shallow clone ends gets no files, because git would name all files of the project.
+    // Git would list all files of the project for the oldest commit of a shallow clone, so this commit is filed without files.
     const isBorder = isShallow && commit.parents.length === 0;
     const found = { ...commit, ...(isBorder && { files: [], fileCount: 0 }), sourceFile: sourceOf(commit, run.wing) };
     if (!isNew(found, filed, report)) {
@@ -124,7 +124,7 @@ async function fileLog(run: Run, log: AsyncIterable<Commit>, { total, filed, isS
   report.interrupted = signal.aborted && done < total;
 }
 
-/** Returns true for a new commit; counts any other. */
+/** Returns true for a commit to file. Counts any other commit in the report. */
 function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boolean {
   const why = whyLeftOut(found);
   if (why !== undefined) {
@@ -141,7 +141,7 @@ function isNew(found: Found, filed: ReadonlySet<string>, report: GitReport): boo
   return false;
 }
 
-/** Returns undefined if the broker refuses only this commit. */
+/** Returns the number of drawers; undefined in a dry run, or if the broker refuses only this commit. */
 async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   const { caller, wing, report, options, registry, signal } = run;
   if (options.dryRun || caller === undefined) {
@@ -155,7 +155,7 @@ async function fileCommit(run: Run, found: Found): Promise<number | undefined> {
   try {
     const { drawers } = await send(caller, signal, "source.replace", {
       ...{ wing, room: ROOM, sourceFile: found.sourceFile, content: text, addedBy: options.agent, languages },
-      // The source's name is already a digest of the commit, so it also serves as the hash.
+      // The source's name is a digest of the commit, so it serves as the hash, too.
       ...{ sha256: found.sourceFile, mtime: Number.isFinite(mtime) ? mtime : 0 },
       ...(Number.isFinite(mtime) && {
         contentDate: found.authoredAt.slice(0, 10),

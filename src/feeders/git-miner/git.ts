@@ -1,4 +1,4 @@
-/** Runs git on a repository. Overrules settings that change git's output, run a program or fetch. */
+/** Runs git on a repository, without the user's settings that would change the output, run a program or fetch. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { Env } from "../../config/env.ts";
 import { LOG_FORMAT } from "./parse-log.ts";
 
 export type Repository = {
-  /** Folder that names the project. For a worktree it is the folder of the main clone. */
+  /** Folder whose name is the default wing. For a worktree, it is the folder of the main clone. */
   root: string;
   /** Number of commits that HEAD reaches. */
   commits: number;
@@ -28,7 +28,7 @@ const LOG = [
 ];
 const COMPLAINT_LENGTH_MAX = 4_000;
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, with the command that helps. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, with a hint that says what to type. */
 export async function openRepository(dir: string, env: Env): Promise<{ git: Git; repository: Repository }> {
   const git = { folder: folderOf(dir), env };
   const answer = await ask(git, "rev-parse", "--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-cdup");
@@ -39,12 +39,12 @@ export async function openRepository(dir: string, env: Env): Promise<{ git: Git;
   return { git, repository: { root, commits, isShallow: shallow === "true" } };
 }
 
-/** Streams the newest `limit` commits in the form that parse-log.ts reads; 0 = all. */
+/** Streams the newest `limit` commits (0 for all) in the format of parse-log.ts. */
 export function readLog(git: Git, limit: number): AsyncGenerator<Buffer> {
   return output(git, [...LOG, ...(limit > 0 ? [`--max-count=${limit}`] : []), "HEAD", "--"]);
 }
 
-/** Returns the project's folder: for a worktree, its clone, which may be bare. */
+/** Returns the project's folder. For a worktree, it is the clone's folder, which may be bare. */
 function rootOf({ own, common }: { own: string; common: string }, top: string): string {
   const isInClone = [".git", ".bare"].includes(basename(common));
   const isTop = own === common && top !== common;
@@ -65,9 +65,9 @@ async function ask(git: Git, ...args: string[]): Promise<string> {
   return Buffer.concat(parts).toString("utf8").replace(/\n$/, "");
 }
 
-/** Runs git and yields its output. Ends git when the reader stops reading. Errors: FEEDER_SOURCE_UNREADABLE if git fails. */
+/** Yields git's output. Ends git if the reader stops early. Errors: FEEDER_SOURCE_UNREADABLE if git fails. */
 async function* output({ folder, env }: Git, args: readonly string[]): AsyncGenerator<Buffer> {
-  // git gets its own process group, so that Ctrl-C reaches only our process.
+  // `detached` gives git its own process group, so that Ctrl-C reaches only our process.
   const child = spawn("git", [...CALM, "-C", folder, ...args], {
     ...{ env: calmEnvironment(env), stdio: ["ignore", "pipe", "pipe"], detached: true },
   });
@@ -98,12 +98,12 @@ function endOf(child: ChildProcess): Promise<number | null> {
       );
     },
   );
-  // The caller awaits the exit code only after the output. This handler keeps an earlier rejection from ending the process.
+  // Avoids an unhandled rejection: the caller awaits the exit code only after the output.
   ended.catch(() => {});
   return ended;
 }
 
-/** Replaces all GIT_* variables, because git sets some for a hook, and the caller may have set some for another repository. */
+/** Removes all GIT_* variables, which a hook or the user may have set for another repository, and adds ours. */
 function calmEnvironment(env: Env): Env {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
   const own = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };

@@ -5,25 +5,25 @@ import { decodeText } from "../decode.ts";
 export type Commit = {
   hash: string;
   parents: string[];
-  /** ISO time with the author's own offset. */
+  /** ISO time in the author's time zone. */
   authoredAt: string;
   author: string;
-  /** E-mail address of the author. Used only to recognise bots, and never filed. */
+  /** The author's e-mail address, which only serves to recognise bots and is never filed. */
   address: string;
   message: string;
-  /** True if the message is longer than MESSAGE_MAX_BYTES; `message` is then only its beginning. */
+  /** True if a field was longer than MESSAGE_MAX_BYTES, so that only its beginning was read. */
   isTooLong: boolean;
   /** Names of the first NAMES_MAX files that the commit changed. */
   files: string[];
   fileCount: number;
 };
 
-/** Maximum length of a message, which must fit into one call. */
+/** Maximum length of a commit's message. A commit with a longer message is skipped, because the message must fit into one call. */
 export const MESSAGE_MAX_BYTES = 1024 * 1024;
 export const NAMES_MAX = 50;
 /**
- * Format of a commit: an empty field and six fields with text, each ended by NUL. git adds an empty field and the names of the files. No
- * name is empty, so the next empty field begins the next commit.
+ * Format of a commit: an empty field and six fields with text, each ended by NUL. After them, git writes an empty field and the names of
+ * the files. No name is empty, so the next empty field begins the next commit.
  */
 export const LOG_FORMAT = "%x00%H%x00%P%x00%aI%x00%an%x00%ae%x00%B%x00";
 const HEAD_FIELDS = 8;
@@ -31,7 +31,7 @@ const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 type Field = { bytes: Buffer; isCut: boolean };
 
-/** Keeps only one commit in memory. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
+/** Yields the commits and has only one of them in memory. Errors: FEEDER_SOURCE_UNREADABLE, and those of `chunks`. */
 export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<Commit> {
   let head: Field[] = [];
   let commit: Commit | undefined;
@@ -54,7 +54,7 @@ export async function* parseLog(chunks: AsyncIterable<Buffer>): AsyncGenerator<C
   if (commit !== undefined) yield commit;
 }
 
-/** git begins the names with a line feed. */
+/** Removes the line feed that git writes before the first name. */
 function nameOf(bytes: Buffer, isFirst: boolean): string {
   const name = isFirst && bytes[0] === 0x0a ? bytes.subarray(1) : bytes;
   return decodeText(name).text;

@@ -1,4 +1,4 @@
-/** Reads sessions from Claude Code's own transcripts, without side chains and inserted lines (spoken.ts). Source: harnesses.md 3.4. */
+/** Reads sessions from Claude Code's transcripts. Skips lines inserted by Claude Code and, by default, subagents (harnesses.md 3.4). */
 import { isUnsaid, spokenContent } from "../convo-miner/spoken.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";
@@ -45,7 +45,7 @@ export function readClaudeCode(head: SessionHead, lines: Iterable<Fields>, inclu
   return session;
 }
 
-/** Adds a line's turn, or adds its blocks to the last turn, because an assistant's message may span several lines. */
+/** Adds a turn, or adds its blocks to the last turn: an assistant's message may span several lines. */
 function add(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
   if (turn.blocks.length === 0) return;
@@ -53,7 +53,7 @@ function add(turns: Turn[], turn: Turn): void {
   else turns.push(turn);
 }
 
-/** Returns the message's own id, which is the same in all lines of the message, or else the line's id. */
+/** Returns the message's id, which all its lines share, else the line's id. */
 function idOf(line: Fields, message: Fields): string {
   return (line["type"] === "assistant" ? textOf(message["id"]) : "") || textOf(line["uuid"]);
 }
@@ -70,7 +70,7 @@ function toolBlock(block: Fields, calls: Map<string, ToolCall>): Block[] {
   return [call];
 }
 
-/** Returns the beginning of the first question. */
+/** Returns the first line of the first question, cut to TITLE_MAX characters. */
 export function titleOf(turns: readonly Turn[]): string {
   const first = turns.find(({ role }) => role === "user")?.blocks.find(({ type }) => type === "text");
   const line = first?.type === "text" ? (first.text.split("\n")[0] ?? "") : "";

@@ -1,4 +1,4 @@
-/** Finds the turns, by id, that a forked or resumed session of Claude Code or pi copied from another session. */
+/** Finds the turns that a forked or resumed session of Claude Code or pi copied from another session. */
 import { readText } from "../notes.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import { fieldsOf, textOf } from "../fields.ts";
@@ -9,11 +9,11 @@ type Place = {
   home: string;
   notes: StageNotes;
   heads: ReadonlyMap<string, SessionHead>;
-  /** Reads another session again, because it may have abandoned a branch since its transcript was staged. */
+  /** Reads a session again, because a branch may have been abandoned since the staging. Undefined if the agent has no branches. */
   reread?: (head: SessionHead) => Session | undefined;
 };
 
-/** Maps the id of each copied turn to the session that also has this turn. `own`: the id of the given session in the notes. */
+/** Finds the turns that another session has, too. Returns turn id → id of that session. `own`: id of the given session. */
 export function copiesIn(
   { turns }: Session,
   own: string,
@@ -33,7 +33,7 @@ export function copiesIn(
   return copies;
 }
 
-/** Returns the ids of the lines in a transcript: a user's line has the turn's id, an answer's first line has this id with `-0`. */
+/** Returns the ids of a transcript's lines. A user's line has the turn's id; an answer's first line has the turn's id with `-0`. */
 function idsIn(transcript: string): Set<string> {
   return new Set(transcript.split("\n").map((line) => textOf(fieldsOf(parseJson(line))["uuid"])));
 }

@@ -1,4 +1,4 @@
-/** Writes an agent's changed sessions as transcripts into the staging area and lets the conversation miner file them. */
+/** Writes an agent's changed sessions as transcripts into the staging area, from where the conversation miner files them. */
 import { statSync } from "node:fs";
 import { removeLeftovers } from "../../base/atomic-file.ts";
 import { badValue, PalaceError } from "../../base/errors.ts";
@@ -16,12 +16,12 @@ import { transcribe, transcriptName } from "./transcribe.ts";
 
 export type SessionOptions = Omit<MineOptions, "wing"> & {
   harness: HarnessName;
-  /** Wing of all sessions. Undefined: each session gets the wing of its project. */
+  /** Wing of all sessions. If undefined, each session gets the wing of its project. */
   wing: string | undefined;
   minMessages: number;
   /** Only sessions that changed at or after this time, ms since the epoch. */
   sinceMs: number | undefined;
-  /** Ids of the sessions to file; empty = all. */
+  /** Ids of the sessions to file; empty for all. */
   sessions: readonly string[];
   cacheDir: string;
   palace: string;
@@ -35,15 +35,15 @@ export type SessionReport = Omit<MineReport, "wing" | "files"> & {
   /** Number of chosen sessions with fewer messages than the required minimum. */
   tooShort: number;
   wings: string[];
-  /** Number of chosen sessions for each generation of the agent's database tables. */
+  /** Number of chosen sessions for each generation of the agent's database tables, such as "opencode 1". */
   generations?: Record<string, number>;
 };
 
-/** A session that is staged, or that a real run would stage. */
+/** Session to file. `isPending`: true if a dry run did not stage the session's transcript. */
 type Ready = { name: string; wing: string; file: TranscriptFile; isPending: boolean };
 
 type Run = SessionDeps & {
-  /** All existing sessions, by their ids. */
+  /** All sessions that the agent has, by id. */
   heads: ReadonlyMap<string, SessionHead>;
   home: string;
   notes: stage.StageNotes;
@@ -51,7 +51,7 @@ type Run = SessionDeps & {
   report: SessionReport;
 };
 
-/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's, if it can file nothing at all. */
+/** Errors: FEEDER_SOURCE_UNREADABLE, CONFIG_BAD_VALUE, and the broker's errors that are not about a single session. */
 export async function feedSessions(deps: SessionDeps): Promise<SessionReport> {
   const { options, source, signal } = deps;
   const wing = options.wing === undefined ? undefined : checkName(options.wing, "--wing");
@@ -108,11 +108,11 @@ function choose(heads: readonly SessionHead[], { sessions, sinceMs }: SessionOpt
   );
 }
 
-/** Writes the session's transcript if it changed. Returns undefined if the session has nothing to file. */
+/** Stages a changed session. Returns undefined if the session has nothing to file. */
 async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> {
   const { options, source, heads, home, notes, wingOf, report } = run;
   const noted = ofName(notes.sessions, head.id);
-  // If an original session was deleted, only its forks have the copied turns, so they are filed with a fork.
+  // Copied turns are filed only with the earlier session. If that session was deleted or changed, the fork is staged again.
   const isWhole = noted?.without?.every((id) => heads.has(id) && isAsRead(heads.get(id), noted.read?.[id])) ?? true;
   if (noted?.version === head.version && isWhole && !options.force) {
     if (noted.messages < options.minMessages) {
@@ -125,13 +125,13 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
   }
   const whole = source.read(head);
   if (whole === undefined) return undefined;
-  // A session of pi may abandon a branch that its fork continues. A file of Claude Code only grows.
+  // Reads earlier pi sessions again: they may have abandoned a branch that this fork still has. Claude Code's files only grow.
   const reread = options.harness === "pi" ? { reread: (one: SessionHead) => source.read(one) } : {};
   const copies = options.harness === "opencode" ? whole.copies : copiesIn(whole, head.id, { ...run, ...reread });
   const { session, without } = withoutFiled(whole, copies, notes);
   const lastMs = whole.turns.at(-1)?.atMs;
   const first = whole.turns[0]?.id;
-  // A fork's copied messages count towards the required minimum, except in a fork without new turns.
+  // Copied messages count towards the minimum, except in a fork without new turns.
   const messages = session.turns.length === 0 ? 0 : whole.turns.length;
   const entry: stage.Staged = {
     ...{ version: head.version, messages, wing: "", file: "" },
@@ -145,7 +145,7 @@ async function prepare(head: SessionHead, run: Run): Promise<Ready | undefined> 
     notes.sessions[head.id] = entry;
     return undefined;
   }
-  // A filed session keeps its wing even if its project was renamed; otherwise it would be in two wings.
+  // A filed session keeps its wing even if its project was renamed. Otherwise it would be filed in two wings.
   const isFiled = options.wing === undefined && noted !== undefined && noted.file !== "";
   const wing = isFiled ? noted.wing : await wingOf(session.directory);
   const file = transcriptName(options.harness, session);
@@ -164,7 +164,7 @@ function versionsOf(ids: readonly string[], heads: ReadonlyMap<string, SessionHe
   return Object.fromEntries(ids.map((id) => [id, heads.get(id)?.version ?? ""]));
 }
 
-/** Removes from a fork the turns that were staged with an earlier session. `without`: the sessions that have these turns. */
+/** Removes a fork's turns that are staged with an earlier session. `without`: these earlier sessions. */
 function withoutFiled(
   session: Session,
   copies: Session["copies"],
@@ -190,7 +190,7 @@ function staged(home: string, { wing, file }: Pick<stage.Staged, "wing" | "file"
   return { name: file, wing, file: transcript, isPending: false };
 }
 
-/** For a dry run, returns a session that is not staged yet. */
+/** Returns the entry with which a dry run reports a session, without staging the session. */
 function rehearsed({ title, turns, updatedMs }: Session, wing: string, path: string): Ready {
   const file = { path, sourceFile: path, name: path, mtime: updatedMs / 1000, size: 0 };
   return { name: `${wing}: ${title} (${turns.length} messages)`, wing, file, isPending: true };
@@ -213,7 +213,7 @@ async function feedWing(wing: string, sessions: readonly Ready[], run: Run): Pro
   report.wouldFile?.push(...pending, ...(done.wouldFile ?? []));
 }
 
-/** Finds the wing of a project as for documents: from its mempalace.yaml, else from its folder's name. */
+/** Returns a function that finds a project's wing as the document miner does: in its mempalace.yaml, else its folder's name. */
 function wingFinder(watch: FeedWatch): (directory: string) => Promise<string> {
   const known = new Map<string, string>();
   return async (directory) => {
@@ -230,7 +230,7 @@ async function wingOfProject(directory: string, watch: FeedWatch): Promise<strin
   } catch (error) {
     if (!(error instanceof PalaceError)) throw error;
     const wing = wingOfFolder(folder);
-    // A deleted project has no settings that the user could repair, so we print no notice.
+    // Prints no notice for a deleted project, because the user cannot repair its settings.
     if (statSync(folder, { throwIfNoEntry: false }) !== undefined)
       watch.notice(`${folder}: ${error.message}; its sessions go to wing "${wing}"`);
     return wing;

@@ -8,7 +8,7 @@ import { jsonLines } from "../lines.ts";
 import type { Session, SessionHead, SessionSource } from "./session.ts";
 
 export type FolderOptions = {
-  /** Folder that has one subfolder for each project; the subfolders have the sessions. */
+  /** Folder with a subfolder of sessions for each project. */
   root: string;
   what: string;
   /** True if subfolders of a project's folder are entered. */
@@ -41,9 +41,9 @@ export function openFolder({ root, what, deep, read }: FolderOptions): SessionSo
           const id = (name.split("/").at(-1) ?? "").replace(/\.jsonl$/, "");
           return [{ path, head: { id, updatedMs: stat.mtimeMs, version: `${stat.size}:${stat.mtimeMs}` } }];
         })
-        // An original usually changed before its forks, so it comes first.
+        // Originals must come before their forks; an original usually changed earlier.
         .sort((one, other) => one.head.updatedMs - other.head.updatedMs);
-      // A session that people copied to the folder of a renamed project continues there, so only the newest copy counts.
+      // Users copy sessions when they rename a project's folder. Only the copy that changed last counts.
       for (const { path, head } of found) files.set(head.id, path);
       return found.filter(({ path, head }) => files.get(head.id) === path).map(({ head }) => head);
     },

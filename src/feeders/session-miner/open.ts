@@ -1,4 +1,4 @@
-/** Opens the sessions of an agent, in the folder or database that the settings or the user name. */
+/** Opens an agent's sessions, in the folder or database from the settings or from the user. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { wingOfFolder } from "../../base/project-names.ts";
@@ -24,7 +24,7 @@ export async function openSource(
   return openOpencode({ file: given ?? sessions.opencodeDatabase, scratch, includeSubagents });
 }
 
-/** Returns the user's texts and the wing of an opencode session; undefined if it is deleted. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Returns the wing and the user's messages of an opencode session; undefined for a deleted session. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function saidInOpencode(
   config: Config,
   id: string,
@@ -34,7 +34,7 @@ export async function saidInOpencode(
     const head = source.list().find((one) => one.id === id);
     const session = head && source.read(head);
     if (session === undefined) return undefined;
-    // Turns that are older than the session were copied by a fork.
+    // A turn that is older than its session was copied by a fork.
     const own = session.turns.filter(({ role, atMs }) => role === "user" && !(atMs < session.createdMs));
     const texts = own.map(({ blocks }) =>
       blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" "),

@@ -5,10 +5,10 @@ import { type Block, said, type Turn } from "./session.ts";
 
 export type MessageRow = { id: string; time: number; data: string };
 export type PartRow = { message: string; data: string };
-/** A message of opencode 2, with all its parts. */
+/** Message of opencode 2. `data` has all its parts. */
 export type TypedRow = { id: string; time: number; type: string; data: string };
 
-/** Converts messages of opencode 1.x. Both lists are in the order of creation. */
+/** Converts messages of opencode 1.x. Both lists must be in order of creation. */
 export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow[]): Turn[] {
   const blocksOf = new Map<string, Block[]>();
   for (const { message, data } of parts) {
@@ -20,16 +20,16 @@ export function turnsOf(messages: readonly MessageRow[], parts: readonly PartRow
   }
   return messages.flatMap(({ id, time, data }) => {
     const { role, summary } = parse(data);
-    // Leaves out summaries, which repeat the session.
+    // Leaves out summaries, which only repeat the session.
     if ((role !== "user" && role !== "assistant") || summary === true) return [];
     const blocks = blocksOf.get(id) ?? [];
-    // Only texts of a user's message count, because a command may leave tool blocks there.
+    // Leaves out tool blocks in a user's message, which come from commands.
     const said = role === "user" ? blocks.filter(({ type }) => type === "text") : blocks;
     return said.length === 0 ? [] : [{ id, role, atMs: time, blocks: said }];
   });
 }
 
-/** Converts messages of opencode 2, in the order of `seq`. Leaves out injected texts and summaries. */
+/** Converts messages of opencode 2 in order of `seq`. Leaves out inserted texts and summaries. */
 export function typedTurnsOf(rows: readonly TypedRow[]): Turn[] {
   return rows.flatMap(({ id, time, type, data }): Turn[] => {
     const message = parse(data);
@@ -114,14 +114,14 @@ function filled(type: "text" | "reasoning", value: unknown): Block | undefined {
   return said(type, value)[0];
 }
 
-/** Shows a file's path, never its content. */
+/** Returns a file's name as text, never its content. */
 function fileBlock(part: Fields): Block | undefined {
   const url = textOf(part["url"]) || textOf(part["uri"]);
   const name = textOf(part["filename"]) || textOf(part["name"]) || (url.startsWith("file://") ? url : "");
   return name === "" ? undefined : { type: "text", text: `[file ${name}]` };
 }
 
-/** A killed call has no result. */
+/** Returns a call without `output` if it was killed. */
 function toolBlock(part: Fields): Block {
   const state = fieldsOf(part["state"]);
   const input = fieldsOf(state["input"]);

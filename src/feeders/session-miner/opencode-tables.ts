@@ -1,4 +1,4 @@
-/** SQL for the tables of opencode 1 and 2; no real opencode 2 was tested. Source: harnesses.md 1.5, 1.6; opencode 2's types. */
+/** SQL for the tables of opencode 1 and 2. Untested with a real opencode 2. Source: harnesses.md 1.5, 1.6; opencode 2's types. */
 import type { Database } from "better-sqlite3";
 import { type MessageRow, type PartRow, type TypedRow, turnsOf, typedTurnsOf } from "./opencode-rows.ts";
 import type { Session, SessionHead, Turn } from "./session.ts";
@@ -8,12 +8,12 @@ export type Tables = {
   generation: string;
   sessions: string;
   columns: Readonly<Record<string, readonly string[]>>;
-  /** SQL for the newest time in a session `s`, and for a version that differs after every change. */
+  /** SQL for the time of the last change of a session `s`. */
   updated: string;
   version: string;
   joined: string;
   turns: (database: Database, id: string) => Turn[];
-  /** Maps the id of each turn that was copied from an earlier session to that session. */
+  /** Returns the earlier session of each copied turn, by the turn's id. */
   copies?: (database: Database, id: string, createdMs: number) => ReadonlyMap<string, string>;
 };
 
@@ -21,7 +21,7 @@ export const FIRST: Tables = {
   generation: "opencode 1",
   sessions: "session",
   columns: { session: [], message: [], part: [] },
-  // A session's own time stays the same if only a part changes, for example when a tool ends.
+  // `s.time_updated` stays the same if only a part changes, for example when a tool ends.
   updated: "max(s.time_updated, coalesce(m.updated, 0), coalesce(p.updated, 0))",
   version: "printf('%s:%s:%s:%s:%s', s.time_updated, m.count, m.updated, p.count, p.updated)",
   joined: `
@@ -29,7 +29,7 @@ export const FIRST: Tables = {
       ON m.session_id = s.id
     LEFT JOIN (SELECT session_id, count(*) AS count, max(time_updated) AS updated FROM part GROUP BY 1) p
       ON p.session_id = s.id`,
-  // Ids alone do not give the order, because the clock in them wraps (harnesses.md 1.5).
+  // Does not order by id alone, because the clock in the ids wraps (harnesses.md 1.5).
   turns: (database, id) =>
     turnsOf(
       database
@@ -114,7 +114,7 @@ export function sessionOf(database: Database, tables: Tables, head: SessionHead)
   };
 }
 
-/** Finds the turns that a fork copied from an earlier session, with other ids and the old times. */
+/** Finds the turns that a fork copied from an earlier session. Copies have new ids but the old times. */
 function copiesIn(database: Database, id: string, created: number): ReadonlyMap<string, string> {
   const rows = database
     .prepare<{ id: string; created: number }, { copy: string; earlier: string | null }>(

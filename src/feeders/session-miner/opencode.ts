@@ -1,6 +1,6 @@
 /**
- * Reads sessions from opencode's database, one read-only transaction per session, so that opencode can checkpoint its log in between. Never
- * reads tables with logins. Source: harnesses.md 1.5, 1.6, 1.10.
+ * Reads sessions from opencode's database, never the tables with logins. Each session has its own transaction, so that opencode can
+ * checkpoint its WAL in between. Source: harnesses.md 1.5, 1.6, 1.10.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,12 +12,12 @@ import type { Session, SessionHead, SessionSource } from "./session.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 const COPIES_MAX = 5;
 
-/** `scratch`: folder for a copy. */
+/** `file`: the database. `scratch`: folder for a copy of it. */
 export type OpencodeOptions = { file: string; scratch: string; includeSubagents: boolean };
 
-/** Reads a copy if the file cannot be opened in place. Errors: FEEDER_SOURCE_UNREADABLE. */
+/** Opens the database, or a copy if it cannot be opened in place. Errors: FEEDER_SOURCE_UNREADABLE. */
 export async function openOpencode({ file, scratch, includeSubagents }: OpencodeOptions): Promise<SessionSource> {
-  // The other sources do not need SQLite.
+  // Loads SQLite only here, because the other agents' sessions do not need it.
   const { default: Database } = await import("better-sqlite3");
   const open = (path: string, readonly: boolean): SqliteDatabase => {
     const database = new Database(path, { readonly, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -78,7 +78,7 @@ class Opencode implements SessionSource {
           this.#there.includes(tables) ? sessionOf(this.#database, tables, head) : undefined,
         );
         if (live === undefined || frozen === undefined) return live ?? frozen;
-        // Messages of opencode 1.x count only before the first one of opencode 2, which may have copied them.
+        // opencode 2 may have copied messages of 1.x, so messages of 1.x count only before the first message of opencode 2.
         const since = live.turns[0]?.atMs ?? Infinity;
         const turns = [...frozen.turns.filter(({ atMs }) => atMs < since), ...live.turns];
         return { ...frozen, ...live, turns };
@@ -103,7 +103,7 @@ class Opencode implements SessionSource {
 function assertOpencode(database: SqliteDatabase, file: string): void {
   const ofSecond = missing(database, SECOND);
   if (ofSecond.length === 0) return;
-  // Tables of 1.x in the same file would lack the sessions of opencode 2, so they are not read.
+  // A database of opencode 2 is not read by its tables of 1.x alone, because they lack the sessions of opencode 2.
   if (!ofSecond.includes(SECOND.sessions))
     throw unreadable(
       `${file} is of an opencode that this version cannot read: it has no ${ofSecond.join(", ")}; nothing was filed`,
@@ -117,13 +117,13 @@ function assertOpencode(database: SqliteDatabase, file: string): void {
   );
 }
 
-/** Returns true if the database cannot be opened in place (read-only folder, no shared memory). */
+/** Returns true if the database cannot be opened in place, for example in a read-only folder. */
 function isUnopened(error: unknown): boolean {
   const code = String((error as { code?: unknown }).code);
   return code.startsWith("SQLITE_CANTOPEN") || code.startsWith("SQLITE_READONLY");
 }
 
-/** Copies database and log together, and again if one of them changed in the meantime. */
+/** Copies the database and its WAL, again if one of them changed meanwhile. Errors: FEEDER_SOURCE_UNREADABLE after the last try. */
 function copyDatabase(file: string, scratch: string): string {
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(scratch, "copy-"));

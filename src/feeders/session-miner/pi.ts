@@ -1,4 +1,4 @@
-/** Reads pi's transcripts: trees in which the path from the root to the last entry is the conversation. Source: harnesses.md 2.7. */
+/** Reads pi's transcripts. Each is a tree; the path from its root to the last entry is the conversation. Source: harnesses.md 2.7. */
 import { titleOf } from "./claude-code.ts";
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 import { openFolder, timeOf } from "./jsonl.ts";
@@ -12,7 +12,7 @@ import {
   type ToolCall,
 } from "./session.ts";
 
-/** Tools whose argument `path` has the name `file_path` in upstream. */
+/** Tools whose argument `path` upstream calls `file_path`. */
 const FILE_TOOLS = new Set(["read", "edit", "write"]);
 
 export function openPi(root: string): SessionSource {
@@ -49,7 +49,7 @@ export function readPi(head: SessionHead, lines: Iterable<Fields>): Session {
   return session;
 }
 
-/** Returns the path from the root to the last entry. A missing parent (a damaged line) is replaced by the line before the child. */
+/** Returns the path from the root to the last entry. If an entry's parent is missing (a damaged line), the line before the entry counts. */
 function branch(entries: readonly Fields[]): Fields[] {
   const byId = new Map(entries.map((entry) => [textOf(entry["id"]), entry]));
   const isTree = entries.some((entry) => typeof entry["parentId"] === "string");

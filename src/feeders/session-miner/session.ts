@@ -1,8 +1,8 @@
-/** Types of a coding agent's session, and functions that read its blocks. */
+/** Types of an agent's session, and functions that read its messages. */
 import { type Fields, fieldsOf, textOf } from "../fields.ts";
 
 export type Block = { type: "text"; text: string } | { type: "reasoning"; text: string } | ToolCall;
-/** A tool call. `output` is absent if the call has no result. */
+/** Tool call. `output` is absent if the call has no result. */
 export type ToolCall = {
   type: "tool";
   id: string;
@@ -12,16 +12,16 @@ export type ToolCall = {
   isError?: boolean;
 };
 
-/** One message. Times are ms since the epoch. */
+/** Message. `atMs`: ms since the epoch. */
 export type Turn = { id: string; role: "user" | "assistant"; atMs: number; blocks: Block[] };
 
-/** Data of a session that is known without reading the session. */
+/** Data of a session that `list` returns without reading the session. */
 export type SessionHead = {
   id: string;
   updatedMs: number;
-  /** Differs after every change of the session. */
+  /** Text that differs after every change of the session. */
   version: string;
-  /** Generation of the tables that have the session, for an agent with several generations. */
+  /** Generation of the agent's database tables ("opencode 1"); absent for an agent without a database. */
   generation?: string;
 };
 
@@ -34,18 +34,18 @@ export type Session = {
   createdMs: number;
   updatedMs: number;
   turns: Turn[];
-  /** Earlier session that a turn was copied from, by the id of the copy. */
+  /** For the id of each copied turn: id of the session from which the turn was copied. */
   copies?: ReadonlyMap<string, string>;
 };
 
 export type HarnessName = "opencode" | "claude-code" | "pi";
 
-/** Every method may throw FEEDER_SOURCE_UNREADABLE. */
+/** Sessions of one agent. Every method may throw FEEDER_SOURCE_UNREADABLE. */
 export interface SessionSource {
-  /** Path of the folder or database with the sessions. The miner keeps separate notes for each place. */
+  /** Path of the folder or database with the sessions. The miner keeps separate notes for each path. */
   readonly place: string;
   list(): SessionHead[];
-  /** Returns the session; undefined if the session was deleted after it was listed. */
+  /** Returns undefined if the session was deleted after it was listed. */
   read(head: SessionHead): Session | undefined;
   close(): void;
 }
@@ -63,7 +63,7 @@ export function said(type: "text" | "reasoning", value: unknown): Block[] {
   return text === "" ? [] : [{ type, text }];
 }
 
-/** Reads a message's content. `other` reads a block that is neither text nor reasoning. */
+/** Converts a message's content. `other` converts a block that is neither text nor reasoning. */
 export function blocksOf(content: unknown, other: (block: Fields) => Block[]): Block[] {
   if (typeof content === "string") return said("text", content);
   if (!Array.isArray(content)) return [];

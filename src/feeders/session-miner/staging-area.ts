@@ -7,20 +7,20 @@ import { readText } from "../notes.ts";
 
 const FOLDER = "mempalace-session";
 
-/** A session's state when it was last examined. */
+/** Note about a session: its state when it was last read. */
 export type Staged = {
   version: string;
   messages: number;
   wing: string;
-  /** Name of the transcript; "" if none was written because of too few messages. */
+  /** File name of the transcript; "" if the session has too few messages for one. */
   file: string;
-  /** Time of the session's last turn, ms since the epoch. Older notes do not have it. */
+  /** Time of the last turn, ms since the epoch. Older notes lack it. */
   lastMs?: number;
-  /** Id of the session's first turn, which a fork also has. Older notes do not have it. */
+  /** Id of the first turn, which all forks share. Older notes lack it. */
   first?: string;
-  /** Sessions from which this session was forked. Turns that were staged with them are not in this session's transcript. */
+  /** Sessions whose transcripts have this fork's copied turns. This session's transcript does not have them. */
   without?: readonly string[];
-  /** Versions of the sessions in `without`, if these sessions may abandon the copied turns. */
+  /** Version of each session in `without`. Only for pi, whose sessions may abandon copied turns. */
   read?: Readonly<Record<string, string>>;
 };
 
@@ -34,14 +34,14 @@ export function stagedPath(home: string, wing: string, file: string): string {
   return join(home, wing, file);
 }
 
-/** Returns the local path of a transcript that was staged on host or in container, so that its session is filed once. */
+/** Returns a staged transcript's path on this machine, so that a host and its containers file a session only once. */
 export function stagedHere(home: string, sourceFile: string): string | undefined {
   const parts = sourceFile.split("/");
   const [folder, wing = "", file = ""] = parts.slice(-3);
   return folder === FOLDER && file.endsWith(".jsonl") ? stagedPath(home, wing, file) : undefined;
 }
 
-/** Writes a transcript, unless the file already has this content. */
+/** Writes a transcript unless it has this content already, and sets the file's time to `updatedMs`. */
 export function stageTranscript(path: string, content: string, updatedMs: number): void {
   const seconds = Number.isFinite(updatedMs) ? Math.max(updatedMs, 0) / 1000 : 0;
   if (readText(path) !== content) {
@@ -52,7 +52,7 @@ export function stageTranscript(path: string, content: string, updatedMs: number
   if (Math.abs(mtimeMs / 1000 - seconds) > 0.001) utimesSync(path, seconds, seconds);
 }
 
-/** Returns the path of the notes. If they are lost, every session is read again. */
+/** Returns the path of the notes about a harness's sessions. If this file is missing, a run reads every session again. */
 export function notesPath(home: string, harness: string, place: string): string {
   return join(home, ".manifest", `${harness}-${shortHash(place)}.json`);
 }

@@ -5,7 +5,7 @@ import type { Block, HarnessName, Session, Turn } from "./session.ts";
 const REASONING = "[reasoning] ";
 const NAME_MAX = 100;
 
-/** Names of built-in tools and their arguments. Upstream shortens only tools with these names. */
+/** Upstream's names of built-in tools. Upstream shortens only calls of tools with these names. */
 const TOOLS: Readonly<Record<string, string>> = {
   bash: "Bash",
   read: "Read",
@@ -42,7 +42,7 @@ export function transcribe(session: Session): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns a name that never changes, so it does not contain the session's title. */
+/** Returns the transcript's file name, without the session's title, which may change. */
 export function transcriptName(harness: HarnessName, { id, createdMs }: Pick<Session, "id" | "createdMs">): string {
   const date = isoTime(createdMs)?.slice(0, 10) ?? "undated";
   const safe = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_MAX);
@@ -76,7 +76,7 @@ function answerLines(
       return;
     }
     const name = Object.hasOwn(TOOLS, block.name) ? TOOLS[block.name] : block.name;
-    // Two calls of one session must have different ids, whichever program assigned them.
+    // An id of a call need not be unique in the session, so it gets the line's id as a prefix.
     const use = `${uuid}-${block.id}`;
     line("assistant", uuid, atMs, [{ type: "tool_use", id: use, name, input: renamed(block.input) }]);
     if (block.output === undefined) return;
@@ -100,7 +100,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Returns ISO 8601 text; undefined for a time outside the calendar. */
+/** Returns undefined for a time outside of the calendar. */
 export function isoTime(ms: number): string | undefined {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();

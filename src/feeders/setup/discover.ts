@@ -1,4 +1,4 @@
-/** Finds the people and projects of a project's folder in manifests and commits, then in prose (palace.md 5.8). */
+/** Finds people and projects of a folder, first in manifests and commits, then in prose (palace.md 5.8). */
 import type { Entities, Entity } from "./entity.ts";
 import type { Person } from "./people.ts";
 import { namesInProse } from "./prose.ts";
@@ -14,7 +14,7 @@ export function discoverEntities(root: string): Entities {
     uncertain: [],
   };
   const named = namesInProse(root);
-  // Uncertain names are shown only if manifests and commits name no person and no project.
+  // Shows uncertain names only if manifests and commits have no person and no project.
   if (projects.length + people.length > 0) named.uncertain = [];
   const seen = new Set(Object.values(known).flatMap((list) => list.map(({ name }) => name.toLowerCase())));
   for (const kind of ["people", "projects", "uncertain"] as const)

@@ -1,12 +1,12 @@
-/** A person or project that a folder is about, as `mempalace init` shows it. */
+/** Person or project that `mempalace init` proposes for a folder. */
 
 export type Entity = {
   name: string;
   kind: "person" | "project" | "uncertain";
-  /** How certain the kind is, 0…1. */
+  /** Confidence in the kind, 0…1. */
   confidence: number;
   count: number;
-  /** Reasons for the kind, in words. */
+  /** Reasons for the kind, shown to the user. */
   signals: string[];
 };
 

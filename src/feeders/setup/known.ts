@@ -1,4 +1,4 @@
-/** Writes the names that the user confirmed in `init`, for tags of drawers (palace.md 3.9). Never overwrites an unreadable file. */
+/** Writes the names that the user confirmed in `init`; they become tags of drawers (palace.md 3.9). Never overwrites an unreadable file. */
 import { lstatSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { targetOf, writeFileAtomic, writeUserFile } from "../../base/atomic-file.ts";
@@ -8,7 +8,7 @@ export type Confirmed = { people: string[]; projects: string[]; topics: string[]
 
 const PROJECT_FILES = ["mempalace.yaml", "entities.json"];
 
-/** Writes the project's entities.json and returns its path; undefined if the existing file has another form. */
+/** Writes the project's entities.json and returns its path. Returns undefined, without writing, if the file is not a JSON object. */
 export function writeProjectEntities(root: string, confirmed: Confirmed): string | undefined {
   const path = join(root, "entities.json");
   const existing = readObject(path);
@@ -17,7 +17,7 @@ export function writeProjectEntities(root: string, confirmed: Confirmed): string
   return path;
 }
 
-/** Adds names to the registry of all projects. Renames a file that is not a registry; returns undefined if it cannot rename it. */
+/** Adds names to the registry of all projects. Renames a damaged registry (`keptAs`); returns undefined if that fails. */
 export function addKnownEntities(path: string, confirmed: Confirmed, wing: string): { keptAs?: string } | undefined {
   path = targetOf(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -35,7 +35,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   for (const [category, names] of Object.entries(confirmed))
     if (names.length > 0) existing[category] = merged(existing[category], names);
   const topics = isRecord(existing["topics_by_wing"]) ? { ...existing["topics_by_wing"] } : {};
-  // A wing has only the topics of its last `init`.
+  // The wing's topics from an earlier `init` are replaced.
   delete topics[wing];
   if (confirmed.topics.length > 0) topics[wing] = merged([], confirmed.topics);
   delete existing["topics_by_wing"];
@@ -44,7 +44,7 @@ export function addKnownEntities(path: string, confirmed: Confirmed, wing: strin
   return keptAs === undefined ? {} : { keptAs };
 }
 
-/** Adds the files of `init` to .gitignore, only in a git repository. Returns true if lines were added. */
+/** Adds the files of `init` to .gitignore in a git repository. Returns true if lines were added. */
 export function ignoreProjectFiles(root: string): boolean {
   const path = join(root, ".gitignore");
   if (lstatSync(join(root, ".git"), { throwIfNoEntry: false }) === undefined) return false;
@@ -53,7 +53,7 @@ export function ignoreProjectFiles(root: string): boolean {
   const text = stats === undefined ? "" : readFileSync(path, "utf8");
   const lines = new Set(text.split(/\r?\n/).map((line) => line.trim()));
   const missing = PROJECT_FILES.filter((name) => !lines.has(name));
-  // Writing a text back that is not UTF-8 would change it.
+  // A file that is not UTF-8 would change if it were written back.
   if (missing.length === 0 || text.includes("\uFFFD")) return false;
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   writeFileAtomic(
@@ -64,7 +64,7 @@ export function ignoreProjectFiles(root: string): boolean {
   return true;
 }
 
-/** Adds names that are missing, ignoring case. `current` is a list, or an object with names as keys. */
+/** Adds the names that are missing, ignoring case. `current` is a list of names, or an object with names as keys. */
 function merged(current: unknown, names: readonly string[]): unknown {
   const isMap = isRecord(current);
   const there = isMap ? Object.keys(current) : Array.isArray(current) ? current.map(String) : [];
@@ -78,7 +78,7 @@ function merged(current: unknown, names: readonly string[]): unknown {
   return [...(Array.isArray(current) ? (current as unknown[]) : []), ...added];
 }
 
-/** Reads a JSON object. A missing file gives an empty object; anything but a regular file with a JSON object gives undefined. */
+/** Returns the JSON object in a file: empty if the file is missing, undefined if it is not a regular file with an object. */
 function readObject(path: string): Record<string, unknown> | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};

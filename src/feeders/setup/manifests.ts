@@ -1,10 +1,10 @@
-/** Reads a project's own name from its build manifest. Source: palace.md 5.8. */
+/** Reads a project's name from its build manifest, such as package.json. Source: palace.md 5.8. */
 import { basename, dirname, join } from "node:path";
 import { parseRecord } from "../../base/parse-json.ts";
 import { strip } from "../../memory/text/text.ts";
 import { readStart } from "./walk.ts";
 
-/** Maximum number of characters to read from a manifest; manifests that people write are shorter. */
+/** Maximum characters to read from a manifest; people do not write longer ones. */
 const CHARS_MAX = 1_000_000;
 
 const GRADLE = [
@@ -26,13 +26,13 @@ const READERS: Readonly<Record<string, (path: string) => string | undefined>> = 
 };
 const NAMES = Object.keys(READERS);
 
-/** Returns the rank of a manifest; a lower rank is more reliable. Undefined for another file. */
+/** Returns the rank of a manifest: 0 is the most reliable. Undefined for another file. */
 export function manifestRank(file: string): number | undefined {
   const rank = NAMES.indexOf(file);
   return rank < 0 ? undefined : rank;
 }
 
-/** Returns true for a Java manifest. Several Java manifests in one repository are several projects. */
+/** Returns true for a Java manifest. A repository may have several of them, each for its own project. */
 export function isJava(file: string): boolean {
   return file === "pom.xml" || file.includes(".gradle");
 }
@@ -47,7 +47,7 @@ function fromPackageJson(path: string): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** Reads `name` of one table. Every tool writes it on a separate line. */
+/** Returns the `name` in one table. Build tools write it on its own line, so this needs no TOML parser. */
 function fromToml(path: string, table: string): string | undefined {
   let isInside = false;
   for (const line of (readStart(path, CHARS_MAX) ?? "").split("\n")) {
@@ -67,7 +67,7 @@ function fromGoMod(path: string): string | undefined {
   return undefined;
 }
 
-/** Reads the name of the project itself, not of its parent or its dependencies. */
+/** Returns the project's own `artifactId`, not the one of its parent or of a dependency. */
 function fromPom(path: string): string | undefined {
   const text = (readStart(path, CHARS_MAX) ?? "").replace(
     /<!--[^]*?-->|<\?[^]*?\?>|<!\[CDATA\[[^]*?\]\]>|<![^>]*>/g,

@@ -1,4 +1,4 @@
-/** Decides by names of models and turn markers such as `User:` whether a folder has conversations with an AI (palace.md 5.8). */
+/** Decides whether a folder has conversations with an AI, by names of models and markers such as `User:` (palace.md 5.8). */
 import { anyCase } from "../../memory/text/text.ts";
 import { WORD } from "../convo-miner/python-pattern.ts";
 import { isOurs, readStart, textFiles } from "./walk.ts";
@@ -6,7 +6,7 @@ import { isOurs, readStart, textFiles } from "./walk.ts";
 const FILES_MAX = 30;
 const FILE_CHARS_MAX = 100_000;
 const TOTAL_CHARS_MAX = 5_000_000;
-/** Minimum number of characters for a judgment, because missing markers in a shorter text prove nothing. */
+/** Minimum characters for a "no": in a shorter text, missing signs prove nothing. */
 const CHARS_MIN = 150;
 
 const CERTAIN = `Anthropic,Claude Code,Claude 3,Claude 4,claude mcp,CLAUDE.md,.claude/,ChatGPT,GPT-4,GPT-3,GPT-5,OpenAI,gpt-4o,
@@ -22,7 +22,7 @@ const TURNS = [
 
 export type Origin = {
   likely_ai_dialogue: boolean;
-  /** How certain the result is, 0…1. */
+  /** Confidence in the result, 0…1. */
   confidence: number;
   primary_platform: null;
   user_name: null;
@@ -30,7 +30,7 @@ export type Origin = {
   evidence: string[];
 };
 
-/** Judges whether a folder's texts are dialogues with an AI; undefined if it finds no text to examine. */
+/** Returns undefined if the folder has no text to examine. */
 export function detectOrigin(root: string): Origin | undefined {
   const samples: string[] = [];
   let chars = 0;
@@ -74,7 +74,7 @@ function judge(text: string): Origin {
   return said(true, 0.4, names + turnCount > 0 ? "few signs: taken for a chat" : "little text: taken for a chat");
 }
 
-/** Counts each term. A term that begins or ends with a letter must do so at a word boundary. */
+/** Counts each term, only as whole words. Where a term begins or ends with a punctuation mark, no word boundary is needed. */
 function counted(text: string, terms: string): Map<string, number> {
   const found = terms.split(/,\n?/).map((term): [string, number] => {
     const before = /^\w/.test(term) ? `(?<!${WORD})` : "";

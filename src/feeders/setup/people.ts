@@ -1,10 +1,10 @@
-/** Finds the authors of commits and joins the names and addresses of one person (palace.md 5.8). Pure. */
+/** Finds the authors of commits, and joins names and addresses of the same person (palace.md 5.8). Pure. */
 import { strip } from "../../memory/text/text.ts";
 
 export type Commit = { name: string; address: string; repository: string };
 export type Person = { name: string; commits: number; repositories: number };
 
-/** Returns authors with a name of at least two words, the most commits first. The same name or the same address means the same person. */
+/** Returns authors with full names, the most commits first. Commits with the same name or address are by the same person. */
 export function peopleOf(commits: readonly Commit[]): Person[] {
   const parents = new Map<string, string>();
   const rootOf = (key: string): string => {
@@ -44,7 +44,7 @@ export function peopleOf(commits: readonly Commit[]): Person[] {
     .sort((a, b) => b.commits - a.commits);
 }
 
-/** Returns true for a name of at least two words, the first and the last with a capital, because handles look different. */
+/** Returns true for two or more words of which the first and the last begin with a capital, because nicknames look different. */
 function isFullName(name: string): boolean {
   const words = strip(name).split(/\s+/);
   return (

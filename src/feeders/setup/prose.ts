@@ -15,12 +15,12 @@ const PEOPLE_MAX = 15;
 const PROJECTS_MAX = 10;
 const UNCERTAIN_MAX = 8;
 const SIGNALS_MAX = 3;
-/** Matches a run of ASCII characters that is too long for prose. */
+/** Matches 24 or more characters without a space, such as code or an address, which is not prose. */
 const LONG_RUN = /[!-~]{24,}/g;
 const PHRASE = pythonPattern(String.raw`\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)+\b`);
 const PRONOUN = pythonPattern(String.raw`\b(?:she|hers?|he|h[iıİ]m|h[iıİ]s|they|them|the[iıİ]r)\b`, "iu");
 
-/** Capitalised words that are not names. */
+/** Words that are not names, even with a capital letter. */
 const STOP_WORDS = new Set(
   `
 the a an and or but in on at to for of with by from as is was are were be been being have has had do does did will
@@ -47,14 +47,14 @@ frontend server client service app api
     .split(/\s+/),
 );
 
-/** Patterns of lines in which a person speaks; `@` is replaced by the person's name. */
+/** Patterns of lines in which a person speaks. The person's name replaces `@`. */
 const SPEAKS = [
   String.raw`(?<![^\n])>\s*@[:\s]`,
   String.raw`(?<![^\n])@:\s`,
   String.raw`(?<![^\n])\[@\]`,
   String.raw`"@\s+said`,
 ];
-/** Index in SPEAKS of a line that begins with the name and a colon. One such line may be a field; two such lines mean a speaker. */
+/** Index of the pattern `@:` in SPEAKS. One such line may be a field of a list; two such lines mean a speaker. */
 const SPEAKS_AS_FIELD = 1;
 const ACTS = [
   ..."said asked told replied laughed smiled cried felt thinks? wants? loves? hates? knows? decided pushed wrote"
@@ -78,7 +78,7 @@ const BUILT = [
 const VERSIONED = String.raw`\b@[-_]v?\d+(?:\.\d+)*\b`;
 const CODE_FILE = String.raw`\b@\.(?:py|js|ts|yaml|yml|json|sh)\b`;
 
-/** Returns names that occur at least three times in the beginnings of a few files. */
+/** Returns names that occur at least three times in the first FILE_CHARS_MAX characters of a few files. */
 export function namesInProse(root: string): Entities {
   const texts = textFiles(root, FILES_MAX).flatMap((file) => readStart(file, FILE_CHARS_MAX) ?? []);
   const text = texts.join("\n");
@@ -134,7 +134,7 @@ function judge(name: string, count: number, text: string, lines: readonly string
   ]);
 }
 
-/** Scores a name as upstream does: all signals count, but only the first few are shown and count as different kinds of signals. */
+/** Scores a name as upstream does: all signals add to the score, but only the first few are shown and decide about a person. */
 function scoreOf(name: string, text: string, lines: readonly string[]): Score {
   const quoted = anyCase(name);
   const times = (source: string): number =>

@@ -11,7 +11,7 @@ const DEPTH_MAX = 6;
 const COMMITS_MAX = 1_000;
 const GIT_MAX_MS = 10_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-/** A project is the user's own if the user is among this many top authors, or has one of the minimums below. */
+/** The project is the user's own if the user is among this many top authors, or reaches one of the next two minimums. */
 const TOP_AUTHORS = 5;
 const OWN_SHARE_MIN = 0.1;
 const OWN_COMMITS_MIN = 20;
@@ -33,7 +33,7 @@ export type Project = {
   isOwn: boolean;
 };
 
-/** Lists projects, the user's own first, then by number of commits. */
+/** Finds projects and people. Projects of the user come first; then the numbers of the user's commits and of all commits decide. */
 export function scanRepositories(root: string): { projects: Project[]; people: Person[] } {
   const repositories = findRepositories(root);
   const me = repositories[0] === undefined ? { name: "", address: "" } : identity(repositories[0]);
@@ -89,7 +89,7 @@ function shareOf(authors: readonly Author[], me: Author): Share {
   return { commits, ownCommits, isOwn: ownCommits > 0 && isAtHome };
 }
 
-/** Finds repositories in the folder itself and below it, but none inside another repository. */
+/** Finds the folder's own repository, and the repositories below the folder. Does not search inside the repositories below. */
 function findRepositories(root: string): string[] {
   const found = hasGit(root) ? [root] : [];
   for (const { path } of walk(root, (folder) => (folder.depth > 0 && hasGit(folder.path) ? [] : entered(folder))))
@@ -99,7 +99,7 @@ function findRepositories(root: string): string[] {
 
 type Manifest = { file: string; name: string; folder: string };
 
-/** Lists the manifests, the least deep first, then the most reliable. */
+/** Lists the manifests, the least deep ones first, and the more reliable ones first within a depth. */
 function manifestsOf(root: string): Manifest[] {
   const found: (Manifest & { depth: number })[] = [];
   const isNested = (path: string): boolean => path !== root && hasGit(path);
@@ -143,7 +143,7 @@ export function isBot({ name, address }: Author): boolean {
   return BOT_NAME.test(name.toLowerCase()) || BOT_ADDRESS.test(address.toLowerCase());
 }
 
-/** Runs git and returns its output; empty if git fails. Does not run programs from the repository's own settings. */
+/** Returns git's output; empty if git fails. Prevents git from running programs that the repository's settings name. */
 function git(repository: string, ...args: string[]): string {
   const calm = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"];
   try {

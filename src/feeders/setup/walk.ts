@@ -1,10 +1,10 @@
-/** Walks folders and files as upstream's os.walk does: in the file system's own order, following no link. */
+/** Walks folders and files as Python's os.walk does: in the file system's order, without following links. */
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 
 export type Folder = { path: string; depth: number; folders: string[]; files: string[] };
 
-/** Yields `root` and the folders below it that `enter` selects. Skips an unreadable folder. */
+/** Yields `root` and the folders below it; `enter` selects the subfolders of each. Skips unreadable folders. */
 export function* walk(root: string, enter: (folder: Folder) => string[], depth = 0): Generator<Folder> {
   const folder: Folder = { path: root, depth, folders: [], files: [] };
   try {
@@ -24,13 +24,13 @@ export function* walk(root: string, enter: (folder: Folder) => string[], depth =
   for (const name of enter(folder)) yield* walk(join(root, name), enter, depth + 1);
 }
 
-/** Returns the first `max` characters, as Python reads a text; undefined if the file cannot be read. */
+/** Returns the first `max` characters as Python reads them; undefined if the file cannot be read. */
 export function readStart(path: string, max: number): string | undefined {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       if (!fstatSync(file).isFile()) return undefined;
-      // A character has at most four bytes, and CRLF, which counts as one character, may need one more.
+      // Five bytes per character are enough: four for any character, and one more if it is a CRLF, which counts as one character.
       const bytes = Buffer.alloc(max * 5);
       let length = 0;
       for (let read = 1; read > 0 && length < bytes.length; length += read)
@@ -54,13 +54,13 @@ const SKIPPED = new Set(
     " ",
   ),
 );
-/** Files whose text is the same in every project. */
+/** Names of files whose text is the same in every project. */
 const BOILERPLATE = new Set(
   "license licence copying copyright notice authors patents third_party_notices third-party-notices".split(" "),
 );
 const PROSE_MIN = 3;
 
-/** Returns the files to examine: prose, and also code if there is little prose. */
+/** Returns the files to examine: prose, or prose and code if there is little prose. */
 export function textFiles(root: string, max: number): string[] {
   const prose: string[] = [];
   const others: string[] = [];

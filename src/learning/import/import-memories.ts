@@ -1,4 +1,4 @@
-/** Imports and exports Roampal's memories (outcome-memory.md 2.1–2.3). A repeated import finds its memories already stored. */
+/** Imports and exports Roampal's memories (outcome-memory.md 2.1–2.3). Repeating an import adds nothing. */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
@@ -16,7 +16,7 @@ import { findShown, MEMORY_WING, toMemory } from "../memory/as-drawer.ts";
 import { plainTime } from "../scoring/true-time.ts";
 
 const ID_MAX = 200;
-/** Name of the method that undoes writes. A memory that an undo deleted may be imported again. */
+/** Method that undoes writes. A memory that an undo deleted may be imported again. */
 const UNDO = "memory.undo";
 
 export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
@@ -41,7 +41,7 @@ export function importMemories(tx: MemoryTx, call: WriteCall): ImportReport {
   return report;
 }
 
-/** Returns the ids of `absent` memories that this agent imported before, except ids that an undo changed last. */
+/** Returns the ids among `absent` that this agent imported before and that were deleted since, except by an undo. */
 function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[]): Set<string> {
   if (absent.length === 0) return new Set();
   const came = tx.changedBy(
@@ -52,8 +52,8 @@ function goneOf(tx: MemoryTx, call: WriteCall, absent: readonly CarriedMemory[])
 }
 
 /**
- * Finds the memory with this id. For an id that Roampal changed by a move, the texts must be equal, because the eight digits that stay may
- * be equal by chance.
+ * Finds a memory by its id. Ids that differ only in the collection count as equal if the texts are equal, because the eight digits may be
+ * the same by chance.
  */
 function findHeld(tx: MemoryTx, { id, text }: CarriedMemory): Drawer | undefined {
   const shown = findShown(tx, id);
@@ -76,7 +76,7 @@ function add(tx: MemoryTx, call: WriteCall, memory: CarriedMemory, isDry: boolea
   tx.standings.put(drawer.id, standing);
 }
 
-/** Updates a memory that was imported before, unless this palace has changed it since. */
+/** Updates a memory that was imported before, unless it has changed in this palace since. */
 function meet(
   tx: MemoryTx,
   call: WriteCall,
@@ -109,9 +109,7 @@ function meet(
   tx.standings.put(there.id, standing);
 }
 
-/**
- * Returns a page of memories in filing order, after the drawer `after`; `isShifted` if a deletion moved it. Errors: PROTOCOL_BAD_PARAMS.
- */
+/** Returns a page in filing order. `isShifted`: after a deletion, `after` is not the drawer before `from`. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedPage(reader: MemoryReader, { from, after }: Record<string, unknown>): CarriedPage {
   if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
     throw badParams("from must be a number of drawers");
@@ -133,7 +131,7 @@ export function carriedPage(reader: MemoryReader, { from, after }: Record<string
   return last === undefined ? page : { ...page, next: { from: from + drawers.length, after: last.id } };
 }
 
-/** Returns the reason why a memory cannot be imported; undefined if it can. `seen`: ids of earlier memories in the same call. */
+/** Returns the reason if the memory cannot be imported. `seen`: ids of earlier memories in the same call. */
 function objectionTo({ id, text, collection }: CarriedMemory, seen: Set<string>): string | undefined {
   const filed = plainId(id);
   if (seen.has(filed)) return "its id occurs twice";

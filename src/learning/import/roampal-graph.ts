@@ -1,4 +1,4 @@
-/** Stores Roampal's graphs only to export them again (outcome-memory.md 4.2, 8.1–8.7). A repeated import adds nothing. */
+/** Stores Roampal's graphs, only to export them again (outcome-memory.md 4.2, 8.1–8.7). Repeating an import adds nothing. */
 import { isCarriedEntry } from "../../protocol/import.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { LedgerReader, WriteCall } from "../../memory/port/ledger.ts";
@@ -9,12 +9,10 @@ import { CARRIED_GRAPHS, type CarriedEntry, type GraphPage, type GraphReport } f
 import { sha256Hex } from "../../memory/text/text.ts";
 import { toCarried } from "./roampal-memory.ts";
 
-/** Matches a memory's id in JSON, either as a whole string or beside `::` in a name. */
+/** Matches a memory's id in JSON: a whole string, or a part of a string that `::` separates. */
 const NAMED = /(?<=(?<!\\)"|::)(?:working|history|patterns|memory_bank)_[0-9a-f]{8}(?="|::)/g;
 
-/**
- * Checks the entries. `journalled`: parameters for the journal, with a digest instead of the entries' words. Errors: PROTOCOL_BAD_PARAMS.
- */
+/** Checks the entries. `journalled`: parameters for the journal, with a digest of the entries. Errors: PROTOCOL_BAD_PARAMS. */
 export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   entries: CarriedEntry[];
   journalled: Record<string, unknown>;
@@ -27,7 +25,7 @@ export function carriedEntries({ entries, isDry }: Record<string, unknown>): {
   return { entries, journalled: { entries: entries.length, sha256: sha256Hex(JSON.stringify(entries)), isDry } };
 }
 
-/** Stores imported entries. A newer import replaces an entry; nothing else changes entries. */
+/** Stores imported entries. Only another import can change them. */
 export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): GraphReport {
   const report: GraphReport = { added: 0, updated: 0 };
   for (const { at, value } of findings as CarriedEntry[]) {
@@ -40,7 +38,7 @@ export function importGraph(tx: MemoryTx, { params, findings }: WriteCall): Grap
   return report;
 }
 
-/** Returns a page of entries after the id `after`. Memories that were moved in this palace appear under the ids of their export. */
+/** Returns the entries after the id `after`. Replaces the id of a moved memory by the id with which the memory is exported. */
 export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const rows = reader.carriedAfter(after, CARRIED_ENTRIES_MAX, CARRIED_PART_MAX_BYTES);
   const names = new Map<string, string>();
@@ -55,7 +53,7 @@ export function graphPage(reader: LedgerReader, after: string): GraphPage {
   const renamed = (json: string): string => json.replace(NAMED, nameOf);
   const entries = rows.map(({ id, value }) => {
     const now = renamed(id);
-    // If another entry has the new name already, this entry keeps its old name, so that no entry is lost.
+    // If another entry already has the new name, this entry keeps its old name, and both entries are exported.
     const isTaken = now !== id && reader.isCarried(now);
     return { at: placeOf(isTaken ? id : now), value: renamed(value) };
   });

@@ -1,4 +1,4 @@
-/** Converts between Roampal's memories and our drawers. A memory that did not change here is exported exactly as it was imported. */
+/** Converts between Roampal's memories and our drawers. A memory without changes here is exported as it was imported. */
 import type { Drawer, Metadata, MetadataValue, NewDrawer } from "../../memory/port/drawer.ts";
 import type { PastOutcome, Standing } from "../../memory/port/outcome.ts";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -10,18 +10,16 @@ import { timeOf } from "../memory/described.ts";
 import { type Collection, plainId, idIn, isCollection, isOutcome, newStanding, USUAL_SCORE } from "../memory/memory.ts";
 import { ARCHIVE_ROOM, CAME, isFiledAsMemory, isoTime, MEMORY_WING, records } from "../memory/as-drawer.ts";
 
-/** Fields that outcomes change. They become the standing. */
+/** Fields that become the standing, because outcomes change them. */
 const SCORED = ["score", "uses", "success_count", "outcome_history", "last_used", "last_outcome"];
 /** Fields that may repeat the text. */
 const TEXTS = ["text", "content"];
-/** Fields that a drawer uses for its wing, room, source or slices. An imported memory's are set aside until the export. */
+/** Fields that our drawers use for their own data. An import stores the memory's values in `Came.aside`; an export restores them. */
 const FILED = ["wing", "room", "source_file", "added_by", "parent_drawer_id", "parent_entry_id", CAME];
 const PAST_KEPT = 10;
 const USES_MAX = 1e9;
 
-/**
- * Data of an imported memory that its drawer does not show. `texts`: fields that contained the text. `id`: its id, if filed under another.
- */
+/** Import data for the export. `as`: the memory's digest. `texts`: fields with its text. `id`: its id, if the drawer has another id. */
 type Came = { as: string; texts: string[]; scored: Metadata; aside: Metadata; id?: string };
 
 type Fields = CarriedMemory["metadata"];
@@ -80,13 +78,13 @@ export function cameAs(metadata: Metadata): string | undefined {
   return cameOf(metadata)?.as;
 }
 
-/** Returns a digest of the memory without its id, because a move changes the id. The order of the fields does not matter. */
+/** Returns a digest of the memory. It does not depend on the id, which a move changes, nor on the order of the fields. */
 export function digestOf({ collection, text, metadata }: CarriedMemory): string {
   const fields = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sha256Hex(JSON.stringify([collection, text, fields]));
 }
 
-/** Reads a standing from a memory's fields. A value that is not a number, or is out of bounds, counts as missing. */
+/** Reads a standing from a memory's fields. A value that is not a number or out of bounds counts as missing. */
 function standingOf(fields: Fields, collection: Collection): Standing {
   const past = pastOf(fields["outcome_history"]);
   const uses = Math.floor(within(fields["uses"], 0, USES_MAX) ?? past.length);
@@ -101,7 +99,7 @@ function standingOf(fields: Fields, collection: Collection): Standing {
   };
 }
 
-/** Reads the outcome history. It skips `unknown`, which this palace does not count as an outcome; an unreadable time becomes 0 ms. */
+/** Reads the outcome history without `unknown`, which is not an outcome in this palace. An unreadable time becomes 0 ms. */
 function pastOf(json: unknown): PastOutcome[] {
   const past = records(json).flatMap((one): PastOutcome[] => {
     if (!isRecord(one) || !isOutcome(one["outcome"]) || one["outcome"] === "unknown") return [];
@@ -122,12 +120,12 @@ function fieldsOf({ score, uses, successes, lastUsedMs, past }: Standing): Metad
   };
 }
 
-/** Formats a time without a time zone. Roampal subtracts such times, which fails if only one of them has a time zone. */
+/** Formats a time without a time zone, as Roampal does: its subtraction of two times fails if only one of them has a zone. */
 function plainTime(atMs: number): string {
   return isoTime(atMs).slice(0, -1);
 }
 
-/** Converts the fields of a memory that was made in this palace: removes the time zone from times, as in Roampal. */
+/** Returns a memory's fields with times as in Roampal, that is, without a time zone. */
 function outward(fields: Metadata): Metadata {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

@@ -1,4 +1,4 @@
-/** Stores memories as drawers: one wing, the collection as the room, the outcomes beside the drawer (outcome-memory.md 2.1–2.3, 2.7). */
+/** Stores memories as drawers in one wing. The collection is the room; outcomes are stored separately (outcome-memory.md 2.1–2.3, 2.7). */
 import { parseJson } from "../../base/parse-json.ts";
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
@@ -21,7 +21,7 @@ import {
 import type { Fate } from "../scoring/promotion.ts";
 
 export const MEMORY_WING = "roampal";
-/** Beginning of the wing's name of a named profile (profiles.ts). */
+/** Prefix of the wings of named profiles (profiles.ts). */
 export const PROFILE_WING = `${MEMORY_WING} profile `;
 const MIDDLE_SCORE = 0.5;
 /** Room of archived facts, which no search reads. */
@@ -30,7 +30,7 @@ export const ARCHIVE_ROOM = "archive";
 export const CAME = "roampal_import";
 
 export type Memory = {
-  /** Id under which an agent sees the memory. */
+  /** Id that agents see, such as `working_1a2b3c4d`. The first part is the collection, so a move to another collection changes the id. */
   id: string;
   drawerId: string;
   row: number;
@@ -44,7 +44,7 @@ export type Memory = {
 
 export type NewMemory = { collection: Collection; text: string; score?: number; fields?: Metadata };
 
-/** Returns undefined if the drawer is archived or is not a memory. `standing`: undefined if the drawer has no outcomes. */
+/** Returns undefined if the drawer is archived or is not a memory. `standing` is undefined for a drawer without outcomes. */
 export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory | undefined {
   const { row, id, wing, room, text, metadata } = drawer;
   if (wing !== MEMORY_WING || !isCollection(room) || !isFiledAsMemory(drawer)) return undefined;
@@ -55,7 +55,7 @@ export function toMemory(drawer: Drawer, standing: Standing | undefined): Memory
   };
 }
 
-/** Returns the standing before the first outcome: for a memory by its collection, for any other drawer the middle score. */
+/** Returns the standing before the first outcome: the collection's score for a memory, the middle score for any other drawer. */
 export function unjudged(drawer: Drawer): Standing {
   const own = isMemoryWing(drawer.wing) ? { ...drawer, wing: MEMORY_WING } : drawer;
   return toMemory(own, undefined)?.standing ?? newStanding(MIDDLE_SCORE);
@@ -65,12 +65,12 @@ export function isMemoryWing(wing: string): boolean {
   return wing === MEMORY_WING || wing.startsWith(PROFILE_WING);
 }
 
-/** Returns true for a drawer that was filed as a memory. A memory imported from Roampal counts, whatever its id. */
+/** Returns true for a drawer with a memory's id, or imported from Roampal with any id. */
 export function isFiledAsMemory({ id, metadata }: Pick<Drawer, "id" | "metadata">): boolean {
   return isMemoryId(id) || typeof metadata[CAME] === "string";
 }
 
-/** Stores a memory and returns its id. The id is derived from the write's key, so a repeated write makes the same id. */
+/** Stores a memory and returns its id, which is made from the write's key. */
 export function storeMemory(
   tx: MemoryTx,
   call: WriteCall,
@@ -87,7 +87,7 @@ export function storeMemory(
   return id;
 }
 
-/** Returns the id that a memory with this seed gets if the id is free. */
+/** Returns the id that storeMemory gives a memory, unless another memory has that id. */
 export function firstId(collection: Collection, seed: string): string {
   return nthId(collection, seed, 0);
 }
@@ -104,7 +104,7 @@ function freeId(tx: MemoryTx, collection: Collection, seed: string): string {
   }
 }
 
-/** Finds a memory's drawer by any id that the memory had in this palace or in Roampal. Finds any other drawer by its own id. */
+/** Finds a memory by any id that the memory has had, here or in Roampal. Finds any other drawer by its id. */
 export function findShown(tx: Pick<MemoryTx, "findDrawer">, id: string): Drawer | undefined {
   const filed = plainId(id);
   const drawer = tx.findDrawer(id) ?? (filed === id ? undefined : tx.findDrawer(filed));

@@ -1,4 +1,4 @@
-/** Files a document's chunks as a book, or removes a book (outcome-memory.md 10). A search includes books only on request. */
+/** Files a document as a book, removes a book or lists books (outcome-memory.md 10). A search includes books only on request. */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
 import { badParams } from "../../base/errors.ts";
@@ -20,7 +20,7 @@ export function sourceOfBook(title: string): string {
   return SOURCE + title;
 }
 
-/** Files a book. A title that exists already keeps its text. Errors: PROTOCOL_BAD_PARAMS. */
+/** Files a book, unless a book with its title exists. Errors: PROTOCOL_BAD_PARAMS. */
 export function ingestBook(tx: MemoryTx, call: WriteCall): Methods["book.ingest"]["result"] {
   const { params, key, atMs, peer } = call;
   const title = titleOf(params);
@@ -71,7 +71,7 @@ function freeBook(tx: MemoryTx, seed: string): string {
   }
 }
 
-/** Reads the chunk sizes. Refuses an overlap of more than half of `size`, because the chunks would become too long. */
+/** Reads the chunk sizes. Refuses an overlap above half of `size`, because the chunks would become too long. */
 function cutOf({ size: givenSize, overlap: givenOverlap }: WriteCall["params"]): Cut {
   const size = givenSize ?? USUAL_CUT.size;
   if (typeof size !== "number" || !(size >= CHUNK_MIN && size <= DRAWER_SIZE_MAX))

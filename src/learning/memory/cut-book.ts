@@ -4,7 +4,7 @@ import { DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 export type Cut = { size: number; overlap: number };
 export const USUAL_CUT: Cut = { size: 1000, overlap: 200 };
 
-/** Cuts a text into chunks of about `size` UTF-16 units, and a sentence only if it is the whole text or exceeds `DRAWER_SIZE_MAX`. */
+/** Cuts a text into chunks of about `size` UTF-16 units. Cuts a sentence only if it is the whole text or exceeds `DRAWER_SIZE_MAX`. */
 export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   if (text.length <= cut.size) return [text];
   const sentences = text.split(/(?<=[.!?])\s+/u).filter((sentence) => sentence !== "");
@@ -12,7 +12,7 @@ export function chunks(text: string, cut: Cut = USUAL_CUT): string[] {
   return sentences.length <= 1 ? windows(text, cut) : ofSentences(sentences.flatMap(fitting), cut);
 }
 
-/** Cuts a text into overlapping windows, but never inside a character of two UTF-16 units. */
+/** Cuts a text into overlapping pieces, but never within a surrogate pair. */
 function windows(text: string, { size, overlap }: Cut): string[] {
   const step = size - Math.min(overlap, size - 1);
   const whole = (at: number): number => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
@@ -38,7 +38,7 @@ function ofSentences(sentences: readonly string[], { size, overlap }: Cut): stri
   return parts;
 }
 
-/** Returns the last sentences with at most `overlap` characters, with which the next chunk begins. */
+/** Returns the last sentences of a chunk, at most `overlap` characters, to repeat them in the next chunk. */
 function lastOnes(sentences: readonly string[], overlap: number): string[] {
   let start = sentences.length;
   let length = 0;

@@ -1,4 +1,4 @@
-/** Formats a memory's age, outcomes and standing. Pure. Source: outcome-memory.md 2.12. */
+/** Formats a memory's age and its last outcomes. Pure. Source: outcome-memory.md 2.12. */
 import type { PastOutcome } from "../../memory/port/outcome.ts";
 
 const MINUTE_MS = 60_000;
@@ -11,7 +11,7 @@ const DAY_LENGTH = 10;
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const SIGNS = { worked: "Y", failed: "N", partial: "~" } as const;
 
-/** Formats an age, for example `2d` or `5mo`; `now` within a minute and for a time in the future. */
+/** Formats an age such as `2d` or `5mo`; `now` if it is less than a minute or negative. */
 export function age(atMs: number, nowMs: number): string {
   const ms = Math.max(nowMs - atMs, 0);
   const days = Math.floor(ms / DAY_MS);
@@ -22,20 +22,20 @@ export function age(atMs: number, nowMs: number): string {
   return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)}m` : "now";
 }
 
-/** Formats an age in words, with hours as the largest unit: `just now`, `5 minutes ago`, `30 hours ago`. */
+/** Formats an age in words, in hours from one hour on: `just now`, `5 minutes ago`, `30 hours ago`. */
 export function recency(atMs: number, nowMs: number): string {
   const minutes = Math.floor(Math.max(nowMs - atMs, 0) / MINUTE_MS);
   if (minutes < 1) return "just now";
   return minutes < 60 ? `${minutes} minutes ago` : `${Math.floor(minutes / 60)} hours ago`;
 }
 
-/** Formats the last three outcomes, oldest first, for example `[YN~]`; empty without outcomes. */
+/** Formats the last three outcomes, oldest first, as `[YN~]` (worked, failed, partial); empty without outcomes. */
 export function pastSigns(past: readonly Pick<PastOutcome, "outcome">[]): string {
   const signs = past.slice(-SHOWN).map(({ outcome }) => SIGNS[outcome]);
   return signs.length === 0 ? "" : `[${signs.join("")}]`;
 }
 
-/** Parses an ISO time; a time without a zone is UTC. Returns NaN for any other value. */
+/** Parses an ISO time, in UTC if it has no zone. Returns NaN for any other value. */
 export function timeOf(text: unknown): number {
   if (typeof text !== "string" || !ISO.test(text)) return Number.NaN;
   // `Date.parse` reads a date without a time as UTC.

@@ -28,7 +28,7 @@ export function addToBank(tx: MemoryTx, call: WriteCall): { id: string } {
   return { id: storeMemory(tx, call, { collection: "memory_bank", text, fields }) };
 }
 
-/** Returns the fact's `id`; null if the text refers to no fact. */
+/** Returns null if the text refers to no stored fact. */
 export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const text = validContent(call.params["new_content"], "new_content");
   const fact = meant(tx, call);
@@ -38,7 +38,7 @@ export function updateFact(tx: MemoryTx, call: WriteCall): { id: string | null }
   return { id: fact.id };
 }
 
-/** Archives a fact: the tools of the profile `outcome` no longer find it; `undo` restores it. */
+/** Archives a fact: tools of the profile `outcome` do not find it any more, but `undo` can restore it. */
 export function archiveFact(tx: MemoryTx, call: WriteCall): { id: string | null } {
   const fact = meant(tx, call);
   if (fact === undefined) return { id: null };

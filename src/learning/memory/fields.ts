@@ -1,4 +1,4 @@
-/** Converts a memory to the fields that programs receive. Pure. Source: outcome-memory.md 2.12. */
+/** Converts a memory into fields for programs. Pure. Source: outcome-memory.md 2.12. */
 import type { MemoryFields } from "../../protocol/outcome.ts";
 import type { Found } from "../search/find-memories.ts";
 import { tagsOf } from "./fact-rules.ts";
@@ -10,7 +10,7 @@ import { wilson } from "../scoring/wilson.ts";
 const MINUTE_MS = 60_000;
 const UNUSED = 0.5;
 
-/** Returns a memory's fields. `effectiveness`: success rate of the memory's collection in conversations on this topic. */
+/** `effectiveness`: success rate of the memory's collection in conversations on this topic. */
 export function memoryFields(memory: Memory | Found, nowMs: number, effectiveness?: number): MemoryFields {
   const { id, collection, text, metadata, standing, madeMs, weight } = memory;
   const { score, uses, successes, past } = standing;
@@ -33,7 +33,7 @@ function recent(madeMs: number, nowMs: number): { recency: string; minutes_ago: 
   return { recency: recency(madeMs, nowMs), minutes_ago: minutes };
 }
 
-/** Returns the fields of a search. `similarity` is 0…1; `distance` is the squared distance between unit vectors. */
+/** Returns the fields that only a search result has. `similarity` is 0…1; `distance` is the squared distance of unit vectors. */
 function found({ rank: { similarity, learned, final }, solved, fit }: Found): Record<string, number | true> {
   return {
     ...{ distance: 1 / similarity - 1, similarity, final_rank_score: final, combined_score: final, quality: learned },

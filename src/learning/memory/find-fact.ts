@@ -1,10 +1,10 @@
-/** Finds the fact that the text in a call refers to, before the write that changes the fact (outcome-memory.md 2.11). */
+/** Finds the fact to which an agent's text refers, before a write changes that fact (outcome-memory.md 2.11). */
 import { asText } from "../../memory/text/validate.ts";
 import { findMemories, type FindContext } from "../search/find-memories.ts";
 import { facts } from "./list-memories.ts";
 import { meantFact, NEAR_ENOUGH, NEAREST_ASKED } from "./fact-rules.ts";
 
-/** Resolves to undefined if no fact is equal or near enough. */
+/** Returns the drawer's id; undefined if no fact is equal or near enough. */
 export async function findFact(
   context: FindContext,
   given: unknown,

@@ -7,11 +7,11 @@ import { type Memory, MEMORY_WING, toMemory } from "./as-drawer.ts";
 
 export type ListContext = { reader: Pick<MemoryReader, "listDrawers" | "standings" | "places"> };
 
-/** Maximum number of memories to list from each collection: those filed last. */
+/** Maximum number of memories to list from a collection; older ones are left out. */
 const LISTED_MAX = 10_000;
 /** Number of drawers in one read. The broker answers other calls between two reads. */
 const PAGE = 500;
-/** Maximum number of facts in one read: twice our limit, because an import from Roampal may exceed the limit. */
+/** Maximum number of facts to read: twice CAPACITY, which an import from Roampal may exceed. */
 const FACTS_MAX = 1_000;
 
 export async function listMemories(
@@ -26,7 +26,7 @@ export async function listMemories(
   return listed;
 }
 
-/** Yields memories in filing order, page by page. It may miss memories that are filed or deleted meanwhile. */
+/** Yields memories in filing order, page by page. May miss memories that are filed or deleted meanwhile. */
 export async function* memoriesIn(context: ListContext, room: Collection, from = 0): AsyncGenerator<Memory, void> {
   for (let offset = from; ; offset += PAGE) {
     const { memories, drawers } = page(context, room, PAGE, offset);

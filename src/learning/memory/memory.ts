@@ -1,4 +1,4 @@
-/** Defines a memory with outcomes: its collection, its id and its standing (outcome-memory.md 2.1–2.4). */
+/** Defines the collections and ids of memories, and the standing of a new one (outcome-memory.md 2.1–2.4). */
 import type { Outcome, Standing } from "../../memory/port/outcome.ts";
 import { sha256Hex } from "../../memory/text/text.ts";
 
@@ -6,7 +6,7 @@ import { sha256Hex } from "../../memory/text/text.ts";
 export const COLLECTIONS = ["working", "patterns", "history", "books", "memory_bank"] as const;
 export type Collection = (typeof COLLECTIONS)[number];
 
-/** Collections between which outcomes move memories. Outcomes delete memories only from these. */
+/** Collections whose memories outcomes can move or delete. */
 export const MOVING = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 export type Moving = (typeof MOVING)[number];
 
@@ -39,31 +39,31 @@ export function isOutcome(value: unknown): value is Outcome {
   return OUTCOMES.includes(value as Outcome);
 }
 
-/** Matches ids of memories that can move. The eight digits stay the same in every collection. */
+/** Matches ids of all memories except chunks of books. A move changes the id's collection but not its eight digits. */
 const MOVABLE_ID = /^(?:working|history|patterns|memory_bank)_([0-9a-f]{8})$/;
 /** Matches ids of a book's chunks. Roampal 0.3.6 wrote `book_` instead of `books_`. */
 const BOOK_ID = /^books?_[0-9a-f]{8}_chunk_\d+$/;
 
-/** Returns true for a memory's id. The room may also have drawers with other ids, filed by other programs. */
+/** Returns false for ids of drawers that other programs filed in the same room. */
 export function isMemoryId(id: string): boolean {
   return MOVABLE_ID.test(id) || BOOK_ID.test(id);
 }
 
-/** Returns the id that the memory has in `collection`; a chunk of a book keeps its id. */
+/** Returns the memory's id in `collection`; a chunk of a book keeps its id. */
 export function idIn(collection: Collection, id: string): string {
   const digits = MOVABLE_ID.exec(id)?.[1];
   return digits === undefined ? id : `${collection}_${digits}`;
 }
 
-/** Matches ids that are safe inside a prompt: letters, digits, `_`, `.` and `-`. */
+/** Matches ids that cannot break a prompt: letters, digits, `_`, `.` and `-`. */
 const PLAIN_ID = /^[\w.-]+$/;
 
-/** Returns an id that is safe in a prompt: the given id, or an id derived from it if it has unsafe characters. */
+/** Returns the id if it is safe in a prompt, else a safe id made from it. */
 export function plainId(id: string): string {
   return PLAIN_ID.test(id) ? id : `imported_${sha256Hex(id).slice(0, 24)}`;
 }
 
-/** Returns every id under which a movable memory may have been shown; none for a chunk of a book. */
+/** Returns every id that a memory may have had in a collection; none for a chunk of a book. */
 export function idsOf(id: string): string[] {
   return MOVABLE_ID.test(id) ? COLLECTIONS.filter((name) => name !== "books").map((name) => idIn(name, id)) : [];
 }

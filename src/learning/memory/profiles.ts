@@ -1,4 +1,4 @@
-/** Keeps Roampal's profiles apart: each has its own wing, conversations and lessons. */
+/** Separates Roampal's profiles: each one has its own wing, conversations and lessons. */
 import type { Drawer, DrawerFilter, Metadata } from "../../memory/port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryIndexes, MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -17,9 +17,7 @@ const HASH_DIGITS = 12;
 /** Separator between a profile's key and a conversation's id. */
 const MARK = "\u001f";
 
-/**
- * Returns undefined for a name that Roampal also refuses. Names with equal slugs share a folder in Roampal, but are separate profiles here.
- */
+/** Returns undefined for a name that Roampal refuses. Names with the same slug share a folder in Roampal, but have different keys here. */
 export function profileKey(name: string): string | undefined {
   const slug = name
     .toLowerCase()
@@ -30,7 +28,7 @@ export function profileKey(name: string): string | undefined {
   return `${slug}-${sha256Hex(name).slice(0, HASH_DIGITS)}`;
 }
 
-/** Reads the profile of a call. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the parameter `profile`. Errors: PROTOCOL_BAD_PARAMS. */
 export function profileIn({ profile }: Record<string, unknown>): Profile {
   if (profile === undefined || (typeof profile === "string" && KEY.test(profile))) return profile;
   throw badParams("profile must be the key of a profile");
@@ -75,7 +73,7 @@ export function apart<C extends Whole>(context: C, profile: Profile): Omit<C, ke
   };
 }
 
-/** Conversions between a profile's names and the ledger's names. A name of another profile becomes undefined. */
+/** Functions that convert a profile's names to the ledger's names and back. Undefined: the name belongs to another profile. */
 type Names = {
   wing: string;
   drawer: (drawer: Drawer) => Drawer | undefined;
@@ -93,14 +91,14 @@ function namesOf(profile: Profile): Names {
   return profile === undefined ? DEFAULT : namedNames(profile, PROFILE_WING + profile);
 }
 
-/** Names of the profile `default`. It may score any drawer by its id, except a memory of another profile. */
+/** Conversions for the profile `default`. It may score any drawer except the memories of other profiles. */
 const DEFAULT: Names = {
   wing: MEMORY_WING,
   drawer: (drawer) => (keyOfWing(drawer.wing) !== undefined && isFiledAsMemory(drawer) ? undefined : drawer),
   filed: (metadata) => metadata,
   source: (name) => name,
   talks: "",
-  // Marks an id that looks like a named profile's conversation, because a client may send any id.
+  // A client may send an id that looks like a conversation id of a named profile. That id gets a prefix.
   talk: (id) => (id.includes(MARK) ? MARK + id : id),
   ownTalk: (key) => {
     if (key.startsWith(MARK)) return key.slice(MARK.length);
@@ -174,7 +172,7 @@ function conversationsOf({ conversations }: LedgerTx, names: Names): MemoryTx["c
     showAnew: (id, turn) => conversations.showAnew(names.talk(id), turn),
     shownAt: (id, turn) => conversations.shownAt(names.talk(id), turn),
     asked: (sinceMs) => conversations.asked(sinceMs).flatMap((one) => ownConversation(names, one) ?? []),
-    // Drops the old conversations of all profiles, because the time limit is the same for all.
+    // Drops conversations of all profiles, because the time limit is the same for all.
     dropBefore: (atMs) => conversations.dropBefore(atMs),
   };
 }
@@ -213,7 +211,7 @@ export function readerOf(reader: MemoryReader, profile: Profile): MemoryReader {
       return { turns: turns.map((one) => ({ ...one, conversation: names.ownTalk(one.conversation) ?? "" })), total };
     },
     helpedByWeek: () => reader.helpedByWeek(names.talks),
-    // The knowledge graph belongs to the palace, so every profile sees its facts.
+    // All profiles share the palace's knowledge graph.
     get graph() {
       return reader.graph;
     },

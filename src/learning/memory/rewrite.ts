@@ -4,7 +4,7 @@ import type { MemoryTx } from "../../memory/port/memory.ts";
 import { asText, validContent } from "../../memory/text/validate.ts";
 import { findShown, isoTime, toMemory } from "./as-drawer.ts";
 
-/** Returns `id: null` if the collection has no such memory. */
+/** Returns `id: null` if the collection does not have the memory. */
 export function rewriteMemory(tx: MemoryTx, { params, atMs }: WriteCall): { id: string | null; length: number } {
   const text = validContent(params["new_content"], "new_content");
   const drawer = findShown(tx, asText(params["id"] ?? ""));

@@ -1,4 +1,4 @@
-/** Finds a text's concepts: words, and runs of two or three words (outcome-memory.md 8.2). Pure. */
+/** Finds a text's concepts, that is, its words and its sequences of two or three words (outcome-memory.md 8.2). Pure. */
 import { compareText } from "../../memory/text/text.ts";
 
 const NO_WORD = /[^\p{L}\p{N}_\s-]/gu;
@@ -11,7 +11,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
    how why can could would should`.split(/\s+/),
 );
 
-/** Names of tools and collections. A concept that contains one of them is dropped, because it does not show a topic. */
+/** Names of tools and collections, which say nothing about the topic. Concepts that contain such a name are dropped. */
 const TOOL_NAMES: readonly string[] = [
   "search_memory",
   "add_to_memory_bank",
@@ -27,7 +27,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set(
    timestamp document`.split(/\s+/),
 );
 
-/** Returns the concepts of a text, each once and sorted, so that every run gives the same result. */
+/** Returns each concept once, sorted, so that the same text always gives the same list. */
 export function concepts(text: string): string[] {
   const words = wordsOf(text);
   const found = new Set<string>();
@@ -39,7 +39,7 @@ export function concepts(text: string): string[] {
   return [...found].sort(compareText);
 }
 
-/** Returns the words in the text's order, without stop words and words of less than three letters. */
+/** Returns the words in order, without stop words and words of one or two letters. */
 export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

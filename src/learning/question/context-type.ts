@@ -1,4 +1,4 @@
-/** Guesses a conversation's topic, because outcomes are counted per topic. Pure. Source: outcome-memory.md 8.8. */
+/** Guesses a conversation's topic, by which outcomes are counted. Pure. Source: outcome-memory.md 8.8. */
 
 const KEYWORDS = {
   coding: "code function class error debug api database python javascript typescript react git build test",
@@ -11,7 +11,7 @@ export type ContextType = keyof typeof KEYWORDS | "general";
 
 const LISTS = Object.entries(KEYWORDS).map(([name, words]) => [name as ContextType, words.split(" ")] as const);
 
-/** Returns the topic with the most keywords in the text; of two equal topics, the first. A keyword also counts inside a longer word. */
+/** Returns the topic with the most keywords in the text, also within longer words; the first one if several have equally many. */
 export function contextType(text: string): ContextType {
   const lower = text.toLowerCase();
   let [best, most]: [ContextType, number] = ["general", 0];

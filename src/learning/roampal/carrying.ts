@@ -1,10 +1,10 @@
-/** Code that the commands for import and export of memories share. */
+/** Types and functions for both import and export of memories. */
 import { CARRIED_MAX_BYTES, CARRIED_PART_MAX_BYTES } from "../../protocol/limits.ts";
 
-/** Function that starts a progress report. `what`: the counted things, in the plural. */
+/** Function that starts a progress report. `doing`: "importing". `what`: "memories". `total`: their number. */
 export type Tell = (doing: string, what: string, total: number) => { step: (done: number) => void; end: () => void };
 
-/** Yields the items in parts, one for each call to the broker. Passes an item that is too large for any call to `refuse`. */
+/** Yields the items in parts, each for one call to the broker. Calls `refuse` with an item that is too large for any call. */
 export function* parts<Item>(
   items: Iterable<Item>,
   most: number,

@@ -1,4 +1,4 @@
-/** Writes every memory of a broker into a data folder that Roampal can open. */
+/** Writes all memories of a profile into a data folder that Roampal can open. */
 import { faultPoint } from "../../base/fault-point.ts";
 import { PalaceError } from "../../base/errors.ts";
 import type { CarriedPage, GraphPage } from "../../protocol/outcome.ts";
@@ -8,12 +8,12 @@ import { RoampalDraft } from "./target.ts";
 
 const TRIES = 5;
 
-/** Result of an export. `entries`: number of entries of graphs. `others`: number of drawers in the wing that are not memories. */
+/** Result. `entries`: number of entries of Roampal's graphs. `others`: number of drawers in the wing that are not memories. */
 export type Exported = { dir: string; memories: number; entries: number; others: number };
 
 type Exporting = { profile: string | undefined; tell: Tell };
 
-/** Leaves no folder after an error. Errors: BROKER_BUSY if memories are deleted during every try; errors of the folder and broker. */
+/** Writes the folder; leaves none after an error. Errors: BROKER_BUSY if memories are deleted in each try; RoampalDraft's; the broker's. */
 export async function exportRoampal(client: Client, dir: string, options: Exporting): Promise<Exported> {
   for (let tries = 0; tries < TRIES; tries++) {
     const draft = new RoampalDraft(dir);
@@ -29,7 +29,7 @@ export async function exportRoampal(client: Client, dir: string, options: Export
   throw new PalaceError("BROKER_BUSY", "memories are deleted faster than they can be read", "repeat the command");
 }
 
-/** Returns undefined if a deletion shifted the pages. */
+/** Returns undefined if memories were deleted between two pages, so that the export must start again. */
 async function writeAll(
   client: Client,
   draft: RoampalDraft,

@@ -1,4 +1,4 @@
-/** Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Numbers stay text, because Python distinguishes 1.0 from 1. */
+/** Reads and writes Roampal's graph files (outcome-memory.md 8.1, 8.6, 8.7). Keeps the spelling of numbers, for Python: 1.0 is not 1. */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFile } from "../../base/folders.ts";
@@ -6,12 +6,12 @@ import { hasLevels, isRecord } from "../../base/parse-json.ts";
 import { CARRIED_LEVELS_MAX } from "../../protocol/limits.ts";
 import { CARRIED_GRAPHS, type CarriedEntry } from "../../protocol/outcome.ts";
 
-/** Maximum size of one file. The whole file is in memory, and its parsed numbers need many times their bytes. */
+/** Maximum size of a file. It is read as a whole, and its parsed numbers need many times its bytes. */
 const GRAPH_FILE_MAX_BYTES = 32 * 1024 ** 2;
-/** Number of levels at which a file is split into entries: sections, and names in a section. */
+/** Number of levels at which a file is split into entries: its sections, and the names in a section. */
 const LEVELS = 2;
 
-/** Graph file. `deep`: entries that are nested too deeply to import. `why`: reason why the file cannot be read. */
+/** Graph file. `deep`: entries with too many levels for an import. `why`: reason if the file cannot be read. */
 export type GraphFile = { file: string; entries: CarriedEntry[]; deep: CarriedEntry["at"][]; why?: string };
 
 export function* readGraphs(dir: string): Generator<GraphFile, void> {
@@ -31,14 +31,14 @@ export function* readGraphs(dir: string): Generator<GraphFile, void> {
   }
 }
 
-/** Builds the texts of the graph files from entries. Of two entries with the same name, the later one counts. */
+/** Collects entries and writes them as graph files. A later entry replaces an earlier one with the same name. */
 export class GraphTexts {
   readonly #files = new Map<string, Map<string, string | Map<string, string>>>();
 
   add(entries: readonly CarriedEntry[]): void {
     for (const { at, value } of entries) {
       const [file = "", section, name] = at;
-      // Accepts only known files: the name becomes a path here, and the broker may be on another machine.
+      // Accepts only known files: the name becomes a path, and the broker that sent it may be on another machine.
       if (!CARRIED_GRAPHS.some((known) => known === file)) continue;
       const sections = this.#files.get(file) ?? new Map<string, string | Map<string, string>>();
       this.#files.set(file, sections);
@@ -91,7 +91,7 @@ function collect(at: readonly string[], value: unknown, levels: number, graph: G
   else graph.deep.push(at);
 }
 
-/** The global JSON with functions that TypeScript's types lack. `parse` passes the source text of numbers to its callback. */
+/** The global JSON with types that TypeScript lacks. `parse` gives its callback a number's original spelling. */
 const NUMBERS = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;

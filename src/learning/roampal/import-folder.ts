@@ -1,4 +1,4 @@
-/** Imports the memories of Roampal's data folder through a broker, and then its graphs. A repeated import finds what is already stored. */
+/** Imports memories and graphs of Roampal's data folder through a broker. Repeating an import adds nothing. */
 import { cut } from "../../base/shorten.ts";
 import { faultPoint } from "../../base/fault-point.ts";
 import { CARRIED_ENTRIES_MAX, CARRIED_LEVELS_MAX, CARRIED_MAX, CARRIED_MAX_BYTES } from "../../protocol/limits.ts";
@@ -32,7 +32,7 @@ export type Imported = Found & {
 
 type Importing = { isDry: boolean; profile: string | undefined; tell: Tell };
 
-/** Parts that were written before an error stay. Errors: those of the folder and of the broker. */
+/** Imports in several calls. After an error, the finished calls stay. Errors: errors of reading the folder, and the broker's errors. */
 export async function importRoampal(
   client: Client,
   dir: string,
@@ -41,7 +41,7 @@ export async function importRoampal(
   const named = profile === undefined ? {} : { profile };
   const folder = new RoampalFolder(dir);
   const all: ImportReport = { added: [], updated: [], kept: [], gone: [], refused: [], overdue: 0 };
-  // The call also has the fields that repeat a memory's text, so a text well below the limit may be too large.
+  // The size of a call also counts the fields that repeat the text, so a text below the limit can be too large.
   const why = `${TOO_LARGE}, its text counted once more for each field that repeats it`;
   const told = tell("importing", "memories", folder.total);
   try {

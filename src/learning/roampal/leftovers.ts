@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../../base/alive.ts";
 
-/** Removes folders whose process has ended. `start`: beginning of their names, before the process id. */
+/** Removes the folders whose process has ended. `start`: prefix of the folders' names, before the process id. */
 export function removeLeftovers(folder: string, start: string): void {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(start) ? /^\d+/.exec(name.slice(start.length))?.[0] : undefined;
@@ -11,7 +11,7 @@ export function removeLeftovers(folder: string, start: string): void {
     try {
       rmSync(join(folder, name), { recursive: true, force: true });
     } catch {
-      // Ignores the error: in a shared folder, another user may own this leftover.
+      // In a shared folder, another user may own this leftover.
     }
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Reads Roampal's data folder without Chroma, from a copy, because SQLite would create files beside the database (outcome-memory.md 2.1,
- * 4.2).
- */
+/** Reads Roampal's data folder without Chroma (outcome-memory.md 2.1, 4.2), from a copy, because SQLite creates files beside a database. */
 import { constants, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { hash } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -21,11 +18,11 @@ import { countRows, type PalaceRow, readRows, readTail } from "../../mempalace/f
 import { type GraphFile, readGraphs } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Our and Chroma's names of the collections. A move's target comes before its source, so that the moved copy of a memory counts. */
+/** Chroma's name of each collection, in reading order. If a killed move left a memory in two collections, only the first copy is read. */
 export const ROAMPAL_COLLECTIONS: ReadonlyMap<string, string> = new Map(
   ["patterns", "history", "working", "memory_bank", "books"].map((name) => [name, `roampal_${name}`]),
 );
-/** Folder of Chroma's database in Roampal's data folder. */
+/** Folder of Chroma's database within Roampal's data folder. */
 export const CHROMA_FOLDER = "chromadb";
 const GHOSTS_FILE = "ghost_ids.json";
 const USED: ReadonlySet<string> = new Set([CHROMA_FOLDER, GHOSTS_FILE, ...CARRIED_GRAPHS]);
@@ -38,11 +35,11 @@ const PARTS = ["", "-wal", "-journal"];
 
 export type Found = {
   memories: number;
-  /** Number of chunks that Roampal removed from its books. They are skipped. */
+  /** Number of chunks that Roampal has removed from books, and that are therefore skipped. */
   ghosts: number;
-  /** Number of memories found a second time, because an interrupted move left both copies. */
+  /** Number of memories skipped because they were found before: an interrupted move leaves two copies. */
   repeated: number;
-  /** Number of unreadable records in Chroma's queue. */
+  /** Number of records in Chroma's queue that cannot be read. */
   unreadable: number;
 };
 
@@ -91,7 +88,7 @@ export class RoampalFolder {
     };
   }
 
-  /** Yields each memory once. Counts the skipped ones in `found`. */
+  /** Yields each memory once, and counts the skipped ones in `found`. */
   *memories(): Generator<CarriedMemory, void> {
     const seen = new Set<string>();
     for (const [collection, chroma] of this.#named())
@@ -125,7 +122,7 @@ export class RoampalFolder {
     });
   }
 
-  /** Yields the rows as they will be after Chroma has applied its queue. */
+  /** Yields the rows as if Chroma had applied its queue of changes. */
   *#rows(collection: ChromaCollection): Generator<PalaceRow, void> {
     const { rows: tail, unreadable: bad } = readTail(this.#database, collection);
     this.found.unreadable += bad;
@@ -147,7 +144,7 @@ export class RoampalFolder {
   }
 }
 
-/** Takes the text from the metadata if the row has no document. */
+/** Converts a row. Its text is in the metadata if the row has no document. */
 function carried({ id, text: document, metadata }: PalaceRow): Omit<CarriedMemory, "collection"> {
   const texts = [document, metadata["content"], metadata["text"]];
   const text = texts.find((one) => typeof one === "string" && one.trim() !== "");
@@ -163,7 +160,7 @@ function makeCopyFolder(dir: string): string {
   }
 }
 
-/** Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, and STORE_UNAVAILABLE if the database changes during every try. */
+/** Copies the database, again if it changed. Errors: CONFIG_USAGE, FEEDER_SOURCE_UNREADABLE, STORE_UNAVAILABLE after the last try. */
 function copyDatabase(dir: string, to: string): void {
   const from = join(dir, CHROMA_FOLDER);
   const states = (): string =>
@@ -193,7 +190,7 @@ function copyDatabase(dir: string, to: string): void {
   );
 }
 
-/** Reads the ids of removed chunks. An unreadable file counts as empty, as in Roampal. */
+/** Returns the ids of removed chunks; none if the file is unreadable, as in Roampal. */
 function readGhosts(dir: string): Set<string> {
   const file = join(dir, GHOSTS_FILE);
   try {

@@ -1,7 +1,4 @@
-/**
- * Writes a data folder for Roampal without Chroma (outcome-memory.md 2.1, 3.1, 4.2). A draft is renamed, so the folder exists whole or not
- * at all.
- */
+/** Writes a data folder for Roampal without Chroma, under a temporary name that is changed last (outcome-memory.md 2.1, 3.1, 4.2). */
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
@@ -16,7 +13,7 @@ import { GraphTexts } from "./graphs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { CHROMA_FOLDER, ROAMPAL_COLLECTIONS } from "./source.ts";
 
-/** Length of Roampal's vectors. Ours do not fit, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them again. */
+/** Length of Roampal's vectors. Ours differ, so memories get zero vectors, and Roampal ranks by outcomes until it embeds them again. */
 const WIDTH = 768;
 
 export class RoampalDraft {
@@ -46,7 +43,7 @@ export class RoampalDraft {
     for (const writer of this.#writers.values()) writer.create();
   }
 
-  /** Writes memories. A later one replaces an earlier one with the same id. */
+  /** Writes memories. A later memory replaces an earlier memory with the same id. */
   write(memories: readonly CarriedMemory[]): void {
     for (const [name, writer] of this.#writers)
       writer.upsert(
@@ -62,7 +59,7 @@ export class RoampalDraft {
     this.#graphs.add(entries);
   }
 
-  /** Writes the graphs and renames the draft to the target. Errors: CONFIG_USAGE if the target has got files meanwhile. */
+  /** Writes the graphs and renames the draft to the target. Errors: CONFIG_USAGE if the target is no longer empty. */
   finish(): void {
     this.#close();
     this.#graphs.write(this.#draft);
@@ -70,7 +67,7 @@ export class RoampalDraft {
     syncPath(this.#draft);
     faultPoint("outcome-export.before-rename");
     try {
-      // rename(2) also replaces an empty folder, and refuses a folder with files.
+      // rename(2) replaces an empty folder, and refuses one with files.
       renameSync(this.#draft, this.#dir);
     } catch (error) {
       throw unusable(this.#dir, `cannot be put in place: ${(error as Error).message}`);

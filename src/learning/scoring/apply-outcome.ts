@@ -1,8 +1,8 @@
-/** Applies one outcome to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
+/** Applies an outcome to a memory's standing. Pure. Source: outcome-memory.md 2.4, 2.6. */
 import type { Standing, Telling } from "../../memory/port/outcome.ts";
 import { timeWeight } from "./time-weight.ts";
 
-/** Changes of a standing by each outcome. The time weight applies to `score`, not to `successes`. */
+/** Change of a standing by each outcome. The time weight multiplies the change of `score` only. */
 const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = {
   worked: { score: 0.2, successes: 1 },
   partial: { score: 0.05, successes: 0.5 },
@@ -10,7 +10,7 @@ const DELTAS: Readonly<Record<Telling, { score: number; successes: number }>> = 
 };
 const PAST_KEPT = 10;
 
-/** One judgment. `weight`: trust in its source, 0…1. It multiplies the changes in `DELTAS`. */
+/** Judgment of a memory. `weight`: trust in its source, 0…1, which multiplies the changes in `DELTAS`. */
 export type Verdict = { outcome: Telling; atMs: number; reason: string | null; weight: number };
 
 export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight }: Verdict): Standing {
@@ -25,8 +25,8 @@ export function afterOutcome(standing: Standing, { outcome, atMs, reason, weight
 }
 
 /**
- * Returns the standing after a person's judgments `words`: `start` changed by these alone, or `standing` changed by the newest one if that
- * moves the score further in the same direction. So a person who agrees never lowers a score.
+ * Returns the standing after a person's judgments `words` (oldest first) on `start`, without the other outcomes in `standing`. Returns
+ * `standing` plus the newest judgment if that is higher (worked) or lower (failed), so that agreement never lowers a high score.
  */
 export function afterPerson(standing: Standing, words: readonly Verdict[], start: Standing): Standing {
   const alone = words.reduce(afterOutcome, start);
@@ -37,7 +37,7 @@ export function afterPerson(standing: Standing, words: readonly Verdict[], start
   return isMore ? added : alone;
 }
 
-/** Rounds to six decimals. In binary, 0.7 + 0.2 is a little less than 0.9, which is the score for a promotion. */
+/** Rounds to six decimals and limits to 0…1. Without rounding, 0.7 + 0.2 would be just below 0.9, the score for a promotion. */
 function rounded(score: number): number {
   return Math.round(Math.min(Math.max(score, 0), 1) * 1e6) / 1e6;
 }

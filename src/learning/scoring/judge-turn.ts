@@ -1,4 +1,4 @@
-/** Records the judge model's judgments about an exchange that its agent has not scored, and about its memories (outcome-memory.md 7.5). */
+/** Records how the judge model scored an exchange that the agent left unscored, and the memories shown for it (outcome-memory.md 7.5). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
@@ -10,7 +10,7 @@ import { questionIn, readOutcome, readScores } from "./score.ts";
 import { findShown } from "../memory/as-drawer.ts";
 import { idOf } from "../turn/turn.ts";
 
-/** Skips a memory that got an outcome since the judged turn began, in any conversation. Errors: InvalidValue, PROTOCOL_BAD_PARAMS. */
+/** Skips memories that got an outcome after the turn began, in any conversation. Errors: InvalidValue, PROTOCOL_BAD_PARAMS. */
 export function judgeTurn(tx: MemoryTx, { params, atMs }: WriteCall): Methods["turn.judge"]["result"] {
   const conversation = tx.conversations.find(idOf(params, "conversation"));
   const answer = findShown(tx, idOf(params, "exchange"));

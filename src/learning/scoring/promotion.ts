@@ -16,7 +16,7 @@ export function destination(collection: Collection, { score, uses, successes }: 
   return undefined;
 }
 
-/** Returns the fate of a memory after an outcome. `ageMs`: time since its creation. */
+/** `ageMs`: time since the memory's creation. In its first seven days a memory is deleted only below `newDeletion`. */
 export function fate(collection: Collection, standing: Judged, ageMs: number): Fate {
   const to = destination(collection, standing);
   if (to !== undefined) return { kind: "moves", to };

@@ -1,4 +1,4 @@
-/** Records one outcome of one drawer, from any source, and moves or deletes the drawer accordingly (outcome-memory.md 2.6). */
+/** Records an outcome of a drawer, from any source, and moves or deletes the drawer if needed (outcome-memory.md 2.6). */
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import type { Question, Scored } from "../../memory/port/outcome.ts";
@@ -7,10 +7,10 @@ import { fate } from "./promotion.ts";
 import { afterSignal, isSignal, SIGNALS } from "./signal.ts";
 import { follow, toMemory, unjudged } from "../memory/as-drawer.ts";
 
-/** Outcome to record. `question`: the question for which the memory was shown, if known. */
+/** Outcome to record. `question`: the question to which the memory was shown, if known. */
 export type Verdict = Omit<Scored, "weight" | "question"> & { question: Question | undefined };
 
-/** Returns the score of a memory that the outcome deleted. A book's chunk keeps its standing, because it is shown only on request. */
+/** Returns the memory's score if the outcome deleted the memory. Outcomes do not change the standing of a book's chunk. */
 export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdict }: Verdict): number | undefined {
   const before = tx.standings.find(drawer.id);
   const memory = toMemory(drawer, before);
@@ -30,9 +30,9 @@ export function judge(tx: MemoryTx, drawer: Drawer, { question: asked, ...verdic
       ? afterPerson(known, [...wordsOfPerson(tx, drawer.id), one], unjudged(drawer))
       : afterOutcome(known, one);
   tx.standings.put(drawer.id, standing, { ...told, weight });
-  // A signal never moves or deletes a memory.
+  // A signal (an outcome that the host observes, scoring/signal.ts) never moves or deletes a memory.
   if (memory === undefined || isSignal(source)) return undefined;
-  // A memory with an unreadable time counts as new.
+  // If its creation time is unreadable, the memory counts as new.
   const ageMs = Number.isNaN(memory.madeMs) ? 0 : atMs - memory.madeMs;
   const next = fate(memory.collection, standing, ageMs);
   follow(tx, { ...memory, standing }, next, atMs);

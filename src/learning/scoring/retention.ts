@@ -1,4 +1,4 @@
-/** Finds, on the main thread, memories that are due by their age; a write then moves or deletes them (outcome-memory.md 2.8). */
+/** Finds memories that are due by their age; a write then moves or deletes them (outcome-memory.md 2.8). */
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryTx } from "../../memory/port/memory.ts";
 import { aged, isGarbage } from "./ageing.ts";
@@ -8,20 +8,20 @@ import type { Fate } from "./promotion.ts";
 import { follow, type Memory, toMemory } from "../memory/as-drawer.ts";
 import { type TrueTime, trueAgeMs } from "./true-time.ts";
 
-/** Maximum number of memories in one write. */
+/** Maximum memories in one write; the others follow in further writes. */
 export const AGED_MAX = 200;
 
-/** Request to age memories. The write decides about each memory again, because it may have been scored in between. */
+/** Parameters of the write. The write checks each memory again, because an outcome may have changed the memory in between. */
 export type AgeRequest = { ids: string[]; time: Time; isStart: boolean; profile?: string };
 type Time = Pick<TrueTime, "trueMs" | "shifts">;
-/** `seen`: ids that earlier calls returned. */
+/** `seen`: ids that earlier calls of dueMemories returned. */
 type DueContext = ListContext & { seen?: ReadonlySet<string> };
 
 const [AGE, UNDO] = ["memory.age", "memory.undo"] as const;
 
-/** Returns the ids of due memories. At a broker's start (`isStart`), memories below the score for deletion are due, too. */
+/** Returns ids of memories that must move or be deleted. If a broker starts (`isStart`), memories with too low a score are due, too. */
 export async function dueMemories(context: DueContext, time: Time, isStart: boolean): Promise<string[]> {
-  // Memories in `patterns` do not move or expire because of their age.
+  // Memories in `patterns` do not age.
   const ageing = isStart ? MOVING : MOVING.filter((collection) => collection !== "patterns");
   const due: string[] = [];
   for (const collection of ageing)
@@ -36,7 +36,7 @@ export async function dueMemories(context: DueContext, time: Time, isStart: bool
 export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { moved: number; gone: number } {
   const { ids, time, isStart } = params as AgeRequest;
   const done = { stays: 0, moves: 0, goes: 0 };
-  // Skips memories that a person restored after ageing had moved or deleted them. If such a memory is stored again, it ages again.
+  // Skips memories that a person restored with `undo` after `memory.age` had moved or deleted them.
   const before = tx.changedBy(peer.agent, ids);
   const broughtBack = before.size === 0 ? before : tx.lastChangedByMethod(UNDO, [...before], [AGE, UNDO]);
   for (const id of ids.filter((one) => !broughtBack.has(one))) {
@@ -52,6 +52,6 @@ export function ageMemories(tx: MemoryTx, { params, peer, atMs }: WriteCall): { 
 
 export function dueFate({ row, collection, standing, madeMs }: Memory, time: Time, isStart: boolean): Fate {
   if (isStart && isGarbage(collection, standing)) return { kind: "goes" };
-  // A memory with an unreadable time stays, because its age is unknown.
+  // If its creation time is unreadable, the memory stays.
   return Number.isNaN(madeMs) ? { kind: "stays" } : aged(collection, standing, trueAgeMs(time, row, madeMs));
 }

@@ -1,4 +1,4 @@
-/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Outcomes of drawers that are not memories are only recorded. */
+/** Implements `score_memories` (outcome-memory.md 2.6, 4.9, 5.6). Any drawer can get a score, but a score moves only memories. */
 import type { Drawer, Metadata } from "../../memory/port/drawer.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { MemoryReader, MemoryTx } from "../../memory/port/memory.ts";
@@ -15,13 +15,13 @@ import { questionOf } from "../question/question.ts";
 import type { OwnSearches } from "../search/recent-searches.ts";
 import { findShown, firstId, isoTime, storeMemory } from "../memory/as-drawer.ts";
 
-/** Maximum number of memories in one call. A turn shows four. */
+/** Maximum number of memories that one call may score. A turn shows only four. */
 const SCORED_MAX = 100;
 const FACTS_MAX = 100;
 const FACT_MIN = 10;
 /** Time that an agent has to answer the request for scores, ms. */
 const OWED_MS = 30 * 60_000;
-/** Prefix of the name that an MCP client sends if it does not know the conversation. */
+/** Prefix of the name that an MCP client sends as `conversation` if it does not know the conversation's id. */
 const CLIENT_PREFIX = "mcp_";
 const NO_TALK = "default";
 
@@ -79,9 +79,7 @@ export function scoreMemories(tx: MemoryTx, call: WriteCall): ScoreResult {
   return { outcome, memories, summary: summary?.length ?? 0, facts: facts.length, settled: kept, gone, atMs };
 }
 
-/**
- * Returns a function that finds a drawer's question: the user's message for the scored answer and its drawers, else the agent's own search.
- */
+/** Returns a function that finds a drawer's question: the scored turn's message if that turn showed the drawer, else the agent's query. */
 function questions(
   tx: MemoryTx,
   { findings }: WriteCall,
@@ -111,7 +109,7 @@ function isTalk({ conversation: id }: WriteCall["params"]): boolean {
   return typeof id === "string" && id !== NO_TALK && !id.startsWith(CLIENT_PREFIX);
 }
 
-/** Returns undefined if the exchange is scored or the turn has ended. */
+/** Returns the exchange that still needs a score; undefined if it is scored already or the turn has ended. */
 function unscored(tx: MemoryTx, { exchange, isAsked, isScored }: Conversation): Drawer | undefined {
   return exchange === null || isScored || !isAsked ? undefined : tx.findDrawer(exchange);
 }
@@ -121,7 +119,7 @@ function askedAbout(tx: MemoryTx, { exchange, isAsked }: Conversation): Drawer |
   return exchange === null || !isAsked ? undefined : tx.findDrawer(exchange);
 }
 
-/** Returns true if an earlier call of this turn gave the memory another outcome, which then stays. */
+/** Returns true if an earlier call of this turn gave the memory another outcome. The caller then keeps the earlier outcome. */
 function contradicts(
   tx: MemoryTx,
   { scored, atMs }: Conversation,
@@ -158,8 +156,8 @@ export function storeOnce(tx: MemoryTx, call: WriteCall, text: string, fields: M
 }
 
 /**
- * Finds the agent's conversation that was shown most of the scored memories, else the only one that owes a score; undefined if several
- * conversations fit.
+ * Guesses the conversation of a call without a conversation id: the conversation that showed most of the scored memories, else the agent's
+ * only conversation that still needs a score. Returns undefined if no conversation or several fit.
  */
 function owing(
   tx: MemoryTx,

@@ -3,9 +3,7 @@ import type { OutcomeSource, Signal, Standing, Telling } from "../../memory/port
 import { afterOutcome } from "./apply-outcome.ts";
 import { SCORES } from "./promotion.ts";
 
-/**
- * `weight`: trust in the signal; an agent's or user's outcome has 1. `of`: the outcome is about this turn's answer or the previous answer.
- */
+/** Outcome for a signal. A person's outcome has the weight 1. `of`: the turn whose answer the signal judges. */
 type Effect = { outcome: Telling; weight: number; of: "turn" | "before" };
 
 export const SIGNALS: Readonly<Record<Signal, Effect>> = {

@@ -4,7 +4,7 @@ import { isRecord } from "../../base/parse-json.ts";
 
 /** Lead of the machine's clock over true time. It surely applies to rows after `afterRow`, and possibly to rows from `fromRow` on. */
 type Shift = { fromRow: number; afterRow: number; aheadMs: number };
-/** `trueMs`: true time at the last tick. `lastRow`: row of the newest memory at that tick. `shifts`: in row order. */
+/** State of the clock at the last tick. `lastRow` is the row of the newest memory at that tick. `shifts` are in row order. */
 export type TrueTime = Moment & { trueMs: number; lastRow: number; shifts: Shift[] };
 
 const NOT_SHIFTED: Shift = { fromRow: 0, afterRow: 0, aheadMs: 0 };

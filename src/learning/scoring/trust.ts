@@ -1,7 +1,4 @@
-/**
- * Computes how far to trust a memory for one question. Roampal has no such rule; seeds 11 to 13 of `npm run bench:learning` gave the
- * constants.
- */
+/** Computes how far to trust a memory for one question. The constants were tuned with seeds 11 to 13 of `npm run bench:learning`. */
 import type { PastOutcome, Telling } from "../../memory/port/outcome.ts";
 
 /** Outcome of a memory. `isHere`: it was recorded for a question like this one. */
@@ -11,7 +8,7 @@ export type Heard = { outcome: Telling; isHere: boolean };
 const UNTRIED = 0.6;
 /** Likelihood that a memory has become helpful or misleading since its last outcome. It makes the newest outcomes count most. */
 const CHANGE = 0.05;
-/** Assumed number of pairs of successive outcomes before any are known, and how many of these contradict each other. */
+/** The estimate begins as if 4 pairs of successive outcomes were known, of which 0.2 pairs contradict each other. */
 const PRIOR = { pairs: 4, contradictions: 0.2 } as const;
 /** Lower limit of the estimated share of wrong outcomes, because every source is sometimes wrong. */
 const WRONG_LEAST = 0.01;
@@ -20,7 +17,7 @@ const CONTRADICTIONS_MOST = 0.49;
 /** Evidence of a `partial`, as a share of the evidence of a `worked`. */
 const PARTIAL = 0.25;
 
-/** Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome of a memory contradicts the one before. */
+/** Estimates the share of wrong outcomes, 0.01…0.43, by how often an outcome contradicts the same memory's previous outcome. */
 export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   let pairs: number = PRIOR.pairs;
   let contradictions: number = PRIOR.contradictions;
@@ -35,7 +32,7 @@ export function wrongShare(pasts: readonly (readonly PastOutcome[])[]): number {
   return Math.max((1 - Math.sqrt(1 - 2 * share)) / 2, WRONG_LEAST);
 }
 
-/** Returns 0…1.67, and 1 without outcomes. A memory that helped only with other questions gets at most 1. */
+/** Returns the factor for a memory's rank, 0…1.67; 1 without outcomes. A memory that helped only with other questions gets at most 1. */
 export function trust(past: readonly Heard[], wrong: number): number {
   const evidence = Math.log((1 - wrong) / wrong);
   let likely = UNTRIED;

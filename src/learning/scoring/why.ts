@@ -1,4 +1,4 @@
-/** Explains a memory's score to a person: its outcomes, its past collections, and the conversations that saw it. */
+/** Explains a memory's score to a person: its outcomes, its former collections, and the conversations in which it was shown. */
 import type { MemoryReader } from "../../memory/port/memory.ts";
 import type { PastOutcome, Scored } from "../../memory/port/outcome.ts";
 import { staleFactsIn, worstOf } from "../../memory/graph/stale-facts.ts";
@@ -11,7 +11,7 @@ import { wilson } from "./wilson.ts";
 
 const SHOWN_MAX = 20;
 
-/** Explains a memory. `id`: any id under which it was shown, or the id of a scored drawer. */
+/** Explains a memory. `id` may be any id under which the memory was shown, or the id of a scored drawer. */
 export function why(reader: MemoryReader, id: string, nowMs: number): MemoryWhy {
   const drawer = findShown(reader, id);
   if (drawer === undefined) return { found: false };

@@ -12,10 +12,7 @@ export function wilson(successes: number, uses: number): number {
   return Math.max(0, (rate + square / (2 * uses) - spread) / (1 + square / uses));
 }
 
-/**
- * Returns the expected success rate of the next use. By the lower bound, a memory that worked three times (0.44) would rank below an
- * untried one.
- */
+/** Returns the next use's expected success rate. By the lower bound, three successes (0.44) would rank below an untried memory. */
 export function expected(successes: number, uses: number): number {
   return (Math.min(successes, uses) + (Z * Z) / 2) / (uses + Z * Z);
 }

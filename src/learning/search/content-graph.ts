@@ -1,13 +1,10 @@
-/**
- * Computes the boost for entities that a question and a memory share, by the quality of the facts that name them (outcome-memory.md 2.9,
- * 8.6).
- */
+/** Boosts memories that share entities with a question, by the quality of facts that name these entities (outcome-memory.md 2.9, 8.6). */
 import { wordsOf } from "../question/concepts.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { askedIn, keptConcepts } from "../question/question.ts";
 import { quality } from "./ranking.ts";
 
-/** Boost for a quality of 1, and the maximum boost. With Roampal's 0.5, the eighth power in ranking.ts would triple a memory's worth. */
+/** Boost for one shared entity, times the quality of its facts. Roampal's 0.5 is too much here, because ranking.ts amplifies the boost. */
 const BOOST_PART = 0.2;
 const BOOST_MAX = 0.1;
 const NUMBER = /^\d+$/;

@@ -6,7 +6,7 @@ import { unjudged } from "../memory/as-drawer.ts";
 import { round } from "../../memory/text/text.ts";
 import type { Adjustment } from "../../memory/search/explain.ts";
 
-/** Returns a factor of 0.75…1.25 for the score; for a fact 0.625…1.125, because facts start with a high score. Empty without outcomes. */
+/** Returns one factor: 0.75…1.25, or 0.625…1.125 for a fact, because facts start with a high score. Empty without outcomes. */
 export function outcomeAdjustments(drawer: Drawer, standing: Standing | undefined): Adjustment[] {
   if (standing === undefined) return [];
   const before = unjudged(drawer);

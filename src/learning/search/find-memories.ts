@@ -38,7 +38,7 @@ export type FindRequest = {
   nowMs: number;
 };
 
-/** Memory that a search found. `cosine` is NaN if no vector is known. `solved`: how the memory solved this question before. */
+/** Memory that a search found. `solved` says how the memory solved this question before (known-solutions.ts). */
 export type Found = Memory &
   Likeness & {
     row: number;
@@ -54,9 +54,9 @@ export type Found = Memory &
 const CANDIDATES_FACTOR = 3;
 const DEADLINE_MS = 2_000;
 const RERANK_MS = 1_500;
-/** Distances of a memory without a vector: `most` for the best score by words (like a cosine of 0.5), `none` for a score of 0. */
+/** Assumed distances of memories without a vector: `most` for the best score by words (like a cosine of 0.5), `none` for a score of 0. */
 const UNKNOWN_DISTANCE = { most: 1, none: 2 } as const;
-/** Maximum number of memories to compare with the graph's facts, per wanted memory. */
+/** Twice as many memories as wanted are compared with the graph's facts, to find those that state an ended fact. */
 const STALE_READ = 2;
 const STALE_READ_MAX = 60;
 /** Number of candidates for a search with filters, because filters are applied after the search. */
@@ -150,7 +150,7 @@ function evidenceOf({ reader }: FindContext, memories: readonly Memory[]): Map<s
   return new Map([...told].map(([id, one]) => [id, rateOf(one)]));
 }
 
-/** Marks memories that state a fact which the graph records as ended. It checks only the first memories, because only they may be shown. */
+/** Marks memories that state a fact which the graph records as ended. Checks only the first memories, because only they may be shown. */
 function withStale({ reader }: FindContext, found: readonly Found[], limit: number, nowMs: number): Found[] {
   const first = found.slice(0, Math.min(STALE_READ * limit, STALE_READ_MAX));
   const stale = staleFactsIn(
@@ -162,7 +162,7 @@ function withStale({ reader }: FindContext, found: readonly Found[], limit: numb
   return [...marked, ...found.slice(first.length)].sort(byRank);
 }
 
-/** Returns the distance of a memory without a vector. `share`: its score by words, divided by the best score; NaN if all scores are 0. */
+/** Returns the distance of a memory without a vector. `share` is its score by words, divided by the best score; NaN if all are 0. */
 function unknownDistance(share: number): number {
   const { most, none } = UNKNOWN_DISTANCE;
   return Number.isNaN(share) ? most : none - share * (none - most);
@@ -180,8 +180,8 @@ type Question = { query: string; vector: Float32Array | undefined };
 type Candidate = Memory & { row: number; words: number };
 
 /**
- * Finds about `pool` candidates of each collection. One search covers all collections, because it costs as much as a search of one; a
- * second search follows for a collection with too few results.
+ * Finds about `pool` candidates of each collection. The memory bank has its own search. One search covers all other collections, because it
+ * costs as much as a search of one collection; a second search follows for a collection with too few results.
  */
 async function gathered(
   context: FindContext,

@@ -8,12 +8,12 @@ const PART_SHARE = 0.5;
 /** Minimum share of equal concepts in two wordings of one question (measured with npm run bench:learning). */
 const TOPIC_SHARE = 0.35;
 const SOLUTIONS_MAX = 3;
-/** Minimum successes of a solution: more than `times` × failures + `plus`, so that one wrong outcome does not make a solution. */
+/** A solution has more than `times` × failures + `plus` successes, so that one wrong outcome does not make a solution. */
 const SURE = { times: 2, plus: 1 } as const;
 /** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. `times`: how often it worked. `shared`: number of concepts shared with the most similar question. */
+/** Solution of a question. It worked `times` times. `shared` is the number of concepts shared with the most similar question. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {

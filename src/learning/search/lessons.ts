@@ -7,10 +7,11 @@ import { type Collection, COLLECTIONS } from "../memory/memory.ts";
 import { askedIn, questionOf } from "../question/question.ts";
 import { route, routesOf } from "./routing.ts";
 
-/** Lessons for a question, with drawers' ids as keys. `solved`: its solutions. `alike`: times of outcomes for similar questions, ms. */
 export type Lessons = {
   collections: readonly Collection[];
+  /** Drawers that solved the question before, by id. */
   solved: ReadonlyMap<string, Solved>;
+  /** Times of outcomes for similar questions, ms, by the drawer's id. */
   alike: ReadonlyMap<string, ReadonlySet<number>>;
 };
 
@@ -34,10 +35,10 @@ function alikeOf({ concepts }: Question, answered: readonly Answered[]): Map<str
   return alike;
 }
 
-/** Minimum number of uses for a success rate of a collection. Fewer outcomes are chance. */
+/** Minimum number of outcomes for a collection's success rate. With fewer, the rate would be chance. */
 const SURE_USES = 3;
 
-/** Returns undefined if too little is known (outcome-memory.md 3.8, 8.5). */
+/** Returns a function that gives a collection's success rate for the topic of `text`; undefined if unknown (outcome-memory.md 3.8, 8.5). */
 export function effectivenessIn(
   reader: Pick<MemoryReader, "toldIn">,
   text: string,

@@ -1,8 +1,8 @@
 /** Decides which memories are about the question, and which of them a turn shows. Pure. Roampal has no such limits. */
 
 /**
- * Limits relative to the best memory. A memory outside both would be shown only for lack of a better one. Measured with npm run
- * bench:learning: a cosine limit of 0.2 loses relevant memories.
+ * A memory counts as similar if its cosine is at most this much below the best cosine, or its words' score is at least this share of the
+ * best score. Measured with npm run bench:learning: a cosine limit of 0.2 loses relevant memories.
  */
 const COSINE_BELOW_BEST = 0.3;
 const WORDS_OF_BEST = 0.8;
@@ -21,9 +21,7 @@ export function alike<F extends Likeness>(found: readonly F[]): F[] {
 
 /** Maximum number of memories that a turn shows besides the permanent facts. */
 const SLOTS = 4;
-/**
- * Minimum cosine of a memory that is shown unasked. For 99 % of LoCoMo's questions, the cosine with the answering text is at least 0.17.
- */
+/** Minimum cosine of a memory that a turn shows. In 99 % of LoCoMo's questions, the answering text has at least 0.17. */
 const COSINE_LEAST = 0.12;
 
 type Showable = Likeness & { text: string; solved: unknown };

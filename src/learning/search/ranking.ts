@@ -3,7 +3,7 @@ import type { Standing } from "../../memory/port/outcome.ts";
 import type { Collection, Weight } from "../memory/memory.ts";
 import { expected, wilson } from "../scoring/wilson.ts";
 
-/** Number of uses after which only the outcomes decide how good a memory is. */
+/** Number of uses from which `learnedScore` gives the lower bound of the success rate its full share. */
 const SETTLED_USES = 3;
 const QUALITY_SHARE = 0.8;
 
@@ -19,7 +19,7 @@ export function quality({ importance, confidence }: Weight): number {
   return importance * confidence;
 }
 
-/** Returns 0…1: how good a memory is by its outcomes so far. */
+/** Returns how good a memory is by its outcomes so far, 0…1. */
 export function learnedScore({ collection, standing, weight }: Rankable): number {
   const { score, uses } = standing;
   const bound = wilson(successesOf(standing), uses);
@@ -54,10 +54,7 @@ export function rank(memory: Rankable, distance: number): Rank {
   return { similarity, learned, final: (1 - share) * similarity + share * learned };
 }
 
-/**
- * Exponent of a memory's likeness. With a sum, as in `rank`, a memory that helped once would be shown for every question (npm run
- * bench:learning).
- */
+/** Exponent of the likeness in `worth`, a product. With a sum, one success would show a memory for every question (bench:learning). */
 const NEARNESS_POWER = 8;
 
 /** Returns the expected value of the next use, 0…1. Half of it is the score, because a signal changes only the score. */
@@ -65,13 +62,10 @@ export function prospect(standing: Rankable["standing"]): number {
   return (expected(successesOf(standing), standing.uses) + standing.score) / 2;
 }
 
-/** Width of the factor 0.9…1.1 by which the prospect decides between memories that are equally near and trusted. */
+/** Width of the range 0.9…1.1 of the factor by which `prospect` changes `worth`. */
 const PROSPECT_SHARE = 0.2;
 
-/**
- * Returns the value that a search sorts by: likeness, times trust for the question and a little prospect; for a fact, its weight replaces
- * trust.
- */
+/** Returns the value that a search sorts by. It depends mostly on likeness, then on trust (trust.ts) or, for a fact, on its weight. */
 export function worth({ collection, standing, weight }: Rankable, similarity: number, trusted: number): number {
   const bringing = prospect(standing);
   const near = similarity ** NEARNESS_POWER;

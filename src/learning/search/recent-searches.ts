@@ -2,15 +2,15 @@
 import type { Question } from "../../memory/port/outcome.ts";
 import { questionOf } from "../question/question.ts";
 
-/** Maximum number of remembered results of all agents together. A search finds at most twenty. */
+/** Maximum number of remembered results of all agents together; then the oldest are forgotten. A search finds at most twenty. */
 const KEPT_MAX = 2_000;
 const KEPT_MS = 3_600_000;
 
 export type OwnSearches = {
   note: (drawers: readonly string[], query: string) => void;
-  /** Returns and forgets the question for a score, because a later score belongs to another search. */
+  /** Returns the question whose search found the drawer, and forgets the question: the drawer's next score belongs to another search. */
   take: (drawer: string) => Question | undefined;
-  /** Remembers the taken questions again, because the score was not stored. Newer questions stay. */
+  /** Remembers the taken questions again, for a score that could not be stored. Newer questions stay. */
   giveBack: () => void;
 };
 

@@ -51,7 +51,7 @@ function confidenceOf({ successes, failures, partials }: Tally): number {
   return Math.min((successes + failures + partials) / SURE_USES, 1);
 }
 
-/** Adds one outcome to a concept's route. `collection`: that of the judged memory. */
+/** Adds one outcome of a memory in `collection` to a concept's route. */
 export function afterRouted(before: Route | undefined, collection: Collection, outcome: Telling): Route {
   const old = before?.tallies[collection] ?? { successes: 0, failures: 0, partials: 0, total: 0 };
   const tallies = { ...before?.tallies, [collection]: counted(old, outcome) };

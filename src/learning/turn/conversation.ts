@@ -1,7 +1,4 @@
-/**
- * Decides when an exchange may be scored: after the user's reply to a completed answer of the same conversation (outcome-memory.md 4.4,
- * 6.7).
- */
+/** Decides when an exchange may be scored: after the user's reply to a completed answer (outcome-memory.md 4.4, 6.7). */
 import type { Conversation } from "../../memory/port/outcome.ts";
 
 /** Time until a conversation without new turns is forgotten, ms. */

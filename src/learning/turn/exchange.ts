@@ -8,16 +8,14 @@ export type Exchange = { user: string; assistant: string };
 const USER = "User: ";
 const BETWEEN = "\n\nAssistant: ";
 
-/** Returns undefined if question or answer is empty. `userLength`: length of the question in UTF-16 units. */
+/** Returns the text; undefined if question or answer is empty. `userLength` is the question's length in UTF-16 units. */
 export function exchangeText({ user, assistant }: Exchange): { text: string; userLength: number } | undefined {
   const [asked, answered] = [half(user), half(assistant)];
   if (asked === "" || answered === "") return undefined;
   return { text: `${USER}${asked}${BETWEEN}${answered}`, userLength: asked.length };
 }
 
-/**
- * Splits by the stored length, because either part may contain the separating words. A text that was changed later counts as the answer.
- */
+/** Splits a text by the question's stored length, as the question may contain the separator. An edited text counts as the answer. */
 export function keptExchange({ text, metadata }: Pick<Drawer, "text" | "metadata">): Exchange {
   const end = USER.length + Number(metadata["user_length"] ?? 0);
   if (!text.startsWith(USER) || !text.startsWith(BETWEEN, end)) return { user: "", assistant: text };

@@ -1,15 +1,12 @@
-/**
- * Builds the text that an agent is shown before it answers. outcome-memory.md 3.8, 6.9 prescribes the lines' shapes; the sentences are
- * ours.
- */
+/** Builds the text that an agent gets before it answers. Only the shapes of its lines are prescribed (outcome-memory.md 3.8, 6.9). */
 import { quotableLines } from "../../base/quotable.ts";
 import { type Collection, plainId } from "../memory/memory.ts";
 
 /** Collections whose memories a turn shows. Books are shown only on request. */
 export const OPEN_TO: readonly Collection[] = ["working", "patterns", "history", "memory_bank"];
-/** Maximum number of characters. A host hides most of a hook's text beyond about ten thousand, and a request for scores may follow. */
+/** Maximum length of the text, characters. With a request for scores it must stay below the ten thousand that a host shows of a hook. */
 export const CHARACTERS_MAX = 5_500;
-/** Maximum number of characters of one memory, because an exchange may fill pages. */
+/** Maximum number of characters of one memory, because an exchange may fill pages. The rest is left out. */
 const MEMORY_MAX = 1_200;
 const PROVEN = 0.7;
 
@@ -30,7 +27,7 @@ export type Shown = {
   effective: number | undefined;
 };
 
-/** Returns an empty text if there is nothing to show. `before`: lines above the memories. A memory that does not fit is left out whole. */
+/** Builds the text, and lists the memories in it. A memory that does not fit is left out whole. `before` are lines above the memories. */
 export function injectionText(
   name: string | undefined,
   memories: readonly Shown[],
@@ -67,7 +64,7 @@ function percent(share: number): number {
   return Math.trunc(share * 100);
 }
 
-/** Quotes stored text so that no line of it looks like our lines, marks or ids. Every value in a prompt goes through this or `plainId`. */
+/** Quotes stored text so that it cannot imitate our own lines or `[id:…]`. Every value in a prompt goes through this or `plainId`. */
 export function quoted(text: string): string {
   return quotableLines(text.trim()).join("\n  ").replaceAll("═", "=").replaceAll(MARK, withoutMark);
 }

@@ -1,6 +1,4 @@
-/**
- * Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). They are not scored.
- */
+/** Lists the last exchanges of a compacted conversation, which the agent no longer sees (outcome-memory.md 6.8, 7.6). */
 import { quoted } from "./injection.ts";
 import { type ListContext, newest } from "../memory/list-memories.ts";
 import type { Collection } from "../memory/memory.ts";
@@ -11,7 +9,7 @@ const RECENT_MAX = 4;
 const EXCHANGE_CHARACTERS = 200;
 const ROOMS = ["working", "history", "patterns"] as const satisfies readonly Collection[];
 
-/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean`: masks the secrets of a whole text. */
+/** Returns a heading and one line per exchange, newest first; empty without exchanges. `clean` masks the secrets of a whole text. */
 export function recentExchanges(
   context: ListContext,
   conversation: string,

@@ -1,6 +1,4 @@
-/**
- * Asks an agent for outcomes of its last answer and its memories. outcome-memory.md 6.4 prescribes tags and order; the sentences are ours.
- */
+/** Asks an agent to score its last answer and the memories. Upstream prescribes only the tags and their order (outcome-memory.md 6.4). */
 import type { Exchange } from "./exchange.ts";
 import { quoted } from "./injection.ts";
 import { plainId } from "../memory/memory.ts";

@@ -19,7 +19,7 @@ import { type Memory, toMemory } from "../memory/as-drawer.ts";
 import type { Begun } from "./turn.ts";
 import { wilson } from "../scoring/wilson.ts";
 
-/** Maximum number of the prompt's characters for a search. More do not improve the result. */
+/** Number of the prompt's characters that the search uses. More do not improve the result. */
 const QUERY_MAX = 2_000;
 /** Maximum number of characters of each text that the judge model gets: message, answer and reply. */
 const SAID_CHARACTERS = 2_000;
@@ -36,14 +36,14 @@ export type Asked = {
   project?: string | undefined;
   /** True if the agent's context no longer contains the memories that were shown before. */
   isFresh: boolean;
-  /** True if the agent's context no longer contains the conversation either. */
+  /** True if the agent's context no longer contains the conversation. */
   isCompacted: boolean;
 };
 
 export type Told = {
   /** Lines with the memories; a description of the user precedes them when a conversation begins. May be empty. */
   context: string;
-  /** Empty if there is nothing to score. */
+  /** Request for scores; empty if there is nothing to score. */
   scoring: string;
   /** Request for scores in the form for models that ignore tags. */
   plainScoring: string;
@@ -51,10 +51,10 @@ export type Told = {
 /** Masks the secrets of a whole text. Call it before you cut the text, because no pattern matches half a secret. */
 export type Clean = (text: string) => string;
 
-/** `bank`: all facts at the beginning of the turn. `recent`: lines of the conversation so far. */
+/** Selection for a turn. `drawers` are the ids to show. `bank` has all facts. `recent` are lines about the conversation so far. */
 export type ToShow = { drawers: string[]; bank: readonly Memory[]; recent: readonly string[] };
 
-/** Selects drawers that fit the prompt and are new in the conversation: permanent facts, then at most four memories. */
+/** Selects permanent facts, and at most four memories that fit the prompt. Omits drawers that this conversation has shown. */
 export async function drawersToShow(context: ToldContext, asked: Asked, clean: Clean, nowMs: number): Promise<ToShow> {
   const { conversation, prompt, isFresh, isCompacted } = asked;
   const project = asked.project?.slice(0, CONVERSATION_ID_MAX);
@@ -83,7 +83,7 @@ function promptOf(prompt: string): string {
   return prompt.trim().slice(0, QUERY_MAX).toWellFormed();
 }
 
-/** Builds the texts of a turn. `prompt`: as the user typed it. `bank`, `recent`: the selection for this turn. */
+/** Builds the texts of a turn from the selection of `drawersToShow`. */
 export function told(
   context: TextContext,
   { isCold, shown, asks }: Begun,
@@ -192,7 +192,7 @@ function shownOf(
   const effective = effectivenessIn(reader, query);
   return memories.map(({ id, collection, text, standing: { uses, successes }, madeMs }) => ({
     ...{ id, collection, text: clean(text) },
-    // A memory without a judgment gets no rate, because its collection's rate would look like its own.
+    // Omits the collection's rate for a memory without outcomes, because the agent would take it for the memory's own rate.
     effective: uses === 0 ? undefined : effective(collection),
     age: Number.isNaN(madeMs) ? "" : age(madeMs, nowMs),
     proven: uses === 0 ? 0 : wilson(successes, uses),

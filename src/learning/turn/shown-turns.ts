@@ -11,7 +11,7 @@ const LIMIT_DEFAULT = 20;
 /** Number of turns that are read before other calls run. */
 const TURNS_AT_ONCE = 10;
 
-/** Returns a page of turns, the newest conversation first. `clean`: masks the secrets of a whole text. */
+/** Returns a page of turns, the newest conversation first. `clean` masks the secrets of a whole text. */
 export async function shownTurns(
   reader: MemoryReader,
   { conversation, limit: most, offset: asked }: Record<string, unknown>,
@@ -48,7 +48,7 @@ function shownMemory(
   if (drawer === undefined) return { id, drawer: null, text: "", place: "", score: null, outcomes: [], moves: [] };
   const standing = reader.standings([drawer.id]).get(drawer.id);
   const memory = toMemory(drawer, standing);
-  // A person's score names no conversation, so it counts for the last turn before it.
+  // A person's score names no conversation, so it counts for each conversation whose last turn was before the score.
   const outcomes = reader
     .scored(drawer.id)
     .filter(({ conversation: of, source, atMs }) =>

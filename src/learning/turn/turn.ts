@@ -25,14 +25,14 @@ const FILED: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Result of a turn's beginning, with ids of drawers. `asks`: the exchange to score and the memories shown for it. */
+/** Result of a turn's beginning, with ids of drawers. `asks` has the exchange to score and the memories shown for it. */
 export type Begun = {
   isCold: boolean;
   shown: readonly string[];
   asks: { exchange: string; shown: readonly string[] } | null;
 };
 
-/** Findings for a turn. `mark`: digest of the question. `isFresh`: the agent's context no longer has the memories shown before. */
+/** Findings for a turn. `mark` is the question's digest. `isFresh` is true if the agent no longer sees the memories shown before. */
 export type Beginning = { drawers: readonly string[]; mark: string | undefined; isFresh: boolean };
 
 export function beginTurn(tx: MemoryTx, call: WriteCall): Begun {
@@ -83,7 +83,7 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
     ((isPast ? undefined : goneOn(tx, before, kept.text)) ??
       storeMemory(tx, call, { collection: "working", text: kept.text, fields }));
   if (isPast) return { id: id ?? null, scored: before.isScored };
-  // Counts signals only for a running turn of the same agent, because only then the shown memories are known.
+  // Counts signals only for a running turn of the same agent: for any other turn we do not know which memories were shown.
   if (isGoingOn(before) && before.agent === peer.agent)
     for (const signal of signals) heed(tx, { signal, conversation: before, answer: id ?? null, atMs });
   // If this call stores no exchange and the agent had already answered, the previous exchange stays current.
@@ -94,7 +94,7 @@ export function endTurn(tx: MemoryTx, call: WriteCall): { id: string | null; sco
   return { id: id ?? null, scored: before.isScored };
 }
 
-/** Returns true if the user's message differs from that of the last exchange. */
+/** Returns true if `user` is not the user's message of the last exchange. */
 function asksOther(tx: MemoryTx, { exchange }: Conversation, user: string): boolean {
   const last = exchange === null ? undefined : tx.findDrawer(exchange);
   return last === undefined || keptExchange(last).user !== half(user);

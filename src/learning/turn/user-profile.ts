@@ -15,7 +15,7 @@ const SENTENCE_CHARACTERS = 300;
 
 export type Fact = { text: string; tags: readonly string[]; weight: Weight };
 
-/** Builds the description. `isKnown`: earlier memories exist. `clean`: masks the secrets of a whole text. */
+/** Builds the description. `isKnown` is true if earlier memories exist. `clean` masks the secrets of a whole text. */
 export function profileText(facts: readonly Fact[], isKnown: boolean, clean: (text: string) => string): string {
   const slots = new Map<string, Fact>();
   const byWeight = [...facts].sort(

@@ -12,7 +12,7 @@ import { makeBackup, type MakeInput, type MakeReport } from "./make.ts";
 
 export type BackupThreadData = { fault: string | undefined };
 
-/** `ledgerFile`: the ledger to compare with. `cacheDir`: folder in which to unpack. */
+/** Backup to verify, which is unpacked in `cacheDir`. The report also has the counts of the palace of `ledgerFile`. */
 export type VerifyInput = { file: string; ledgerFile: string; cacheDir: string; passphrase: string | undefined };
 export type VerifyReport = Omit<Manifest, "kind" | "schema" | "ledgerSchema" | "files"> & {
   file: string;

@@ -2,7 +2,7 @@
 
 export const LEDGER = "ledger.sqlite3";
 export const EVENTS = "logstream.sqlite3";
-/** The file has no secret that opens a door (protocol/proof.ts), but it decides who may connect, so it is restored only on request. */
+/** Keys to check tokens, not the tokens (protocol/proof.ts). Keys decide who may connect, so a restore writes them only on request. */
 export const TOKENS = "tokens.json";
 /** Address of a broker's door, in older backups. A restore never unpacks it, because a backup must not open a port. */
 const LISTEN = "listen.json";

@@ -41,7 +41,7 @@ export function isDraft(name: string): boolean {
   return /^[0-9a-f]{8}$/.test(name);
 }
 
-/** Returns the lock's file; undefined if the folder is gone or locked. On a file system without locks, `otherwise` decides. */
+/** Locks a folder; undefined if it is missing or locked. On a file system without locks, the call succeeds if `otherwise` is true. */
 function lockIn(folder: string, otherwise = true): number | undefined {
   let fd: number;
   try {
@@ -54,7 +54,7 @@ function lockIn(folder: string, otherwise = true): number | undefined {
   try {
     isOurs = tryFlock(fd);
   } catch {
-    // Without locks, used and abandoned folders look the same. So a new folder counts as locked, and `removeDrafts` removes none.
+    // Without locks, used and abandoned folders look the same, so `removeDrafts` passes false and removes none.
   }
   if (isOurs) return fd;
   closeSync(fd);

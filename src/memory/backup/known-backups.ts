@@ -13,7 +13,7 @@ export type Schedule = NonNullable<BackupsReport["schedule"]>;
 export type BackupList = { backups: ListedBackup[]; schedule: Schedule | null };
 
 const NAME = "backups.json";
-/** Maximum number of listed backups that were not scheduled. Without it the list would grow for ever. */
+/** Maximum number of listed backups that were not scheduled. Without a limit the list would grow for ever. */
 const LISTED_MAX = 200;
 
 export function readList(home: string): BackupList {
@@ -44,7 +44,7 @@ export type OwnBackup = { file: string; madeAtMs: number };
 
 /**
  * Lists this palace's backups with a default name in `dir`, the oldest first. A file must be in the list, because another machine's palace
- * may have the same tag. `ahead`: backups with a future time in their name, after a clock was set back.
+ * may have the same tag. `ahead` are backups with a future time in their name, after a clock was set back.
  */
 export function ownBackups(
   { home, tag }: { home: string; tag: string },

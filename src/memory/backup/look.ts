@@ -22,7 +22,7 @@ const LEDGER_COUNTS = {
 } as const;
 const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
-/** Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
+/** Reads a backup's databases completely. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
 export function lookInto(folder: string): Look {
   const ledger = openWhole(join(folder, LEDGER));
   try {

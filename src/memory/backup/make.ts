@@ -16,7 +16,7 @@ export type MakeInput = {
   /** Null for a temporary file in the home, which the report names and the caller removes. */
   file: string | null;
   replace: boolean;
-  /** Undefined for no encryption here; the caller may encrypt the archive itself. */
+  /** If undefined, the archive is not encrypted here; the caller may encrypt it. */
   passphrase: string | undefined;
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
 };

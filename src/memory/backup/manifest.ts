@@ -4,7 +4,7 @@ import { PalaceError } from "../../base/errors.ts";
 import { LEDGER, NAMES } from "./contents.ts";
 
 export const MANIFEST = "manifest.json";
-/** The archive's last entry: the SHA-256 of every byte before it. */
+/** The archive's last entry: the SHA-256 of all bytes before this entry. */
 export const SEAL = "seal.sha256";
 
 export const MANIFEST_MAX_BYTES = 64 * 1024;
@@ -26,7 +26,6 @@ export type Counts = {
   artifacts: number;
 };
 
-/** `why`: the cause as one sentence. */
 export type UnreadFile = { name: string; why: string };
 
 export type Manifest = {
@@ -35,7 +34,6 @@ export type Manifest = {
   version: string;
   madeAtMs: number;
   ledgerSchema: number;
-  /** Number of the last journal row. */
   journalSeq: number;
   counts: Counts;
   /** Collections of the public palace that the ledger cannot rebuild. A backup does not contain them. */

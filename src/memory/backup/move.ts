@@ -3,7 +3,7 @@ import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { syncPath } from "../../base/folders.ts";
 
-/** A test passes its own `rename`. Errors: the file system's errors, after which `from` or `to` is complete. */
+/** `rename`: only tests pass another function. Errors: the file system's errors, after which `from` or `to` is complete. */
 export function move(from: string, to: string, rename: (from: string, to: string) => void = renameSync): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {

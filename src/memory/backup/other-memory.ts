@@ -20,7 +20,7 @@ export type OtherMemory = {
 
 export type OpenOptions = Omit<VerifyOptions, "folder"> & {
   cacheDir: string;
-  /** Files of the running memory, which cannot be imported into itself; empty if it is on another machine. */
+  /** Files of the running memory, which cannot be imported into itself. Empty if the running memory is on another machine. */
   ownFiles: readonly string[];
   /** Makes a ledger from the copy of MemPalace's files in `folder`. */
   makeLedger: (folder: string, ledgerFile: string) => void;
@@ -29,15 +29,15 @@ export type OpenOptions = Omit<VerifyOptions, "folder"> & {
 const PREFIX = "import-";
 const COPY_TRIES = 3;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Suffixes of a database and of SQLite's logs, which exist if it was not closed. */
+/** Suffixes of a database and of SQLite's logs. A log exists if the database was not closed. */
 const PARTS = ["", "-wal", "-journal"];
 const CHROMA = "chroma.sqlite3";
 /** Files that MemPalace keeps beside its palace's folder. An export has them inside the folder. */
 const BESIDE = { databases: ["knowledge_graph.sqlite3"], others: ["tunnels.json", "hallways.json"] };
 
 /**
- * After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the running memory itself; STORE_CORRUPT,
- * STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
+ * Copies the memory at `path` and opens the copy. After an error no copy exists. Errors: CONFIG_USAGE if `path` is not a memory or is the
+ * running memory itself; STORE_CORRUPT, STORE_UNAVAILABLE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors.
  */
 export async function openOtherMemory(path: string, options: OpenOptions): Promise<OtherMemory> {
   const there = statSync(path, { throwIfNoEntry: false });

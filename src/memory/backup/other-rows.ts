@@ -31,7 +31,7 @@ const GRAPH = {
   hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
 };
 
-/** The slices of a long drawer are one item, in the place of the first filed slice. */
+/** Yields each drawer as one item with all its slices, in the order in which the first slices were filed. */
 function* drawers(ledger: LedgerDatabase): Generator<ImportItems["drawer"]> {
   const slices = ledger.prepare<[string], Stored>(`SELECT * FROM drawer WHERE ${PARENT} = ? ORDER BY ${SLICE_ORDER}`);
   for (const drawer of pages<Stored & { parent: string | null }>(ledger, `*, ${PARENT} AS parent FROM drawer WHERE`)) {
@@ -65,7 +65,7 @@ function* sources(ledger: LedgerDatabase): Generator<ImportItems["source"]> {
     yield source;
 }
 
-/** An imported row keeps the name of the memory from which it came. */
+/** Yields the rows of the journal. A row that was imported keeps the name of the memory from which it came. */
 function* journal(ledger: LedgerDatabase): Generator<ImportItems["journal"]> {
   yield* bodies(ledger, `${IMPORTED_BODY} AS body FROM imported_journal WHERE`, `row, ${IMPORTED_ID} AS id`);
   // Leaves out rows that an import wrote: each import writes new rows, so two memories that import each other would never finish.
@@ -92,7 +92,7 @@ function* named(ledger: LedgerDatabase, from: string): Generator<{ id: string; b
   }
 }
 
-/** `from`: the SQL up to the condition on the row. */
+/** Yields the rows that a query finds, read in pages. `from` is the SQL up to the condition on the row. */
 function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: string): Generator<Row> {
   const statement = ledger.prepare<[number, number], Row>(`SELECT ${from} row > ? ORDER BY row LIMIT ?`);
   for (let after = 0; ;) {

@@ -13,7 +13,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Bytes after which the file is synced. A single sync at the end of a large file would delay other writes. */
 const SYNCED_EACH_BYTES = 2 * 1024 * 1024;
 
-/** Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
+/** Yields the archive's bytes. Calls `onBytes` for each piece of a file; if `onBytes` throws, the archive ends. */
 export async function* packArchive(
   folder: string,
   body: ManifestBody,

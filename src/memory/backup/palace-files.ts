@@ -25,7 +25,7 @@ export function folderOf({ home, palaceDir }: SwapPaths, place: Place): string {
   return place === "home" ? home : palaceDir;
 }
 
-/** Returns true for a file that belongs to this palace alone. A graph in a third folder does not, because other palaces may use it. */
+/** Returns true for a file of this palace in its home or its folder. False for a graph file elsewhere, which other palaces may use. */
 export function isOwn(paths: SwapPaths, { place, name }: Entry): boolean {
   const { ledgerFile, graphFile, tunnelsFile, hallwaysFile } = paths;
   const databases = [ledgerFile, graphFile].flatMap((file) => SQLITE.map((suffix) => `${file}${suffix}`));

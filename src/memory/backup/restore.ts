@@ -36,7 +36,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
 /** Lists all rows of the ledger in its outboxes, so that the next broker sends them. Syncs the unpacked files. Errors: STORE_*. */
 export function listAllAgain(folder: string): void {
   const file = join(folder, LEDGER);
-  // SQLite would create a missing file.
+  // Checked here, because SQLite would create a missing file.
   if (!existsSync(file)) throw damaged(`${file}, which was unpacked, is gone`);
   const ledger = openForWriting(file);
   try {
@@ -73,7 +73,7 @@ export function assertStaged(folder: string, { files, counts }: Manifest): void 
   if (other !== undefined) throw damaged(`the unpacked files have other ${other} than before`);
 }
 
-/** Leaves out what an archive must not decide: tokens (unless `withTokens`), and settings that name a palace. */
+/** Returns the files to restore: without tokens (unless `withTokens`), and without settings that name a palace. */
 export function namesToPutBack({ folder, manifest }: Staged, withTokens: boolean): string[] {
   return manifest.files
     .map(({ name }) => name)

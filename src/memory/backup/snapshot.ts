@@ -26,7 +26,7 @@ export type SnapshotSource = {
 };
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** More pages than any file has, because a copy in several steps starts again after each write. */
+/** More pages than any file has, so that one step copies the whole file. A copy in several steps starts again after each write. */
 const ALL_PAGES = 2 ** 30;
 
 /**
@@ -68,8 +68,8 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
 }
 
 /**
- * One statement reads the state of one moment and does not block writers. The copy is not synced: only the archive must survive a power
- * cut, and a sync of a large copy would hold up the syncs of writes.
+ * Copies the ledger as of one moment, without blocking writers. The copy is not synced: only the archive must survive a power cut, and a
+ * sync of a large copy would delay the syncs of writes.
  */
 function copyLedger(file: string, copy: string): void {
   const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });

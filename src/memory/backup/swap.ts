@@ -1,8 +1,8 @@
 /**
  * Replaces a palace by a verified backup: moves each old file aside and each staged file into its place. A list of the moves is written
- * before the first move. After a kill before that, the old palace is in place. After a later kill, the next holder of the palace's lock
- * finishes the list: another `palace backup restore`, or the next broker. The list has only names, and the folders come from the
- * configuration, so a palace that was moved in between is restored in its new place.
+ * before the first move. If a kill comes before the list is written, the old palace stays. If a kill comes later, the next holder of the
+ * palace's lock makes the remaining moves: another `palace backup restore`, or the next broker. The list has only names, and the folders
+ * come from the configuration, so a palace that was moved in between is restored in its new place.
  */
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -32,7 +32,7 @@ type Move = { from: string; to: string };
 
 export const STAGED = ".restore-";
 
-/** `isElsewhere`: true if a server has the public palace. */
+/** Plans the moves. `isElsewhere` is true if a server has the public palace, whose files then do not move. */
 export function planSwap(
   paths: SwapPaths,
   from: { file: string; staged: string; names: readonly string[] },
@@ -51,7 +51,7 @@ export function planSwap(
     ...{ schema: 2, file: from.file, staged: basename(from.staged) },
     stamp: new Date().toISOString().replaceAll(/[:.]/g, "-"),
     out,
-    // The ledger moves last, so when it is in its place, all other files are in theirs.
+    // The ledger moves last: if the ledger is in place, all other files are in place, too.
     come: [...wanted.filter((name) => name !== LEDGER), LEDGER],
   };
 }
@@ -61,7 +61,7 @@ export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): strin
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
-/** Writes the list and makes its moves. Then a kill only delays the restore. The caller has the palace's lock. Errors: as finishRestore. */
+/** Writes the list, then makes the moves. `finishRestore` resumes after a kill. The caller has the lock. Errors: as finishRestore. */
 export function swapIn(paths: SwapPaths, pending: PendingRestore): void {
   assertThere(movesOf(paths, pending));
   faultPoint("restore.before-marker");
@@ -111,7 +111,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
   return pending;
 }
 
-/** Errors: STORE_CORRUPT for a list that we cannot have written: somebody else may have made the folder. */
+/** Turns a list into paths. Errors: STORE_CORRUPT for a list that no restore writes, because another user may have written the list. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
   for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])

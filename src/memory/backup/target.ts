@@ -32,7 +32,7 @@ export function assertTarget(
     throw refuse("is not a palace backup, and is not overwritten");
 }
 
-/** Returns true if the file begins like a backup. Any age file looks like an encrypted backup. */
+/** Returns true if the file begins like a backup. Every file that `age` encrypted counts as an encrypted backup. */
 function beginsLikeOurs(file: string): boolean {
   const head = Buffer.alloc(BLOCK_BYTES);
   const fd = openSync(file, "r");

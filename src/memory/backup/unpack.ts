@@ -1,4 +1,4 @@
-/** Unpacks a backup. Checks every byte against the manifest or its one valid value. No name in the archive chooses a path. */
+/** Unpacks a backup and checks every byte. File names come from a fixed list, so no archive can choose a path. */
 import { createHash, type Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export type UnpackOptions = {
   onBytes?: (done: number, total: number) => Promise<void> | void;
 };
 
-/** If it fails, the files that were unpacked before the error stay. Errors: as unpackVerified. */
+/** After an error, the files that were already unpacked stay. Errors: as unpackVerified. */
 export async function unpackArchive(pieces: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Manifest> {
   const { folder, bytesMax, onBytes = () => {} } = options;
   const reader = new Reader(pieces);

@@ -20,7 +20,7 @@ export type VerifyOptions = {
 
 export type Verified = { manifest: Manifest; bytes: number; isEncrypted: boolean };
 
-/** Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's. */
+/** Errors: STORE_CORRUPT, CONFIG_USAGE, PROTOCOL_VERSION_MISMATCH, BROKER_CANCELLED, the file system's errors. */
 export async function unpackVerified(file: string, options: VerifyOptions): Promise<Verified> {
   const { folder, passphrase, onBytes, signal } = options;
   const { input, bytesMax } = openBackup(file);

@@ -1,4 +1,4 @@
-/** Builds closets: lines with a source's topics, quotes and names that point at its first drawers, as upstream's do (palace.md 4.8). */
+/** Builds closets as upstream does (palace.md 4.8): each line has a topic or quote of a source, names, and ids of the source's drawers. */
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
 import { hash24 } from "../drawer/drawer-id.ts";
@@ -14,13 +14,13 @@ const POINTERS_MAX = 3;
 const STEM_MAX = 40;
 const NORMALIZE_VERSION = 2;
 
-/** Characters that `\s` matches in Python. `WORD`: the characters that `\w` matches. */
+/** Characters that `\s` matches in Python. `WORD` has those that `\w` matches. */
 const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
-/** Ignores case as Python does, where the letter `i` also matches the Turkish ı and İ. */
+/** Matches a topic: a verb and 3 to 40 characters. Ignores case as Python does, so `i` also matches the Turkish ı and İ. */
 const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line, as in Python. */
 const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");

@@ -8,7 +8,7 @@ import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
 
-/** Drawers similar to one item: stored ones, and slices of earlier items. The main thread finds them, as the writer has no vectors. */
+/** Stored drawers and slices of earlier items that are similar to one item. The main thread finds them: the writer has no vectors. */
 export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];

@@ -17,7 +17,7 @@ export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSiz
     if (error instanceof InvalidValue) return { success: false, error: error.message };
     throw error;
   }
-  // Upstream throws for an invalid wing, and its message calls the field "name".
+  // For an invalid wing, throws an error that calls the field "name", as upstream does.
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 
   const parts = slices(entry, drawerSize);

@@ -17,7 +17,7 @@ export function hash24(text: string): string {
   return sha256Hex(text).slice(0, 24);
 }
 
-/** Returns a text's ids: first by the palace's recipe, then by the other, under which the text may already be filed. */
+/** Returns a text's ids by both recipes, the palace's first. The text may already be filed under the id of the other recipe. */
 export function drawerIds(
   recipe: IdRecipe,
   wing: string,

@@ -87,7 +87,7 @@ function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
   return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
 }
 
-/** Changes a drawer. The text of a split drawer, or one that is now too long for a row, is cut again under the same id. */
+/** Changes a drawer. A split drawer, or a text that is too long for one row, is cut into slices again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   return refused(() => {
     const { params } = call;

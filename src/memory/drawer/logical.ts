@@ -17,7 +17,6 @@ export function findLogical(
   return first === undefined ? undefined : { id, rows: [first, ...more], isSplit: true };
 }
 
-/** Shortens an id for the message that no drawer has this id. */
 export function shownId(id: string): string {
   return cut(id, 1_000);
 }
@@ -46,7 +45,7 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
   };
 }
 
-/** Returns metadata as agents see them: without Chroma's keys, with the source's file name, and always with a time of change. */
+/** Returns metadata as agents see them: no internal keys, the source's file name, and the filing time if a time of change is missing. */
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
   const shown: Metadata = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith("chroma:")));

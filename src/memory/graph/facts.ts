@@ -23,7 +23,7 @@ function idsOf(graph: Entities, { subject, predicate, object }: Ends): Ends {
   };
 }
 
-/** Returns the id of the entity with this name, in NFC or NFD. File names from macOS may be in NFD. */
+/** Returns the id of the known entity with this name in NFC or NFD, else a new id. File names from macOS may be in NFD. */
 function knownId(graph: Entities, name: string): string {
   const id = entityId(name);
   const others = [id.normalize("NFC"), id.normalize("NFD")].filter((other) => other !== id);

@@ -1,7 +1,4 @@
-/**
- * Names that make no tunnel because every project has them. Source: MemPalace 3.11, hallways module (MIT, Copyright (c) 2026 MemPalace
- * Contributors).
- */
+/** Names that every project has, so they make no tunnel. Source: MemPalace 3.11 (MIT, Copyright (c) 2026 MemPalace Contributors). */
 import { strip } from "../text/text.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));

@@ -9,15 +9,15 @@ import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
 import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
 
-/** Minimum number of common drawers for a hallway; upstream's default. */
+/** Minimum number of drawers in which both names of a hallway occur. It is upstream's default. */
 const DRAWERS_MIN = 2;
 const TOPICS_MIN = 1;
 const ROOMS_SHOWN = 3;
 
-/** Two names, in code-point order, that occur in the same drawers. `drawers`: number of these drawers; `rooms`: their rooms. */
+/** Two names, in code-point order, with the number and the rooms of the drawers in which both occur. */
 type Pair = { a: string; b: string; drawers: number; rooms: Set<string> };
 
-/** Rebuilds a wing's links. `left`: number of changes for which the caller must repeat the call. Errors: PROTOCOL_BAD_PARAMS. */
+/** Rebuilds a wing's links. The caller must repeat the call until the result's `left` is 0. Errors: PROTOCOL_BAD_PARAMS. */
 export function rebuildLinks({ graph }: LedgerTx, { params, atMs, findings }: WriteCall): unknown {
   const { wing, topics, hallwayMin, topicsMin } = readParams({ ...(findings as LinkRules | undefined), ...params });
   const rows = graph.namedRows(wing);

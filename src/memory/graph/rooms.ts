@@ -1,4 +1,4 @@
-/** Answers questions about the room graph, in which common wings link rooms (palace.md 6.3). `general` is a room, as in MemPalace 3.11. */
+/** Answers questions about the room graph, which links the rooms of a wing (palace.md 6.3). `general` is a room, as in MemPalace 3.11. */
 import type { RoomCount } from "../port/graph.ts";
 import { compareText } from "../text/text.ts";
 import { asText, validFilter } from "../text/validate.ts";
@@ -91,7 +91,7 @@ export function graphStats(counts: readonly RoomCount[], explicitTunnels: number
   };
 }
 
-/** Returns rooms whose name contains the whole query, then rooms whose name contains one of its hyphenated parts. */
+/** Returns rooms whose name contains the whole query, then rooms whose name contains a part of the query between hyphens. */
 function suggestions(asked: string, rooms: ReadonlyMap<string, Room>): string[] {
   const whole = asked.toLowerCase();
   const parts = whole.split("-");

@@ -13,7 +13,7 @@ type Spelling = {
   /** Folders of the path, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
-  /** The letter of a diff's side, and the path after it. */
+  /** Letter and rest of a path in a diff: `a/…` or `b/…`. */
   side: { letter: string; path: string } | undefined;
 };
 
@@ -69,7 +69,7 @@ function clustersOf(group: readonly string[]): string[][] {
   return clusters;
 }
 
-/** Chooses the longest path or, without paths, the shortest name. A diff's `a/…` or `b/…` is chosen last. */
+/** Chooses the path with the most folders or, without folders, the shortest name. A diff's `a/…` or `b/…` is chosen last. */
 function chooseSpelling(cluster: readonly string[]): string {
   const resolved = resolveDiffs(cluster);
   const rank = (name: string): [number, number, number] => [
@@ -85,7 +85,7 @@ function chooseSpelling(cluster: readonly string[]): string {
   return best;
 }
 
-/** Maps `a/x` and `b/x` to `x` if both exist. */
+/** Maps `a/x` and `b/x` to `x` if `names` contains both. */
 function resolveDiffs(names: readonly string[]): Map<string, string> {
   const sides = new Map(names.map((name) => [name, sideOf(name)] as const));
   const present = new Set([...sides.values()].flatMap((side) => (side === undefined ? [] : side.letter + side.path)));

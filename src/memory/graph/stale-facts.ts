@@ -1,4 +1,4 @@
-/** Finds drawers that state an ended fact, because they name its subject and its object. */
+/** Finds drawers that state an ended fact. A drawer states a fact if it contains the names of the fact's subject and object. */
 import type { GraphReader, NamedFact } from "../port/graph.ts";
 import { entityId } from "../text/text.ts";
 import { isOver, type Now, startsAfter } from "./temporal.ts";
@@ -13,7 +13,7 @@ export type StaleFact = {
   isReplaced: boolean;
 };
 
-/** Maximum number of characters of a text that are read. */
+/** Number of characters of a text that are read; the rest is ignored. */
 const TEXT_MAX = 10_000;
 const NAME_WORDS_MAX = 3;
 /** Maximum number of ended facts examined for one subject, the latest first. */
@@ -67,7 +67,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   });
 }
 
-/** Reads a text. `plain`: its words with a space around each. `ids`: entity ids of all runs of up to `NAME_WORDS_MAX` words. */
+/** Reads a text. `plain` has its words with a space around each, `ids` the entity ids of all runs of up to `NAME_WORDS_MAX` words. */
 function readWords(text: string): { plain: string; ids: Set<string> } {
   const plain = plainText(text.slice(0, TEXT_MAX));
   const words = plain.trim().split(" ");

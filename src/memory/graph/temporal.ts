@@ -32,7 +32,7 @@ function utcOf(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(utc) ? `${utc.slice(0, 19)}Z` : undefined;
 }
 
-/** Returns a moment. A date means its first second, at which one fact ends and its successor begins. */
+/** Returns a moment. A date becomes its first second, UTC. */
 export function asMoment(value: string): string {
   return DATE.test(value) ? `${value}T00:00:00Z` : value;
 }
@@ -61,7 +61,7 @@ export function isOver(fact: { validTo: string | null }, { moment, today }: Now)
 
 export type Now = { moment: string; today: string };
 
-/** Returns the current moment. `today` is the later of the local and the UTC day, so a fact that gets the local day as its end is over. */
+/** Returns the current moment. `today` is the later of the local and the UTC day, so a fact that ended on the local day is over. */
 export function nowAt(atMs: number): Now {
   const moment = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
   const [utc, local] = [moment.slice(0, 10), localDate(atMs * 1000)];

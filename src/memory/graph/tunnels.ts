@@ -66,7 +66,7 @@ export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): 
   }
 }
 
-/** Writes a mined tunnel, if it is new or different. In both wings its room is named after the topic or name that they have in common. */
+/** Writes a mined tunnel, if it is new or different. The room at both ends is named after the topic or name that the wings share. */
 export function putTunnel(graph: GraphTx, { kind, name, source, target }: MinedTunnel, now: string): void {
   const room = `${kind}:${name}`;
   const ends = { source: { wing: source, room }, target: { wing: target, room } };
@@ -149,7 +149,7 @@ function withDrawer(end: { wing: string; room: string }, drawerId: unknown): Lin
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
-/** Returns one end of a link's record; empty if it is not an object, because somebody may have edited the record by hand. */
+/** Returns one end of a tunnel. Returns an empty record if somebody edited the file by hand and the end is not an object. */
 function endOf(tunnel: LinkRecord, key: "source" | "target"): LinkRecord {
   const end = tunnel[key];
   return typeof end === "object" && end !== null ? (end as LinkRecord) : {};

@@ -11,13 +11,13 @@ import { redact } from "../text/redact.ts";
 const MATCH_MIN = 4;
 const IDS_MAX = 1000;
 const AUDIT_PAGE_MAX = 500;
-/** Maximum number of items in an answer, so that the answer fits into one message. */
+/** Maximum number of items in a list of an answer (ten times as many for an undo), so that the answer fits into one message. */
 const SHOWN_MAX = 500;
 const TRACE_LENGTH = 120;
 const TRACE_MIN = 12;
 const TRACES_MAX = 200;
 
-/** Reads a selector. `journalled`: its part for the journal, which must not contain the text to forget. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads a selector. `journalled` is its form for the journal, which must not contain the text to forget. Errors: PROTOCOL_BAD_PARAMS. */
 export function readSelector(params: Record<string, unknown>): {
   journalled: Record<string, unknown>;
   selector: ForgetSelector;
@@ -41,7 +41,7 @@ export function readSelector(params: Record<string, unknown>): {
   return { journalled: { by: "ids", ids }, selector: { ids: ids as string[] } };
 }
 
-/** Shows the drawers, facts and links to be deleted. `traces` and `marks` are pieces of their texts, for which files can be searched. */
+/** Shows the drawers, facts and links to be deleted. The answer's `traces` and `marks` are excerpts, to find copies in other files. */
 export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Traces): Record<string, unknown> {
   const found = tx.forget.find(withDrawers(tx, selector, traces));
   const { drawers, missing, facts, links, carried } = found;
@@ -66,7 +66,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
   };
 }
 
-/** Replaces old ids by the present ones, and adds the concepts of `match`, because stored questions have concepts instead of words. */
+/** Replaces old ids in a selector, and adds the concepts of `match`, because a stored question has concepts instead of words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) return { match, ...traces.conceptsOf(match) };
@@ -122,7 +122,7 @@ export function undo(tx: LedgerTx, call: WriteCall, traces: Traces): unknown {
   return answerOf(asked, tx.undo.undo(asked), traces);
 }
 
-/** Replaces all graph entries of a file by one item, because they are many and their names are the user's words. */
+/** Reports all entries of a Roampal graph file as one item, because they are many and their names are the user's words. */
 function withoutNames(items: UndoPlan["items"], { fileOf }: Traces): UndoPlan["items"] {
   const told = items.map((item) => (item.kind === "carried" ? { ...item, id: fileOf(item.id) } : item));
   return [

@@ -1,5 +1,5 @@
 /**
- * Merges drawers. Ids are made from the texts, so the same note has the same id in both memories, even if it was edited later.
+ * Merges drawers. An id is made from a note's first text, so a note has the same id in both memories, even if it was edited later.
  *
  * | our drawer                           | the import                                                               |
  * | ------------------------------------ | ------------------------------------------------------------------------ |

@@ -1,4 +1,4 @@
-/** Merges another memory's rows into this one, part by part. Each rule compares with the rows that are here, so a part may come twice. */
+/** Merges another memory's rows into this one, part by part. Each rule compares both memories' rows, so a part may be sent twice. */
 import { isRecord, parseJson } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MODE_SEPARATOR } from "../port/source.ts";
@@ -34,7 +34,7 @@ const MERGES: { [K in ImportKind]: Merge<K> } = {
   journal: (merging, items, from) => mergeJournal(merging, from, items),
 };
 
-/** Reads the call's arguments. `journalled`: the arguments for the journal, without the texts of drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Reads the call's arguments. `journalled`: what the journal stores of them, without the items' texts. Errors: PROTOCOL_BAD_PARAMS. */
 export function readPart({ from, kind, items }: Record<string, unknown>): {
   part: ImportPart;
   journalled: Record<string, unknown>;
@@ -75,7 +75,7 @@ function mergeClosets(merging: Merging, items: readonly ImportItems["closet"][])
       report.here += closets.length;
       continue;
     }
-    // Drawers are imported first. A source without drawers here was left out, so its closets would point at nothing.
+    // Drawers are imported before closets. A source that now has no drawers was left out, so its closets would point at nothing.
     const isPointless = !isDry && sourceFile !== "" && tx.placesOfSource(sourceFile).drawers === 0;
     if (isPointless) continue;
     report.here += closets.length - missing.length;
@@ -144,7 +144,7 @@ function mergeStandings(merging: Merging, items: readonly ImportItems["standing"
       merging.refuse(id, "its outcomes belong to another version of palace-devbox");
       continue;
     }
-    // Drawers are imported first. The outcomes of a drawer that was left out are left out, too.
+    // Drawers are imported before outcomes. If a drawer was left out, its outcomes are left out, too.
     if (!isDry && tx.findDrawer(id) === undefined) continue;
     const known = tx.standings.bodyOf(id);
     const ours = known === undefined ? undefined : readStanding(known);
@@ -201,8 +201,8 @@ function mergeEntities(merging: Merging, items: readonly ImportItems["entity"][]
 }
 
 /**
- * Merges facts. A fact's id contains the time at which the fact was made, so two memories have the same fact under two ids. Two facts are
- * the same if their terms and their start are equal. A fact that either memory has ended is ended.
+ * Merges facts. A fact's id contains the time at which the fact was made, so one fact has two ids in two memories, and `sameFact` compares
+ * terms, start and end instead. A fact that either memory has ended is ended.
  */
 function mergeFacts(merging: Merging, items: readonly ImportItems["triple"][]): void {
   const { tx, report } = merging;
@@ -254,7 +254,7 @@ function columnsIn(body: string, count: number): unknown[] | undefined {
 
 const JOURNAL_ID = /^\d{1,15} ./su;
 const JOURNAL_COLUMNS = 13;
-/** Indexes of the columns that have numbers. `CLAIMED`: index of a time that may be missing. */
+/** Indexes of the columns of a journal row that have numbers. The number at `CLAIMED` is a time that may be missing. */
 const NUMBERS = [1, 7, 8];
 const CLAIMED = 2;
 

@@ -1,4 +1,4 @@
-/** State of the merge of one part. The rules for all kinds of rows share it. */
+/** Report of the merge of one part, shared by the merge rules for all kinds of rows. */
 import { cut } from "../../base/shorten.ts";
 import type { MergeReport } from "../../protocol/import.ts";
 import type { LedgerTx } from "../port/ledger.ts";

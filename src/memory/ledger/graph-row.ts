@@ -10,7 +10,7 @@ import { selectRows, selectValues } from "./select.ts";
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
 export type Kind = DatabaseKind | LinkKind;
 export type RowName = { kind: Kind; id: string };
-/** A row in the form of upstream's files. `body`: the columns as a JSON array, or a link's record as JSON. */
+/** A row in the form of upstream's files. `body` has the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
 /** A row whose newest state upstream's file lacks. A null `body` means that the row is deleted. */
 export type ListedRow = RowName & { seq: number; body: string | null };
@@ -21,11 +21,11 @@ export type Finding = {
   rows: FileRow[];
   /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has restored an older file. */
   missing: RowName[];
-  /** Links that were deleted from the file, as upstream itself does. */
+  /** Links that another program deleted from the file. Upstream deletes links, but never facts. */
   deleted: RowName[];
 };
 
-/** The ledger's links of one kind. `bodies`: records by id; `listed`: ids of links that the file does not have yet. */
+/** The ledger's links of one kind. `listed` has the ids of links whose newest state the file lacks. */
 export type Held = { bodies: ReadonlyMap<string, string>; listed: ReadonlySet<string> };
 
 export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
@@ -56,7 +56,7 @@ export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[st
   return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
 }
 
-/** A link that is not listed was equal at the last comparison, so any difference is a change by another program. */
+/** Compares a file with the ledger. If a link differs that is not `listed`, another program has changed it since the last comparison. */
 export function compareLinks(
   { bodies, listed }: Held,
   theirs: Iterable<FileRow>,

@@ -17,7 +17,7 @@ export const DRAWERS: OutboxKind = {
   rows: "drawer",
   sendable: "drawer c JOIN vector v ON v.row = c.row WHERE TRUE",
   joined: "LEFT JOIN drawer c ON c.id = o.id LEFT JOIN vector v ON v.row = c.row",
-  // Without a model all drawers wait. Adding the counts by place is then faster than counting a million rows.
+  // Without a model all drawers wait. Adding the counts of all rooms is then faster than counting a million rows.
   pending: `SELECT CASE WHEN EXISTS (SELECT 1 FROM vector) THEN (SELECT count(*) FROM pending_embedding)
     ELSE (SELECT coalesce(sum(drawers), 0) FROM place) END`,
   target: "driver_target",
@@ -32,11 +32,11 @@ export const CLOSETS: OutboxKind = {
   target: "closet_target",
 };
 
-/** Returns the prefix of keys in `meta` for removed rows. The bare prefix is the key for the collection ids of earlier palaces. */
+/** Returns the prefix of the keys in `meta` for removed rows. The prefix alone is the key for the collection ids of all earlier palaces. */
 export const removedPrefix = ({ table }: Pick<OutboxKind, "table">): string => `removed:${table}:`;
 
-/** Returns SQL for the key in `meta` of a removed row. Its value has the ids of the earlier collections that may have the row. */
+/** Returns SQL for the key in `meta` of a removed row. The value lists the collections of earlier palaces that may still have the row. */
 export const removedKey = (kind: Pick<OutboxKind, "table">, id: string): string => `'${removedPrefix(kind)}' || ${id}`;
 
-/** Returns the key in `meta` for the last row that an earlier palace can have. Later rows were filed while another palace was in use. */
+/** Returns the key in `meta` for the newest row that an earlier palace can have: the newest row when the outbox got its present palace. */
 export const lastRowKey = ({ table }: Pick<OutboxKind, "table">): string => `last-row:${table}`;

@@ -27,10 +27,7 @@ export function isMetadata(value: unknown): value is Metadata {
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/**
- * Returns the authored date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date (Source:
- * docs/lab/search-recipe.md, the recipe, item 3).
- */
+/** Returns the content's date as words, such as `8 May 2023 Monday`, so that "in May" finds the drawer; "" without a date. */
 export function dateWords(metadata: Metadata): string {
   const date = metadata["content_date"] ?? metadata["date"];
   const match = typeof date === "string" ? /^(\d{4})-(\d{2})-(\d{2})/.exec(date) : null;
@@ -67,7 +64,7 @@ export const IS_REGISTRY =
 /** Key that a palace stores in place of empty metadata (palace.md 4.6). */
 const NO_METADATA = "_repaired_empty_meta";
 
-/** Replaces lone surrogates in the text as SQLite does, so a drawer has the same digest before and after it is stored. */
+/** Returns a drawer's digest, which is the same before and after it is stored: lone surrogates are replaced as by SQLite. */
 export function drawerDigest({ text, metadata }: { text: string; metadata: Metadata }): string {
   return digest(`${JSON.stringify(metadata)}\n${text.toWellFormed()}`);
 }
@@ -81,7 +78,7 @@ export function isSameRow(a: { text: string; metadata: Metadata }, b: { text: st
   return a.text.toWellFormed() === b.text.toWellFormed() && canonical(a.metadata) === canonical(b.metadata);
 }
 
-/** Returns metadata in canonical form, as a palace stores them. Equal texts mean equal metadata. */
+/** Returns metadata as text. The texts are equal if a palace stores both metadata in the same way. */
 export function canonical(metadata: Metadata): string {
   const entries = Object.entries(metadata)
     .filter(([key]) => key !== NO_METADATA)

@@ -1,4 +1,4 @@
-/** Runs one query. `values` are bound in order, or by name if they are one object. Each call prepares its statement. Errors: SQLite's. */
+/** Functions that prepare and run one query. `values` are bound in order, or by name if they are one object. */
 import type { LedgerDatabase } from "./open.ts";
 
 export function selectRows<R>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): R[] {
@@ -17,7 +17,7 @@ export function selectValues<V>(database: LedgerDatabase, sql: string, ...values
     .all(...values);
 }
 
-/** Returns the first column of the first row. */
+/** Returns the first column of the first row; undefined if no row matches. */
 export function selectValue<V>(database: LedgerDatabase, sql: string, ...values: readonly unknown[]): V | undefined {
   return database
     .prepare<unknown[], V>(sql)

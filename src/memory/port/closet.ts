@@ -12,9 +12,9 @@ export interface ClosetTx {
   isModelMade(sourceFile: string): boolean;
   /** Replaces all closets of the source. A closet with the same id and text keeps its vector. */
   replace(sourceFile: string, closets: readonly NewCloset[]): void;
-  /** Adds or replaces one closet. Its source is in its metadata. */
+  /** Adds or replaces one closet of the source that the closet's metadata names. */
   put(closet: NewCloset): void;
-  /** Returns the number of removed closets. */
+  /** Removes the source's closets. Returns their number. */
   remove(sourceFile: string): number;
 }
 

@@ -1,4 +1,4 @@
-/** Types of drawers and their places. */
+/** Types of drawers, their metadata, and filters for drawers. */
 
 /** Metadata of a drawer, with upstream's keys in snake_case (palace.md 4.7). */
 export type Metadata = Record<string, MetadataValue>;
@@ -14,7 +14,7 @@ export function isList(value: MetadataValue): value is Scalar[] {
   return Array.isArray(value);
 }
 
-/** One drawer. `row`: the ledger's own number, which rises and is never reused. Rows are in the order that Chroma would give them. */
+/** One drawer. `row`: the ledger's own number, which rises and is never reused. Row order is the order in which Chroma returns drawers. */
 export type Drawer = { row: number; id: string; wing: string; room: string; text: string; metadata: Metadata };
 
 /** A whole drawer: its one row, or the slices of a long text in their order. */
@@ -26,7 +26,7 @@ export type NewDrawer = { id: string; text: string; metadata: Metadata };
 /** Filter by wing, by room, or by both; without either, all drawers pass. `wings`: the drawer's wing must also be one of these. */
 export type PlaceFilter = { wing?: string; room?: string; wings?: readonly string[] };
 
-/** Filter by place, source and time. */
+/** Filter by wing, room, source and time. */
 export type DrawerFilter = PlaceFilter & {
   sourceFile?: string;
   /** Window `[since, before)` for the time at which the text was said or, if unknown, filed. Local time in the form of `filed_at`. */

@@ -21,7 +21,7 @@ export type NamedFact = Fact & { subjectName: string; objectName: string };
 /** Kind of a link: a tunnel links rooms of two wings, a hallway links entities of one wing. */
 export type LinkKind = "tunnel" | "hallway";
 
-/** Kind of a row of the graph. */
+/** Kind of a row in the graph. A `triple` is a fact. */
 export type GraphKind = "entity" | "triple" | LinkKind;
 
 /** A tunnel or hallway as upstream's JSON object. */
@@ -33,7 +33,7 @@ export type RoomCount = { room: string; wing: string; hall: string; drawers: num
 /** Number of drawers in a room whose metadata have the same `entities`. */
 export type NamedRows = { room: string; entities: string; drawers: number };
 
-/** Entity at an end of a wing's hallways. `drawers`: number of drawers of its strongest hallway, null if unknown. */
+/** Entity at an end of a wing's hallways. `drawers`: number of drawers in the entity's strongest hallway, null if unknown. */
 export type HallwayEnd = { wing: string; name: string; drawers: number | null };
 
 /** The graph inside a write transaction. Concurrency and errors: as LedgerTx. */
@@ -45,7 +45,7 @@ export interface GraphTx {
   hasFact(id: string): boolean;
   insertFact(fact: NewFact): void;
   endFact(id: string, validTo: string): void;
-  /** Returns facts with these terms, open or ended, in the order in which they were written. */
+  /** Returns the facts with this subject, predicate and object, open or ended, in the order in which they were written. */
   factsOf(subject: string, predicate: string, object: string): Fact[];
   /** Returns a row in the form of before-images: the columns as a JSON array, or a link's record as JSON. */
   bodyOf(kind: GraphKind, id: string): string | undefined;

@@ -8,9 +8,9 @@ export type ForgetSelector = {
   ids?: readonly string[];
   source?: string;
   match?: string;
-  /** With `match`: the text's concepts as numbers, as in stored questions. */
+  /** With `match`: the text's concepts (its topic words) as numbers, as in stored questions. */
   concepts?: readonly number[];
-  /** With `match`: the text's concepts as words, as in the names in Roampal's graphs. */
+  /** With `match`: the text's concepts as words. Roampal's graphs have such words in the names of their entries. */
   words?: readonly string[];
 };
 
@@ -23,7 +23,7 @@ export type Found = {
   facts: string[];
   entities: string[];
   links: { kind: LinkKind; id: string }[];
-  /** Ids of entries of Roampal's graphs. */
+  /** Ids of matching entries in imported Roampal graphs. */
   carried: string[];
 };
 
@@ -39,11 +39,11 @@ export interface ImportedTx {
   /** Returns true if the row was imported earlier, or if it records a write that was made in this memory. */
   has(id: string): boolean;
   put(id: string, body: string): void;
-  /** Time (ms) before which the journal's rows have been deleted. */
+  /** Unix time, ms, before which the journal's rows have been deleted. */
   readonly keptFromMs: number;
 }
 
-/** A row that the agent changed. `by`: another agent that changed it later, so that it cannot be restored. */
+/** A row that the agent changed. `by`: another agent that changed the row later, so the undo leaves the row as it is. */
 export type UndoItem =
   | { kind: string; id: string; change: "remove" | "restore" | "revert" }
   | { kind: string; id: string; change: "refused"; by: string };

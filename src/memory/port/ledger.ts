@@ -31,7 +31,7 @@ export interface LedgerTx {
   deleteDrawers(ids: readonly string[]): void;
   /** Returns the slices of a long drawer or diary entry, in the order of the text. Empty if `id` is not split. */
   slicesOf(id: string): Drawer[];
-  /** Returns the number of drawers with that source_file, and their first few places. */
+  /** Returns the number of drawers with that source_file, and the first five wings and rooms that contain them. */
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] };
   /** Deletes the drawers with that source_file in all wings. Returns their number. */
   deleteSource(sourceFile: string): number;
@@ -49,7 +49,7 @@ export interface LedgerTx {
   readonly conversations: ConversationTx;
   readonly carried: CarriedTx;
   readonly imported: ImportedTx;
-  /** Returns the ids whose drawers a write of `agent` has changed. Only writes with before-images count. */
+  /** Returns the ids whose drawers were changed by writes of `agent` that still have before-images. */
   changedBy(agent: string, ids: readonly string[]): Set<string>;
   changedByMethod(method: string, ids: readonly string[]): Set<string>;
   /** Returns the ids whose last change was a write of `method`. `among`: only writes of these methods count. */
@@ -61,17 +61,17 @@ export interface LedgerTx {
   idRecipe(): IdRecipe;
 }
 
-/** Functions of `learning` that forgetting calls for memories with outcomes. */
+/** Functions with which `forget` finds the data that src/learning stores about drawers and texts. */
 export type Traces = Readonly<{
   /** Returns the present id of a drawer that was shown under the id `id`; undefined for an unknown drawer. */
   idNow(tx: LedgerTx, id: string): string | undefined;
-  /** Returns a text's concepts, as words and as the numbers that are stored. */
+  /** Returns a text's concepts (its topic words), and the numbers under which these are stored. */
   conceptsOf(text: string): { words: readonly string[]; concepts: readonly number[] };
-  /** Returns the file of a graph entry. Answers show the file, because the entry's own name has the user's words. */
+  /** Returns the name of the Roampal graph that has the entry. Answers do not show an entry's id, because the id has the user's words. */
   fileOf(entry: string): string;
 }>;
 
-/** A slice of a transcript. `opening`: the first row of its exchange. `said`: the beginning of the user's words in that row. */
+/** A slice of a transcript. `opening`: the first row of its exchange. `said`: the beginning of the user's words in `opening`. */
 export type TalkSlice = { row: number; source: string; wing: string; opening: number; said: string };
 
 /** Reads, which are fast at any size unless their comment says otherwise. Concurrency: synchronous; sees only committed state. */
@@ -81,7 +81,7 @@ export interface LedgerReader {
   drawersByRow(rows: readonly number[]): Drawer[];
   /** Returns drawers of one source in one wing with a `chunk_index` from `first` to `last`, in that order, up to a limit. */
   slicesOfSource(range: { sourceFile: string; wing: string; first: number; last: number }): Drawer[];
-  /** Returns the first row of the drawer's exchange; undefined if it is unknown. */
+  /** Returns the first row of the exchange (question and answer) that the drawer is part of; undefined if it is unknown. */
   exchangeOf(drawer: Drawer): number | undefined;
   /** Returns the rows that are slices of a transcript with only the assistant's words. */
   assistantRows(rows: readonly number[]): Set<number>;
@@ -89,13 +89,13 @@ export interface LedgerReader {
   talkSlices(rows: readonly number[]): TalkSlice[];
   /** Returns drawers in row order. `total`: number of drawers that pass the filter. */
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number };
-  /** Returns drawers by id. A split drawer counts once, also in `total`. Slices after the first 200 characters have only an id. */
+  /** Returns drawers, sorted by id. A split drawer counts once, also in `total`. Slices beyond its first 200 characters have no text. */
   listLogical(
     filter: Omit<DrawerFilter, "sourceFile">,
     limit: number,
     offset: number,
   ): { drawers: LogicalDrawer[]; total: number };
-  /** Returns true if a diary slice has only `parent_entry_id`, as MemPalace before 3.11 wrote it. */
+  /** Returns true if a diary slice names its whole entry only by `parent_entry_id`, as MemPalace before 3.11 wrote it. */
   holdsOldSlices(): boolean;
   idRecipe(): IdRecipe;
   /** Returns drawers, the newest first. A split drawer is returned as its first slice, and counts once in `total`. */
@@ -106,7 +106,7 @@ export interface LedgerReader {
   idsByPart(part: string, limit: number): string[];
   /** Works like `idsByPart` for deleted drawers whose old texts the journal still has. */
   deletedIdsByPart(part: string, limit: number): string[];
-  /** Counts the rows by wing and room. */
+  /** Counts the rows by wing and room. Each slice counts. */
   places(): { wing: string; room: string; drawers: number }[];
   holds(place: PlaceFilter): boolean;
   /** Returns the drawers that were filed last, in row order. */
@@ -123,7 +123,7 @@ export interface LedgerReader {
   toldOf(ids: readonly string[]): Map<string, Told>;
   /** Counts the stored outcomes since `atMs`. */
   toldSince(atMs: number): Promise<Told>;
-  /** Counts drawers by filing day, oldest first. The day '' counts drawers with an unknown day. */
+  /** Counts drawers by the day on which they were filed, oldest first. The day '' means unknown. */
   growth(): { day: string; drawers: number }[];
   /** Counts the newest outcomes of memories of a collection that were shown in conversations of the kind `context`. */
   toldIn(context: string, collection: string): Told;
@@ -139,7 +139,7 @@ export interface LedgerReader {
   shownAt(conversation: string, turn: number): string[];
   /** Returns turns in which drawers were shown, the newest conversation first. */
   turns(filter: TurnFilter, limit: number, offset: number): { turns: ShownTurn[]; total: number };
-  /** Counts shown drawers and their last outcomes by week and agent, the oldest week first. */
+  /** Counts shown drawers and their last outcomes by week and agent, the oldest week first. `prefix`: as in TurnFilter. */
   helpedByWeek(prefix: string): Promise<HelpedWeek[]>;
   diaryEntries(agent: string, wing: string | undefined): Drawer[];
   /** Returns filed sources. `wing`: undefined means all wings. */
@@ -177,7 +177,7 @@ export type WriteCall = {
 export type Changes = {
   /** Number of new drawers. The indexes outside the ledger get a drawer when it has a vector. */
   added: number;
-  /** Rows whose text, place or vector changed. */
+  /** Rows whose text, wing, room or vector changed. */
   written: number[];
   removed: number[];
   /** Number of changed rows of other tables, such as the graph's. */
@@ -203,7 +203,7 @@ export type FormsOf = (text: string) => string;
 /** Returns the headings above each drawer of a document, or "". `slices`: the drawers' texts in order. */
 export type HeadingsAbove = (sourceFile: string, slices: readonly string[]) => string[];
 
-/** Functions that the ledger calls for each text or changed document. If one is missing, maintenance adds its rows later. */
+/** Functions that the ledger calls for each text or changed document. If a function is missing, maintenance adds the values later. */
 export type Derived = { staticCode?: StaticCode; formsOf?: FormsOf; headingsAbove?: HeadingsAbove };
 
 /** Vector of a row. The ledger drops it if the text has another `textVersion` now. */

@@ -9,7 +9,7 @@ export type StreamEvent = EventText & {
   id: string;
   /** Position of the event in this file, in order of arrival. */
   seq: number;
-  /** `origin_replica`: copy of the palace with the original event; `origin_seq`: its number there; `hlc`: its hybrid logical clock. */
+  /** Copy of the palace in which the event was first written, and the event's number and hybrid logical clock in that copy. */
   origin_replica: string | null;
   origin_seq: number | null;
   hlc: string | null;
@@ -83,7 +83,7 @@ export interface LogstreamTx extends LogstreamReader {
 /** Another copy of the palace, with which MemPalace on this machine exchanges events. */
 export type MeshPeer = { name: string; url: string };
 
-/** State that MemPalace wrote after it last exchanged events. `peers` is by the peer's name, `profiles` by the copy's name. */
+/** State that MemPalace wrote after it last exchanged events. `peers`: by name of the peer. `profiles`: by name of the copy. */
 export type PublishedMesh = {
   peers: Record<string, unknown>;
   profiles: Record<string, unknown>;

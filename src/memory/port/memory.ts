@@ -18,7 +18,7 @@ export type MemoryTx = Pick<
   | "changedBy"
   | "lastChangedByMethod"
 > & {
-  /** Adds the profile to the text from which an id is made, so that each profile gets another id for the same text. */
+  /** Adds the profile to the text from which an id is made, so that each profile gets a different id for the same text. */
   seed(text: string): string;
   /** Returns true if a drawer of any profile has that id. */
   isTaken(id: string): boolean;

@@ -11,7 +11,7 @@ export type Outcome = Telling | "unknown";
 /** An outcome with its Unix time (ms). `reason`: the words that were given with it. */
 export type PastOutcome = { outcome: Telling; atMs: number; reason: string | null };
 
-/** Event from which an outcome follows, although nobody reported one. */
+/** Event that counts as an outcome although nobody stated one, such as a failed test or a repeated question. */
 export type Signal = HostSignal | "asked-again";
 /** Source of an outcome. `judge`: a language model that the user has configured. */
 export type OutcomeSource = "agent" | "user" | "judge" | Signal;
@@ -24,7 +24,7 @@ export type Question = {
   concepts: readonly number[];
 };
 
-/** One outcome of a drawer. It has ids and flags, no words. */
+/** One outcome of a drawer, without any text of the user. */
 export type Scored = {
   atMs: number;
   outcome: Telling;
@@ -85,9 +85,9 @@ export type Conversation = {
   turn: number;
   /** True once the agent has answered, so that the user's next message is a reaction to the answer. */
   isCompleted: boolean;
-  /** True if the agent is asked in this turn to score the exchange before it. */
+  /** True if the agent is asked in this turn to score the previous exchange. */
   isAsked: boolean;
-  /** True if the exchange before this turn was scored. */
+  /** True if the previous exchange was scored. */
   isScored: boolean;
   /** Drawer of the last question and answer; null if these were not stored. */
   exchange: string | null;

@@ -31,7 +31,7 @@ export interface PalaceDriver {
   readonly recordsMax: number;
   /** Creates missing collections. Idempotent. */
   open(): Promise<void>;
-  /** Idempotent. Replaces metadata as a whole, so missing keys are removed. */
+  /** Adds or replaces records. Idempotent. Metadata is replaced as a whole, so missing keys are removed. */
   upsert(records: readonly PalaceRecord[]): Promise<void>;
   /** Idempotent: unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;
@@ -51,7 +51,7 @@ export interface OutboxSource {
   peek(limit: number): OutboxEntry[];
   /** Removes entries that have not changed since `peek`. */
   done(entries: readonly { id: string; seq: number }[]): Promise<void>;
-  /** Returns the lag: `entries` (rows in the outbox) and `awaitingVector` (drawers without a vector) together. */
+  /** Returns the two parts of the lag: `entries` (rows in the outbox) and `awaitingVector` (drawers without a vector). */
   lag(): { entries: number; oldestAtMs: number | null; awaitingVector: number };
   /** Lists every drawer again if `target` is another palace than before. */
   retarget(target: string): Promise<void>;

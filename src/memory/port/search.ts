@@ -5,14 +5,14 @@ import type { Changes } from "./ledger.ts";
 /** A row and its score: BM25-like (≥ 0, higher is better) for words, −1…1 for cosines. */
 export type Scored = { row: number; score: number };
 
-/** Parts of a row's lexical score. `drawer` (BM25 of the drawer's words), `pairs` and `source` are raw, without weights. */
+/** Parts of a row's lexical score. `drawer` (BM25 of the drawer's words), `pairs` and `source` have no weights applied yet. */
 export type LexicalParts = {
   drawer: number;
   /** BM25 of pairs of neighbouring query words that are neighbours in the drawer, too. */
   pairs: number;
   /** BM25 of the words in the drawer's whole source. */
   source: number;
-  /** Share of the query's words that the drawer or its names contain, 0…1. Rare words count more. */
+  /** Share of the query's words that the drawer, or its path, wing or room, contains, 0…1. Rare words count more. */
   coverage: number;
   /** Share of the query's identifiers that the drawer or its source's folder contains exactly, 0…1. 0 for a query without identifiers. */
   identifiers: number;
@@ -35,7 +35,7 @@ export const NO_PARTS: LexicalParts = {
 /** A row, its score and the parts of the score. */
 export type LexicalCandidate = Scored & { parts: LexicalParts };
 
-/** Candidates by words for each candidate by static vector. More of the latter change no answer (docs/lab/search-recipe.md). */
+/** Number of candidates by words for each candidate by vector. More candidates by vector change no answer (docs/lab/search-recipe.md). */
 export const NEAR_PART = 4;
 
 /** BM25 and static vectors over the drawers. Concurrency: runs on its own thread and never waits for a write. */
@@ -62,11 +62,11 @@ export interface LexicalIndex {
 
 /** Exact nearest neighbours over the stored vectors. */
 export interface VectorIndex {
-  /** Returns rows that include the nearest `limit`. Faster than `nearest` if you call `similarity` for these rows anyway. */
+  /** Returns the nearest `limit` rows and other rows, in no order. Faster than `nearest` if you call `similarity` for these rows anyway. */
   around(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<number[]>;
-  /** Returns cosines, best first. `vector` is L2-normalised. */
+  /** Returns the `limit` rows with the highest cosines to `vector` (L2-normalised), best first. */
   nearest(vector: Float32Array, filter: DrawerFilter, limit: number): Promise<Scored[]>;
-  /** Returns the cosine of each given row, in the order given; NaN for a row without a vector. */
+  /** Returns the cosine of each row's vector with `vector`, in the order given; NaN for a row without a vector. */
   similarity(vector: Float32Array, rows: readonly number[]): Promise<number[]>;
   /** Makes the changes of a commit visible to later searches. */
   refresh(changes: Pick<Changes, "written" | "removed">): Promise<void>;

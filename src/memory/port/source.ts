@@ -4,7 +4,7 @@ import type { Miner } from "../../protocol/filing.ts";
 /** The filing record of a source. `mtime`: Unix time, s; `sha256`: digest of the content, hex. */
 export type SourceRow = { sourceFile: string; wing: string; mtime: number; sha256: string; drawers: number };
 
-/** Query for mined sources. `below`: an absolute folder; `after`: `last` of the page before. */
+/** Query for the mined sources in the folder `below` (an absolute path). `after`: `last` of the previous page. */
 export type MinedQuery = { wing: string; miner: Miner; below: string; after?: string | undefined };
 
 /** Page of mined sources. `last`: the cursor for the next page; undefined on the last page. */
@@ -13,7 +13,7 @@ export type MinedPage = { rows: MinedRow[]; last: string | undefined };
 /** A mined source with values from its adopted drawers. Any program may have written them, so their types are unknown. */
 export type MinedRow = { sourceFile: string; mtime: unknown; filedAt: unknown };
 
-/** Drawers of one source that were filed in the same way. */
+/** Drawers of one source with the same `directoryId` and `isRegistry`. */
 export type SourceGroup = {
   sourceFile: string;
   /** Inode number of the source's folder at filing time, if recorded. */

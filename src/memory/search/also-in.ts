@@ -3,7 +3,7 @@ import type { Drawer } from "../port/drawer.ts";
 import { parentOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
-/** Minimum length of a copied text, in code points. Two sources may have the same shorter text by chance. */
+/** Minimum length of a copied text, in code points. Two sources may have a shorter text in common by chance. */
 const COPY_MIN = 100;
 
 export type AlsoIn = {

@@ -11,7 +11,7 @@ export type Asks = {
   end: "newest" | "oldest" | undefined;
   /** True if the question asks for earlier values. A statement that a newer one replaces then keeps its rank. */
   isPast: boolean;
-  /** Use of the user's wishes. `all`: the question is about wishes. `advice`: it asks for advice or work that wishes may influence. */
+  /** Set if the user's wishes ("always …") matter. `all`: the question is about wishes. `advice`: it asks for advice. */
   wishes: "all" | "advice" | undefined;
   /** True if the question asks for nothing ("ok thanks, go on"), so no drawer is an answer. */
   isSmallTalk: boolean;
@@ -74,7 +74,7 @@ const SUBJECT_MIN = 4;
 const NEWEST =
   /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|at the moment|right now|as of now|these days|nowadays|up[- ]to[- ]date|last|now)\b/i;
 const OLDEST = /\b(?:first|earliest|original(?:ly)?|initial(?:ly)?|(?:at|in) the (?:very )?beginning|to begin with)\b/i;
-/** Matches uses of the words above that do not mean a time: "the first argument", "last week", "now that". */
+/** Matches uses of "first", "last" or "now" that do not mean a time: "the first argument", "last week", "now that". */
 const NO_END =
   /\b(?:last (?:\d+|few|two|three|week|month|year|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday|name|line|argument|element|item|character|column|row)|first (?:\d+|few|two|three|name|line|argument|element|item|character|column|row|time setup|class|party)|at first|now that|right away|at last|last long|how long (?:\w+ ){1,5}last)\b/gi;
 const PAST =
@@ -91,7 +91,7 @@ const TALK = new Set(
     "ok okay yes yeah yep no nope thanks thank thx ty cheers please hello hi hey bye perfect awesome sounds mind continue proceed",
   ),
 );
-/** Further words of small talk. A query with only these words is not small talk. */
+/** Words that small talk may also contain. A query with only these words is not small talk. */
 const BESIDE_TALK = new Set(
   words(
     "go going ahead next start good great nice fine cool sure right exactly correct lets let us do it well done works work worked one two " +
@@ -103,15 +103,10 @@ const QUOTE = /["“”«»]/;
 
 function isSmallTalk(query: string): boolean {
   if (QUOTE.test(query) || QUESTION_WORD.test(query)) return false;
-  const said =
-    query
-      .toLowerCase()
-      .replaceAll(/['’]/g, "")
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return (
-    said.some((word) => TALK.has(word)) &&
-    said.every((word) => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word)))
-  );
+  const plain = query.toLowerCase().replaceAll(/['’]/g, "");
+  const said = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const isKnown = (word: string): boolean => [TALK, BESIDE_TALK, STOP_WORDS].some((set) => set.has(word));
+  return said.some((word) => TALK.has(word)) && said.every(isKnown);
 }
 
 export function askedFor(query: string): Asks {

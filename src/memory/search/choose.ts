@@ -95,22 +95,29 @@ function withSuperseded(shown: readonly Chosen[], beyond: readonly Drawer[]): Ch
   const known = [...stated].flatMap(([drawer, says]) => (says === undefined ? [] : [{ drawer, says }]));
   if (known.length < 2) return [...shown];
   known.sort((a, b) => (a.says.time < b.says.time ? 1 : -1));
-  const places = shown.map((one) => {
-    const says = stated.get(one.drawer);
-    const newer = says && known.find((other) => replaces(other.says, says))?.drawer;
-    if (newer === undefined) return one;
-    const above = shown.find(({ drawer }) => drawer === newer);
-    const supersededBy = parentOf(newer.metadata) ?? newer.id;
-    if (above === undefined || above.ranked.score >= one.ranked.score) return { ...one, supersededBy };
-    const { score } = above.ranked;
-    const moved = { factor: score / one.ranked.score, reason: `a later drawer replaces it: ${newer.id}` };
-    return { ...one, ranked: { ...one.ranked, score }, adjustments: [...one.adjustments, moved], supersededBy };
-  });
-  // A superseded drawer has at most the score of its successor, and comes after it.
-  return places.sort(
-    (a, b) =>
-      b.ranked.score - a.ranked.score || Number(a.supersededBy !== undefined) - Number(b.supersededBy !== undefined),
-  );
+  const scores = new Map(shown.map(({ drawer, ranked }) => [drawer, ranked.score]));
+  const newerThan = new Map<Drawer, Drawer>();
+  // The newest first, so that a successor has its final score before the drawer that it replaces.
+  for (const { drawer, says } of known) {
+    const newer = known.find((other) => replaces(other.says, says))?.drawer;
+    if (newer === undefined) continue;
+    newerThan.set(drawer, newer);
+    scores.set(drawer, Math.min(scores.get(drawer) ?? Infinity, scores.get(newer) ?? Infinity));
+  }
+  const age = new Map(known.map(({ drawer }, at) => [drawer, at]));
+  const ageOf = ({ drawer }: Chosen): number => age.get(drawer) ?? -1;
+  return shown
+    .map((one) => {
+      const newer = newerThan.get(one.drawer);
+      if (newer === undefined) return one;
+      const score = scores.get(one.drawer) ?? one.ranked.score;
+      const factor = score / one.ranked.score;
+      const moved = { factor, reason: `a later drawer replaces it: ${newer.id}` };
+      const adjustments = factor > 0 && factor < 1 ? [...one.adjustments, moved] : one.adjustments;
+      const supersededBy = parentOf(newer.metadata) ?? newer.id;
+      return { ...one, ranked: { ...one.ranked, score }, adjustments, supersededBy };
+    })
+    .sort((a, b) => b.ranked.score - a.ranked.score || ageOf(a) - ageOf(b));
 }
 
 /** Returns a key that all slices of one exchange share, so that only drawers with the same key are compared. */
@@ -164,7 +171,7 @@ function dateAdjustments(drawer: Drawer, dates: readonly AskedDate[]): Adjustmen
   if (dates.length === 0) return [];
   const { content_date: content, date, authored_at: authored, filed_at: filed } = drawer.metadata;
   const own = String(content ?? date ?? authored ?? filed ?? "").slice(0, 10);
-  // For a document only the day of its filing is known, which does not show whether it was written before or after a date.
+  // A document without its own date has only its day of filing, which does not show when the document was written.
   const known = timeOf(drawer).slice(0, 10);
   const agreeing = dates.find(({ agrees, isSpan }) => agrees(isSpan ? known : own));
   if (agreeing === undefined) return [];
@@ -199,7 +206,7 @@ function projectAdjustments({ wing }: Drawer, preferred: ReadonlySet<string>): A
   return [{ factor: PROJECT_FACTOR, reason: `belongs to the project you work in: wing \`${cut(wing)}\`` }];
 }
 
-/** Returns the adjustment for ended facts; empty if the text names the successor of every one of them. */
+/** Returns the adjustment that lowers a drawer with an ended fact; none if the drawer's text also has each fact's new value. */
 function staleAdjustments(stale: readonly StaleFact[]): Adjustment[] {
   const worst = worstOf(stale);
   return worst === undefined

@@ -1,9 +1,11 @@
 /** Judges whether the palace has an answer to a question (source: docs/lab/search-recipe.md, the recipe, item 5). */
 import { missedNotice } from "./phrases.ts";
-import type { Candidate } from "./fusion.ts";
+import type { Ranked } from "./fusion.ts";
+
+type Judged = Pick<Ranked, "cosine" | "words" | "sentenceWeight">;
 
 const WEAK_BELOW = 0.34;
-/** Maximum length of a short drawer (source: docs/lab/figures.md, short drawers). */
+/** Maximum length of a short drawer, in characters (source: docs/lab/figures.md, short drawers). */
 const SHORT_MAX = 200;
 const SHORT_COSINE_MIN = 0.35;
 
@@ -12,20 +14,24 @@ const WEAK_NOTICE =
 const NOTHING_NOTICE = "Nothing found.";
 
 /** Returns 0…1: half the cosine plus half the share of the question's words (rare words count more). Without a vector, only words count. */
-export function confidenceOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
-  const near = nearnessOf({ cosine, words });
-  return Number.isNaN(near) ? words.coverage : (Math.max(0, near) + words.coverage) / 2;
+export function confidenceOf(judged: Judged): number {
+  const near = nearnessOf(judged);
+  const held = judged.words.coverage * (judged.sentenceWeight ?? 1);
+  return Number.isNaN(near) ? held : (Math.max(0, near) + held) / 2;
 }
 
-/** Returns the cosine of the model's vectors or, if it is missing, of the static vectors. */
-function nearnessOf({ cosine, words }: Pick<Candidate, "cosine" | "words">): number {
-  return Number.isNaN(cosine) ? words.meaning : cosine;
+/** Returns the model's cosine or, if it is missing, the static cosine. */
+function nearnessOf({ cosine, words: { meaning }, sentenceWeight }: Judged): number {
+  const near = Number.isNaN(cosine) ? meaning : cosine;
+  if (sentenceWeight === undefined) return near;
+  // One of a prompt's many sentences may match by accident, so both cosines count, and a sentence that says little counts less.
+  return sentenceWeight * (Number.isNaN(meaning) ? near : (near + meaning) / 2);
 }
 
 /** Returns true for a weak hit. A short drawer with a near meaning is not weak, because it may answer without the question's words. */
-export function isWeakMatch(candidate: Pick<Candidate, "cosine" | "words">, textLength: number): boolean {
-  if (Math.max(confidenceOf(candidate), candidate.words.file) >= WEAK_BELOW) return false;
-  return !(textLength <= SHORT_MAX && nearnessOf(candidate) >= SHORT_COSINE_MIN);
+export function isWeakMatch(judged: Judged, textLength: number): boolean {
+  if (Math.max(confidenceOf(judged), judged.words.file) >= WEAK_BELOW) return false;
+  return !(textLength <= SHORT_MAX && nearnessOf(judged) >= SHORT_COSINE_MIN);
 }
 
 /** Judges the whole answer. `phrases`: phrases quoted in the query; `isMissed`: true if a hint already explains the empty answer. */

@@ -46,7 +46,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
   };
 }
 
-/** Returns the stored drawers and earlier items that are similar to each item, by its index; undefined if the items cannot be compared. */
+/** Returns each item's similar drawers and similar earlier items, by the item's index; undefined without a model or a valid list. */
 export async function compareItems(
   context: Likening,
   params: Record<string, unknown>,

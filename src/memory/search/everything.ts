@@ -4,22 +4,22 @@ import type { LexicalIndex } from "../port/search.ts";
 import { byScore, type Ranked } from "./fusion.ts";
 import { WISH } from "./asks.ts";
 
-/** Weights of the parts of an exchange's score: its first drawer, the static cosine of the user's words, the best drawer of the answer. */
+/** Weights of three scores of an exchange: its first drawer's, the static cosine of the user's words, and its best other drawer's. */
 const WEIGHTS = { opening: 0.45, said: 0.4, answer: 0.3 } as const;
-/** Largest share of its score that an exchange loses because the user's words are short. With `SAID_FULL` characters it loses nothing. */
+/** Maximum share of its score that an exchange loses if the user's words are short. From `SAID_FULL` characters on it loses nothing. */
 const SHORT_LOSS = 0.2;
 const SAID_FULL = 150;
-/** Amount added to the score of a user's wish, if the question asks for wishes. */
+/** Amount added to the score of an exchange in which the user states a wish (wishes.ts), if the question asks for wishes. */
 const WISH_BONUS = 0.3;
-/** Step by which an exchange's other slices rank below its first drawer, which has the user's words. */
+/** Amount by which an exchange's other slices rank below its first drawer, which has the user's words. Worse slices rank lower. */
 const ANSWER_STEP = 1e-3;
 /** Distance in rows below which two drawers of one source are near each other. */
 const STRETCH = 20;
-/** Largest share of its score that a hit loses because a chosen hit of its source is near. `STRETCH` rows away it loses nothing. */
+/** Maximum share of its score that a hit loses because a better hit of its source is near. `STRETCH` rows away it loses nothing. */
 const STRETCH_LOSS = 0.05;
-/** Number of candidates per wanted hit that are spread, because several of them may be slices of one exchange. */
+/** Number of candidates per wanted hit that `spread` reorders: more than one, because several candidates may be slices of one exchange. */
 const SPREAD_PER_HIT = 4;
-/** Factor on the answer's score. The product replaces the score of an exchange's first drawer if the search did not find that drawer. */
+/** If the search did not find an exchange's first drawer, its score is estimated as the answer's score times this factor. */
 const UNKNOWN_OPENING = 0.7;
 
 type Exchange = { said: string; opening: number | undefined; answer: number };
@@ -60,7 +60,7 @@ export async function rankEverything(
   return { ranked: spread(weighed, slices, limit * SPREAD_PER_HIT), isSpread: true };
 }
 
-/** Returns the exchanges among the candidates, by their first row. */
+/** Returns the exchanges among the candidates, by the row of the exchange's first drawer. */
 function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>): Map<number, Exchange> {
   const exchanges = new Map<number, Exchange>();
   for (const { row, score } of ranked) {
@@ -74,7 +74,7 @@ function exchangesOf(ranked: readonly Ranked[], slices: ReadonlyMap<number, Talk
   return exchanges;
 }
 
-/** Reorders the first `count` drawers: takes the best drawer repeatedly, and lowers other exchanges near it in the same source. */
+/** Reorders the first `count` drawers: repeatedly takes the best one, and lowers the scores of other exchanges near this drawer. */
 function spread(ranked: readonly Ranked[], slices: ReadonlyMap<number, TalkSlice>, count: number): Ranked[] {
   const left = ranked.slice(0, count).map((one) => ({ one, factor: 1 }));
   const taken: Ranked[] = [];

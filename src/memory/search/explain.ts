@@ -27,7 +27,7 @@ export function explainScore(
     ),
     cosine: weights.cosine > 0 ? round(near.cosine, 4) : null,
     static_cosine: weights.meaning > 0 ? round(near.meaning, 4) : null,
-    // Cosines that the palace does not have. They were estimated from the other scores.
+    // Names the cosines that were estimated from the other scores, because the palace does not have them yet.
     ...(estimates.length > 0 && mode === "hybrid" && { estimated: estimates }),
     identifiers_held: round(words.identifiers, 3),
     names_held: round(words.names, 3),
@@ -48,6 +48,7 @@ export function explainScore(
       rerank: { logit: round(rerank.logit, 3), place_before: rerank.place, score_before: round(rerank.score, 4) },
     }),
     query_words_held: round(words.coverage, 3),
+    ...(ranked.sentenceWeight !== undefined && { sentence_weight: round(ranked.sentenceWeight, 3) }),
     confidence: round(confidenceOf(ranked), 3),
     promoted: changes.filter(({ factor }) => factor > 1),
     demoted: changes.filter(({ factor }) => factor < 1),

@@ -45,7 +45,7 @@ export function findRoom(asked: string, rooms: readonly string[], wing?: string)
   return find("room", ROOM, asked, rooms, wing === undefined ? "" : ` in wing ${quoted(wing)}`);
 }
 
-/** Returns the wings that have one of the names in any spelling, and the diaries `wing_NAME`. */
+/** Returns the wings with one of the names in any spelling, also with the prefix `wing_` of a diary. */
 export function wingsNamed(names: readonly string[], wings: readonly string[]): string[] {
   const key: Key = (name) => loose(name).replace(/^wing_/, "");
   const wanted = new Set(names.map(key).filter((name) => /[^_]/.test(name)));

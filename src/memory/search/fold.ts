@@ -35,7 +35,7 @@ export function fingerprintOf(text: string): Fingerprint {
   return { pairs, sketch: smallest(pairs), numbers };
 }
 
-/** Returns true for near-duplicates. Texts with different numbers do not count, because they may be about different ports or dates. */
+/** Returns true for near-duplicates. Returns false if the texts have different numbers, which may be ports or dates. */
 export function isNearlySame(a: Fingerprint, b: Fingerprint): boolean {
   const [size, other] = [a.pairs.length, b.pairs.length];
   if (a.numbers !== b.numbers || Math.min(size, other) < ALIKE_MIN * Math.max(size, other)) return false;
@@ -68,7 +68,7 @@ export class Folder<T> {
   }
 }
 
-/** Returns keys of which two near-duplicates share at least one. */
+/** Returns keys for lookups. Two near-duplicates have at least one key in common. */
 function keysOf({ sketch, numbers }: Fingerprint): number[] {
   return sketch.map((pair) => pair ^ numbers);
 }
@@ -76,8 +76,7 @@ function keysOf({ sketch, numbers }: Fingerprint): number[] {
 function smallest(pairs: readonly number[]): number[] {
   const least: number[] = [];
   for (const pair of pairs) {
-    if (least.length === SKETCH_SIZE && pair >= (least.at(-1) as number)) continue;
-    if (least.includes(pair)) continue;
+    if ((least.length === SKETCH_SIZE && pair >= (least.at(-1) as number)) || least.includes(pair)) continue;
     least.push(pair);
     least.sort((a, b) => a - b);
     if (least.length > SKETCH_SIZE) least.pop();
@@ -95,7 +94,7 @@ function lowerCode(code: number): number {
   return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
-/** Mixes the bits, so that short words do not get small hashes. */
+/** Mixes the bits. Otherwise short words would get small hashes, and a sketch would have only short words. */
 function stirred(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) | 0;
 }

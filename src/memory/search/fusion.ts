@@ -14,13 +14,15 @@ export type Ranked = Candidate & {
   lexicalShare: number;
   near: { cosine: number; meaning: number };
   score: number;
-  /** Part of the score that the best drawer of a file gets if the question names the file. */
+  /** If a sentence of a long prompt found the drawer: the weight of this sentence in the confidence, 0…1; 1 for a question. */
+  sentenceWeight?: number;
+  /** Amount added to the score of the best drawer of a file that the question names. */
   fileScore: number;
   /** Factor on the score of a drawer in which only the assistant speaks. */
   speakerFactor?: number;
-  /** Part of the score that a wish of the user gets. */
+  /** Amount added to the score of a drawer with a wish of the user (wishes.ts), to move it up. */
   wishScore?: number;
-  /** In the answer to a question about everything: static cosine of the user's words in the drawer's exchange. */
+  /** Static cosine of the user's words in the drawer's exchange. Only for a question about everything (asks.ts). */
   saidCosine?: number | undefined;
   /** The cross-encoder's output, and the drawer's rank and score before the reranking. */
   rerank?: { logit: number; place: number; score: number };
@@ -34,8 +36,8 @@ export const WEIGHTS = {
   vector: { cosine: 1, meaning: 0, words: 0 },
 } as const satisfies Record<RankMode, object>;
 /**
- * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`, `names`: amounts
- * added to a score if a drawer has all identifiers, or its names have all words, of the question.
+ * Weights of the parts of a word score. `pairs`, `source`: weights relative to the drawer's own words. `identifiers`: amount added for a
+ * drawer with all identifiers of the question. `names`: amount added if path, wing and room have all words of the question.
  */
 export const PART_WEIGHTS = { pairs: 0.3, source: 0.3, identifiers: 0.2, names: 0.3 } as const;
 /** Amount by which the best drawer of a named file surpasses all other scores, if no other file has that name. */
@@ -44,7 +46,7 @@ const FILE_MARGIN = 0.1;
 /** Factor on the score of changelogs, licences, lockfiles and generated files, unless asked for (docs/lab/figures.md, kinds of files). */
 export const ASIDE_FACTOR = 0.87;
 
-/** Minimum static cosine of a hit that has none of the question's words. */
+/** Minimum static cosine of a hit with none of the question's words, in the mode `static` (without the model's vectors). */
 const MEANING_MIN = 0.15;
 
 /** Returns the candidates, best first; equal scores in row order. */

@@ -1,6 +1,6 @@
 /** Finds the phrases in quotation marks in a question. */
 
-/** Maximum number of phrases. A text with more is a pasted text, not a question. */
+/** Maximum number of phrases. Further ones are ignored, because a text with so many was pasted and is not a question. */
 const PHRASES_MAX = 5;
 
 /** Matches a quotation. A blank or punctuation must surround it, so inches (`5"`) and cut-off quotations do not match. */

@@ -16,6 +16,8 @@ const LOOKED_AT_MAX = 100_000;
 const QUOTES = "\"'“”‘’«»「」『』";
 const ASKS = /[?？]/u;
 const ENDS_ASKING = new RegExp(`[?？][${QUOTES}]?\\s*$`, "u");
+/** Matches a question mark at the end, also before closing marks. A `?` after `=` is code. */
+const QUESTION_END = /[^=\s]\s?[?？؟][^\p{L}\p{N}]*$/u;
 
 export function sanitizeQuery(raw: string): SanitizedQuery {
   if (strip(raw) === "") return { query: raw, method: "passthrough", originalLength: codePointLength(raw) };
@@ -41,7 +43,7 @@ const PART_WORDS_MIN = 3;
 const PARTS_FIRST = 4;
 const PARTS_LAST = 8;
 
-/** Returns the texts to search for: a short prompt itself, or a long prompt and then its first and last sentences. */
+/** Returns the texts to search for: a short prompt itself, or a long prompt as a whole plus its first and last sentences. */
 export function partsOf(raw: string, { query, method }: SanitizedQuery): string[] {
   if (method === "passthrough") return [query];
   const read = wellFormed(searchedPart(strip(raw)));
@@ -53,7 +55,12 @@ export function partsOf(raw: string, { query, method }: SanitizedQuery): string[
     unique.length <= PARTS_FIRST + PARTS_LAST
       ? unique
       : [...unique.slice(0, PARTS_FIRST), ...unique.slice(-PARTS_LAST)];
-  return [read, ...few];
+  return [read, ...few.filter((part) => part !== read)];
+}
+
+/** Returns true for a single sentence that is a question. */
+export function isQuestion(text: string): boolean {
+  return QUESTION_END.test(text) && sentences(text).length === 1;
 }
 
 function lastQuestion(text: string): string | undefined {
@@ -66,8 +73,9 @@ function segments(text: string): string[] {
   return text.split("\n").map(strip).filter(Boolean);
 }
 
+/** Cuts text after marks that end sentences. A `?` inside a web address or code (`a?id=1`, `a?.b`, `a?: B`) ends none. */
 function sentences(text: string): string[] {
-  return (text.match(/[^.!?。！？\n]+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
+  return (text.match(/(?:[^.!?。！？\n]|\?(?=[\w=&/:.]))+[.!?。！？]*/gu) ?? []).map(strip).filter(Boolean);
 }
 
 function shorten(text: string): string {

@@ -18,7 +18,7 @@ const SIDE =
   "(?<!\\b(?:day|night|morning|evening|week|weekend|month|year|[a-z]+day)s? )(before|until|till|prior to|earlier than|after|since|later than)(?: the)?";
 /** Matches "until" and "since", which include the date itself. */
 const CLOSED = /^(?:until|till|since)/i;
-/** Patterns of years, months and days. `start` makes the text with which every agreeing date begins ("2023-05") from the matched parts. */
+/** Patterns of months and days with a year. `start` turns the match into the beginning of all agreeing dates, such as "2023-05". */
 const DATED: readonly (readonly [pattern: string, start: (parts: readonly (string | undefined)[]) => string])[] = [
   [`${YEAR}-(\\d\\d)-(\\d\\d)`, ([year, month, day]) => dayOf(year, Number(month), day)],
   [`${DAY}(?: of)? ${MONTH},? ${YEAR}`, ([day, month, year]) => dayOf(year, monthOf(month), day)],
@@ -91,7 +91,7 @@ function dayOf(year = "", month: number, day: string | undefined): string {
   return isDay(month, Number(day)) ? `${year}-${two(month)}-${two(Number(day))}` : "";
 }
 
-/** Returns a test for dates before or after those that begin with `start`, as `side` ("until") says. A missing date never agrees. */
+/** Returns a test for dates before or after all dates that begin with `start`. `side`: a word such as "until". */
 function onSide(side: string | undefined, start: string): AskedDate["agrees"] | undefined {
   const isIn = startingWith(start);
   if (isIn === undefined) return undefined;
@@ -117,7 +117,7 @@ function days(now: number | undefined, from: number, to: number): AskedDate["agr
   return (date) => date >= first && date <= last;
 }
 
-/** Returns a test for a week from Monday to Sunday. */
+/** Returns a test for the week from Monday to Sunday that is `back` weeks before the week of `now`. */
 function week(now: number | undefined, back: number): AskedDate["agrees"] | undefined {
   if (now === undefined) return undefined;
   const sinceMonday = (new Date(now).getUTCDay() + 6) % 7;

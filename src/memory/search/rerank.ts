@@ -10,7 +10,7 @@ const RERANK_DEADLINE_MS = 1_500;
 
 export type Reranked = { ranked: Ranked[]; state: "used" | "off" | "failed"; detail: string };
 
-/** Returns the same hits. The first hits exchange their scores, so that the later adjustments work on the same range of scores. */
+/** Returns the hits in their new order. The best hit gets the highest old score, and so on: later adjustments see the same scores. */
 export async function rerank(
   { reader, reranker }: { reader: Pick<LedgerReader, "drawersByRow">; reranker: Reranker | undefined },
   query: string,

@@ -13,7 +13,7 @@ export type RetrieveRequest = {
   /** True for a search only by words, without static vectors. */
   isLexical: boolean;
   filter: DrawerFilter;
-  /** Number of candidates by words, and number of candidates by the model's vectors. */
+  /** Number of candidates to find by words, and again by the model's vectors. */
   pool: number;
   /** Phrases that a drawer must contain word for word. */
   quoted: readonly string[];
@@ -29,7 +29,7 @@ export type Retrieved = {
   isQuoted: boolean;
 };
 
-/** Number of rows per wanted row whose words are scored before the cosines are known. Nearly all of the nearest rows are among them. */
+/** While the cosines are read, words are already scored for this many candidates of the vector index, per wanted row. */
 const LIKELY_FACTOR = 1.25;
 /** Maximum time to wait for vectors, ms, enough for a busy machine. A search by words takes milliseconds. */
 const VECTOR_DEADLINE_MS = 2_000;
@@ -38,7 +38,7 @@ export async function retrieve(
   { lexical, vectors, embedder, clock }: Indexes,
   { query, isLexical, filter, pool, quoted }: RetrieveRequest,
 ): Promise<Retrieved> {
-  // Set if vectors fail or are late (a dead thread). The answer then comes from words and static vectors.
+  // Set if the vectors fail or come too late, as from a dead thread. The answer then comes from words and static vectors.
   let failure: string | undefined;
   const orNothing = async <T>(work: Promise<T>): Promise<T | undefined> => {
     try {

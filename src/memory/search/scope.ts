@@ -20,7 +20,7 @@ const UNKNOWN = {
   hint: "pass wing, or leave scope out",
 };
 
-/** Returns the scope: everywhere for a call with a wing or from MemPalace's command line. `project`: the project's names, best first. */
+/** Returns the scope of a search. A call with `wing` or `cli_compatible` ignores the project. `project`: names, best first. */
 export function scopeOf(
   { reader, project = [] }: { reader: Pick<LedgerReader, "places">; project?: readonly string[] },
   { scope: asked, cli_compatible: isForCli }: Record<string, unknown>,

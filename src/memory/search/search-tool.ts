@@ -64,7 +64,7 @@ export async function searchTool(
   const told = hintOf([...place.hints, ...source.hints, ...(missed === undefined ? [] : [missed])]);
   if (isForCli)
     return { query: asked, cli_output: cliOutput(asked, { wing, room, since, before }, answer.hits), ...told };
-  // The answer shows an exact source by the given name, not by the name of its staged copy.
+  // If the user gave a source's exact name, the answer shows that name, not the name of its staged copy.
   const filters = {
     wing,
     room,

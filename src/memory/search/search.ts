@@ -17,6 +17,7 @@ import { rankEverything } from "./everything.ts";
 import { explainScore } from "./explain.ts";
 import { neighborsOf } from "./neighbors.ts";
 import { quotedPhrases } from "./phrases.ts";
+import { isQuestion } from "./query-sanitizer.ts";
 import { askedDates, withoutSpans } from "./question-dates.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 import { rerank, type Reranked } from "./rerank.ts";
@@ -48,12 +49,12 @@ export type SearchDependencies = {
   embedder: () => Embedder | undefined;
   /** Returns the reason why the embedder is missing, which the answer states. */
   embedderDetail: () => string;
-  /** Returns false if the model is optional and nobody has downloaded it. An answer then does not say that it is missing. */
+  /** Returns false if the model is optional and nobody has downloaded it. Answers then do not report it as missing. */
   isModelWanted: () => boolean;
   /** Returns the cross-encoder, or undefined if there is none; `rerankerDetail` then returns the reason. */
   reranker: () => Reranker | undefined;
   rerankerDetail: () => string;
-  /** Maps the user's staged copies to their files. If undefined, sources are shown as they are filed. */
+  /** Finds the user's file for a staged copy. If undefined, sources are shown as they are filed. */
   files?: SourceNames;
   adjustByOutcomes: AdjustByOutcomes;
   /** Names of the project in which the asker works, the best one first. */
@@ -64,7 +65,7 @@ export type SearchDependencies = {
 
 export type SearchRequest = {
   query: string;
-  /** Texts that are searched for separately: the query, or a long prompt and then its first and last sentences. */
+  /** Texts to search for separately: the query, or a long prompt as a whole plus a few of its first and last sentences. */
   parts: readonly string[];
   filter: DrawerFilter;
   limit: number;
@@ -85,16 +86,16 @@ export type SearchAnswer = {
   hits: Hit[];
   candidates: number;
   vectorDisabledReason: string | undefined;
-  /** Phrases quoted in the query. `found`: true if some drawer has all of them. Then only such drawers are hits. */
+  /** Phrases quoted in the query. `found`: true if some drawer has all phrases. Then all hits have all phrases. */
   phrases: { quoted: string[]; found: boolean } | undefined;
   reranked: Pick<Reranked, "state" | "detail">;
   /** True if copies of one text crowd out other hits, so that there may be more distinct hits. */
   isTruncated: boolean;
-  /** Kind of the question, if it is about everything. The exchanges among the hits are then spread over the conversations. */
+  /** Set if the question asks for everything about a subject. The exchanges among the hits are then from many conversations. */
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. Many hits need `NEAR_PART` × `limit`, so that the static vectors add `limit` candidates. */
+/** Minimum number of candidates by words. A high `limit` needs `NEAR_PART` × `limit`, so that static vectors add `limit` more. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;
@@ -104,7 +105,8 @@ const POOL_MAX = 1_600;
 const COPIES_NAMED_MAX = 20;
 /** Share of a drawer's score that comes from its score for the whole of a long prompt. The rest is its score for the best sentence. */
 const WHOLE_WEIGHT = 0.25;
-const NO_WINGS: ReadonlySet<string> = new Set();
+/** Factor on the weight of a prompt's statements, if another sentence is a question (source: docs/lab/search-recipe.md, long prompts). */
+const STATEMENT_FACTOR = 0.7;
 
 export async function search(dependencies: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   let before: Omit<SearchAnswer, "isTruncated"> | undefined;
@@ -137,8 +139,9 @@ async function searchAmong(
   const isLexical = mode === "lexical";
   const embedder = isLexical ? undefined : dependencies.embedder();
   const dates = askedDates(query, request.now);
+  const parts = partsOf(request, asks);
   const found = await Promise.all(
-    partsOf(request, asks).map((part) =>
+    parts.map((part) =>
       retrieve({ ...dependencies, embedder }, { query: withoutSpans(part, dates), isLexical, filter, pool, quoted }),
     ),
   );
@@ -147,6 +150,7 @@ async function searchAmong(
   const meaningMin = asks.everything === undefined ? undefined : -1;
   const fused = withSentences(
     found.map(({ candidates }) => fuse(candidates, rankMode, meaningMin)),
+    parts.slice(1).map(isQuestion),
     rankMode,
   ).filter(({ cosine }) => request.distanceMax <= 0 || Number.isNaN(cosine) || 1 - cosine <= request.distanceMax);
   const isPlain = isPlainMode(mode);
@@ -161,7 +165,7 @@ async function searchAmong(
     dates,
     now: request.now === undefined ? nowAt(Date.now()) : { moment: request.now, today: request.now.slice(0, 10) },
     adjustByOutcomes: dependencies.adjustByOutcomes,
-    preferred: request.preferred ?? NO_WINGS,
+    preferred: request.preferred ?? new Set<string>(),
     end: isPlain ? undefined : asks.end,
     isPast: asks.isPast,
   };
@@ -196,7 +200,7 @@ function partsOf({ parts, mode }: SearchRequest, { everything, subject }: Asks):
 
 type Weighing = { asks: Asks; candidates: readonly Candidate[]; rankMode: RankMode; request: SearchRequest };
 
-/** Changes the scores of drawers from transcripts by the kind of question. */
+/** Changes the scores of drawers from transcripts according to the kind of question. */
 async function weigh(
   dependencies: SearchDependencies,
   fused: readonly Ranked[],
@@ -204,8 +208,7 @@ async function weigh(
 ): Promise<{ ranked: Ranked[]; isSpread: boolean }> {
   const { everything, subject, wishes } = asks;
   const rows = wishes === undefined ? [] : await wishRows(dependencies, fused, filter);
-  const isNew = rows.some((row) => !candidates.some((one) => one.row === row));
-  const ranked = isNew ? await withRows(dependencies, candidates, query, rows, rankMode) : fused;
+  const ranked = await withRows(dependencies, fused, { candidates, query, mode: rankMode }, rows);
   if (everything !== undefined)
     return rankEverything(dependencies, ranked, { subject, wishes: wishes === "all", limit });
   const weighed = weighSpeakers(dependencies.reader, ranked, limit);
@@ -214,30 +217,27 @@ async function weigh(
 }
 
 /**
- * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if its best hit has few or common words,
- * because such a sentence says little (docs/lab/search-recipe.md, long prompts).
+ * Combines the answers to a long prompt and to each of its sentences. A sentence counts less if even its best hit shares only few or
+ * frequent words with it, because such a sentence says little. If a sentence is a question, statements count less (docs/lab/search-recipe.md, long prompts).
  */
-function withSentences([whole = [], ...sentences]: readonly Ranked[][], mode: RankMode): Ranked[] {
+function withSentences([whole = [], ...sentences]: Ranked[][], isAsking: boolean[], mode: RankMode): Ranked[] {
   if (sentences.length === 0) return whole;
   const wordMax = sentences.map((ranked) => ranked.reduce((max, { lexical }) => Math.max(max, lexical), 0));
-  const most = Math.max(...wordMax);
-  const best = new Map<number, { ranked: Ranked; score: number }>();
+  const other = isAsking.includes(true) ? STATEMENT_FACTOR : 1;
+  const weights = wordMax.map((max, at) => (isAsking[at] === true ? max : max * other));
+  const most = Math.max(...weights);
+  const best = new Map<number, Ranked>();
   for (const [at, sentence] of sentences.entries()) {
-    const factor = most > 0 && mode !== "vector" ? (wordMax[at] ?? 0) / most : 1;
+    const weight = most > 0 && mode !== "vector" ? (weights[at] ?? 0) / most : 1;
     for (const ranked of sentence) {
-      const score = ranked.score * factor;
-      if (score > (best.get(ranked.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(ranked.row, { ranked, score });
+      const one = { ...ranked, score: ranked.score * weight, sentenceWeight: isAsking[at] === true ? 1 : weight };
+      if (one.score > (best.get(one.row)?.score ?? Number.NEGATIVE_INFINITY)) best.set(one.row, one);
     }
   }
   const wholes = new Map(whole.map((ranked) => [ranked.row, ranked]));
-  return [...new Set([...wholes.keys(), ...best.keys()])]
-    .flatMap((row) => best.get(row)?.ranked ?? wholes.get(row) ?? [])
-    .map((ranked) => ({
-      ...ranked,
-      score:
-        WHOLE_WEIGHT * (wholes.get(ranked.row)?.score ?? 0) + (1 - WHOLE_WEIGHT) * (best.get(ranked.row)?.score ?? 0),
-    }))
-    .sort(byScore);
+  const scoreIn = (among: ReadonlyMap<number, Ranked>, row: number): number => among.get(row)?.score ?? 0;
+  const mixed = (row: number): number => WHOLE_WEIGHT * scoreIn(wholes, row) + (1 - WHOLE_WEIGHT) * scoreIn(best, row);
+  return [...new Map([...wholes, ...best])].map(([row, one]) => ({ ...one, score: mixed(row) })).sort(byScore);
 }
 
 function notesOn(

@@ -8,7 +8,7 @@ const ASSISTANT_FACTOR = 0.71;
 const WEIGHED_MIN = 50;
 const WEIGHED_PER_HIT = 3;
 
-/** Returns the same hits by their new scores. Hits whose speakers were not looked up stay behind the others. */
+/** Returns the hits sorted by their new scores. Hits whose speakers were not looked up stay behind the others. */
 export function weighSpeakers(
   reader: Pick<LedgerReader, "assistantRows">,
   ranked: readonly Ranked[],

@@ -14,7 +14,7 @@ export function tableHeaderOf(
   drawer: Drawer,
 ): string | undefined {
   const [first = "", second = ""] = drawer.text.split("\n", 2);
-  // The text begins inside a table if its first line is a row, or the rest of a cut row, and no rule below the line makes it a header.
+  // The text begins inside a table if its first line is a row, or the rest of a cut row, and is not a header: no rule follows.
   const isInside = first.includes("|") && !IS_RULE.test(second) && (second === "" || IS_ROW.test(second));
   if (!isInside) return undefined;
   const { before } = neighborsOf(reader, drawer, SLICES_MAX);

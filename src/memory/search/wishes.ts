@@ -1,14 +1,14 @@
-/** Moves the user's lasting wishes ("always …") up in the answer to a question for advice, with which they share few words. */
+/** Moves the user's lasting wishes ("always …") up in answers to questions for advice. Such questions share few words with a wish. */
 import type { DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
-import type { LexicalIndex } from "../port/search.ts";
+import { type LexicalIndex, NO_PARTS } from "../port/search.ts";
 import { WISH } from "./asks.ts";
 import { byScore, type Candidate, fuse, type Ranked, type RankMode } from "./fusion.ts";
 
 /** Words that are typical of wishes. A search for these words finds wishes that share no word with the question. */
 const WORDS = "always never prefer whenever";
 const FOUND_MAX = 60;
-/** Number of best hits whose wings are read. Only wishes from these wings move up. */
+/** Number of best hits in which conversations are looked for. Only wishes in the wings of these conversations move up. */
 const TALK_WITHIN = 10;
 /** Matches a rule for the assistant. Other wishes are preferences. */
 const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make sure)\b/i;
@@ -16,7 +16,7 @@ const RULE = /\b(?:always|never|from now on|whenever|(?:every|each) time|make su
 const COSINE_MIN = 0.02;
 /** Number of best hits that stay above the wishes. */
 const BEHIND = 3;
-/** Number of shown hits for which one rule and one preference may move up. */
+/** For each group of this many shown hits, one rule and one preference may move up. */
 const HITS_PER_WISH = 5;
 const STEP = 1e-6;
 
@@ -74,20 +74,18 @@ export async function liftWishes(
     .sort(byScore);
 }
 
-/** Ranks the candidates again, together with `rows`. */
+/** Adds the drawers of `rows` that the search did not find, with scores that are comparable to those of `candidates`. */
 export async function withRows(
   { lexical }: Pick<Parts, "lexical">,
-  candidates: readonly Candidate[],
-  query: string,
+  ranked: readonly Ranked[],
+  { candidates, query, mode }: { candidates: readonly Candidate[]; query: string; mode: RankMode },
   rows: readonly number[],
-  mode: RankMode,
 ): Promise<Ranked[]> {
-  const known = new Set(candidates.map(({ row }) => row));
+  const known = new Set([...ranked, ...candidates].map(({ row }) => row));
   const missing = rows.filter((row) => !known.has(row));
-  const parts = missing.length === 0 ? [] : await lexical.score(query, missing);
-  const more = missing.flatMap((row, at) => {
-    const words = parts[at];
-    return words === undefined ? [] : [{ row, words, cosine: Number.NaN }];
-  });
-  return fuse([...candidates, ...more], mode);
+  if (missing.length === 0) return [...ranked];
+  const parts = await lexical.score(query, missing);
+  const more = missing.map((row, at) => ({ row, words: parts[at] ?? NO_PARTS, cosine: Number.NaN }));
+  const added = fuse([...candidates, ...more], mode).filter(({ row }) => !known.has(row));
+  return [...ranked, ...added].sort(byScore);
 }

@@ -14,7 +14,7 @@ export type Chunk = { index: number; text: string; lineStart: number; lineEnd: n
 
 export const USUAL_CUT: Cut = { size: DRAWER_SIZE, overlap: DRAWER_OVERLAP, sizeMin: DRAWER_SIZE_MIN };
 
-/** Returns chunks in order. Lines count from 1 in the trimmed text. Gives up after SOURCE_DRAWERS_MAX + 1, which the caller refuses. */
+/** Returns chunks in order. Lines count from 1 in the trimmed text. Stops after SOURCE_DRAWERS_MAX + 1 chunks, which the caller refuses. */
 export function chunkDocument(document: string, { size, overlap, sizeMin }: Cut = USUAL_CUT): Chunk[] {
   const text = strip(document);
   const lines = lineCounter(text);
@@ -45,7 +45,7 @@ export function validCut(value: unknown): Cut {
   );
 }
 
-/** Returns the last blank line after the middle, else the last line end after the middle, else the position at the size limit. */
+/** Returns where a chunk ends: at the last blank line after `middle`, else at the last line end after it, else at `end`. */
 function breakPoint(text: string, end: number, middle: number): number {
   const isFeed = (index: number): boolean => text[index] === "\n";
   for (let index = end - 2; index > middle; index--) if (isFeed(index) && isFeed(index + 1)) return index;

@@ -8,7 +8,7 @@ import { localTimestamp } from "../text/text.ts";
 import { InvalidValue } from "../text/validate.ts";
 import { languageList, nameList } from "./source.ts";
 
-/** Maximum overlap that is recognised, in characters. Chunks overlap by 100 characters unless configured otherwise. */
+/** Maximum overlap of two chunks that is recognised, in characters. Chunks overlap by 100 characters unless configured otherwise. */
 const OVERLAP_MAX = 400;
 const OVERLAP_MIN = 10;
 

@@ -33,8 +33,8 @@ type Part = {
 };
 
 /**
- * Files one part of a transcript, its drawers `from` to `from + texts.length` of `total`. The part that reaches `total` removes the drawers
- * beyond `total` and stores the digest. Without a digest the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
+ * Files one part of a transcript: the drawers `from` to `from + texts.length` of `total`. The last part removes the drawers beyond `total`
+ * and stores the digest. Until then the source counts as not filed. Errors: PROTOCOL_BAD_PARAMS.
  */
 export function replaceConversation(tx: LedgerTx, call: WriteCall): unknown {
   const part = readPart(call.params, tx.idRecipe());
@@ -81,7 +81,7 @@ function recordName(sourceFile: string, mode: ExtractMode): string {
   return mode === "exchange" ? sourceFile : `${sourceFile}${MODE_SEPARATOR}${mode}`;
 }
 
-/** Updates the metadata of an unchanged drawer. It keeps its filing time and, if the transcript has no times, the time of its text. */
+/** Updates the metadata of an unchanged drawer. The drawer keeps its filing time and, if the transcript has no times, its `authored_at`. */
 function refresh(tx: LedgerTx, known: Drawer, metadata: Metadata, isDated: boolean): void {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored = filedAt } = known.metadata;
   const kept: Metadata = {
@@ -102,7 +102,6 @@ function isOfConversation({ metadata }: Drawer, mode: ExtractMode): boolean {
   return isMined && (metadata["extract_mode"] ?? "exchange") === mode;
 }
 
-/** Returns the id of a drawer of this part. `offset`: index of the drawer's text in the part. */
 function drawerId({ wing, rooms, sourceFile, mode, recipe, from }: Part, offset: number): string {
   const parts = [sourceFile, mode, String(from + offset)];
   const hash = hash24(recipe === "v3" ? lengthJoined(...parts) : parts.join(":"));
@@ -188,7 +187,6 @@ function readMode(value: unknown): ExtractMode {
   return mode;
 }
 
-/** Returns true for a text that fits into a drawer of the largest possible size. */
 function isDrawerText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && codePointLength(value) <= DRAWER_SIZE_MAX;
 }

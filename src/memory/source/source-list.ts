@@ -57,7 +57,7 @@ async function minedBy(
   }
 }
 
-/** Leaves out a source whose time is, for example, a text, because a foreign row may have any value. */
+/** Leaves out a foreign row whose time is not a number: other programs may store any value. */
 function readMined({ sourceFile, mtime, filedAt }: MinedRow): MinedSource[] {
   if (mtime !== null && typeof mtime !== "number") return [];
   return [{ sourceFile, mtime, filedAt: typeof filedAt === "string" ? filedAt : "" }];

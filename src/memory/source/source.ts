@@ -17,7 +17,7 @@ const NORMALIZE_VERSION = 2;
 /** Replaces the drawers of a source by those of a feeder's document. Errors: PROTOCOL_BAD_PARAMS. */
 export function replaceSource(tx: LedgerTx, call: WriteCall): unknown {
   const answer = replaceDocument(tx, call);
-  // The document is filed or refused now, so its parts are not needed. Parts of another feeder are older.
+  // The document is filed or refused now, so its parts, and older parts from another feeder, are not needed.
   tx.parts.drop(filledTextIn(call.params, "sourceFile"));
   return answer;
 }
@@ -116,8 +116,8 @@ function asExtracted({ chunk_total: _total, ...metadata }: Metadata): Metadata {
 }
 
 /**
- * Makes a chunk's id. Upstream joins name and number, so chunk 11 of `notes` overwrites chunk 1 of `notes1`; here a taken id is made by the
- * other recipe. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
+ * Makes a chunk's id. MemPalace 3.3.6 joins name and number, so chunk 11 of `notes` and chunk 1 of `notes1` get the same id. If this id is
+ * taken, makes the id of 3.11 instead. Errors: PROTOCOL_BAD_PARAMS if that id is taken, too.
  */
 function chunkId(tx: LedgerTx, prefix: string, parts: string[]): { id: string; recipe: IdRecipe } {
   const bare = `${prefix}_${hash24(parts.join(""))}`;

@@ -1,6 +1,7 @@
 /**
  * Finds drawers whose source files are deleted or ignored, and removes them if `apply` is set (palace.md 5.7, upstream-latest.md 2.1). A
- * file counts as deleted only if its folder is unchanged and has another source, because an unmounted volume must not look like a deletion.
+ * file counts as deleted only if its folder is unchanged and still has another source, because an unmounted volume must not look like a
+ * deletion.
  */
 import { cut } from "../../base/shorten.ts";
 import { Gitignore } from "../../base/gitignore.ts";
@@ -15,16 +16,16 @@ type Findings = { report: Record<string, unknown>; removable: SourceGroup[] };
 
 /** Time after which sync lets other calls run, ms. Only one step may take longer: applying one folder's rules to one path. */
 const HELD_MAX_MS = 10;
-/** Maximum size of the ignore rules above one file, and of the cached ones, in characters. Parsed rules take a hundred times the memory. */
+/** Maximum characters of ignore rules: in all folders above one file, and in the cache. Parsed rules take a hundred times the memory. */
 const RULES_SIZE_MAX = 1024 * 1024;
-/** Maximum number of remembered folders. A remembered folder is not looked up again. */
+/** Maximum number of folders that are remembered, so that they are looked up only once. Beyond it, all of them are forgotten. */
 const FOLDERS_KEPT_MAX = 10_000;
 
 const NEEDS_SCOPE =
   "sync apply requires explicit wing= or project_dirs= so it cannot auto-prune every wing in a multi-project palace; " +
   "pass --wing or a project directory";
 
-/** Returns the report and the sources to remove. */
+/** Returns sync's report, and the drawers to remove, grouped by source. */
 export async function reportSync(
   reader: LedgerReader,
   files: SourceFiles,
@@ -113,7 +114,7 @@ async function createJudge(
 ): Promise<(group: SourceGroup) => Verdict> {
   const isIgnored = createIgnored(files, pause);
   const seen = new Map<string, Seen>();
-  // Sources whose files exist, by folder.
+  // Sources whose files exist, by folder. They show that the folder is not an unmounted volume.
   const witnesses = new Map<string, string[]>();
   for (const { sourceFile, isRegistry } of groups) {
     if (isRegistry || seen.has(sourceFile)) continue;
@@ -171,7 +172,7 @@ function createPauses(): Pause {
   };
 }
 
-/** Returns a test for ignored files. The last matching rule decides, from project to file. Undefined if the rules are too large. */
+/** Returns a function that tells whether a file is ignored: the last matching rule decides. Undefined if the rules are too large. */
 function createIgnored(files: SourceFiles, pause: Pause): Looking["isIgnored"] {
   type Rules = { rules: Gitignore; size: number };
   const known = new Map<string, Rules | undefined>();

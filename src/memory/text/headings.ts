@@ -13,7 +13,7 @@ const FENCE_MIN = 3;
 const TITLE_MAX = 120;
 /** Maximum length of all headings above a slice together, in characters. */
 const ABOVE_MAX = 400;
-/** Minimum and maximum length of the text that two slices have in common. */
+/** Minimum and maximum length of the text that two slices have in common, in characters. */
 const OVERLAP_MIN = 20;
 const OVERLAP_MAX = 1_000;
 
@@ -116,7 +116,7 @@ function headingOf(line: string): Omit<Heading, "at"> | undefined {
   return title === "" ? undefined : { level, title };
 }
 
-/** Returns the fence (``` or ~~~) with which a line begins. `isOpener`: it names a language and so cannot close a code block. */
+/** Returns the fence (``` or ~~~) with which a line begins. `isOpener`: the fence names a language, so it cannot close a code block. */
 function fenceOf(line: string): Fence | undefined {
   const indent = runOf(line, " ", 0);
   const sign = line[indent];
@@ -127,7 +127,7 @@ function fenceOf(line: string): Fence | undefined {
   return { mark: sign.repeat(length), isOpener: info !== "" };
 }
 
-/** Decides whether the text begins inside a code fence. The first fence that names a language shows it, because it must open a block. */
+/** Decides if the text begins in a code block. A fence with a language opens a block; an odd number of fences before it means "inside". */
 function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
   const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
   const opener = fences.findIndex(({ isOpener }) => isOpener);

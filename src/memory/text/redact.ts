@@ -14,7 +14,7 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** Form of a secret. `group`: true if the pattern's first group is the secret, not the whole match. `isSecret`: a last check. */
+/** Form of a secret. `group`: true if only the pattern's first group is the secret. `isSecret`: a further check of the secret. */
 type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
@@ -127,7 +127,7 @@ const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   group: true,
   isSecret: isMixed,
 }));
-/** Number of characters at the end of a text that are searched for a cut secret. No secret is longer. */
+/** Number of characters at the end of a text that are searched for a cut secret. No match of `CUT_SHAPES` is longer. */
 const CUT_TAIL = 600;
 
 const STRICT: readonly Shape[] = [
@@ -160,10 +160,10 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   return { text: whole + tail, kinds };
 }
 
-/** Minimum length of a text with a secret, which includes the characters around the secret: `://:pwd@`. */
+/** Length of the shortest text that can contain a secret: `://:pwd@`. */
 const MIN_LENGTH = 8;
 
-/** Number of characters that are searched in one step. */
+/** Number of characters that are searched before other calls may run. */
 const PART_SIZE = 512 * 1024;
 
 /** Masks every string of an answer; an object then gets the field `redacted`. Returns an answer without secrets as the same object. */
@@ -210,7 +210,7 @@ function* walk(value: unknown, mode: RedactMode, kinds: string[], secrets: Secre
   return copy;
 }
 
-/** Fields with ids of facts and entities, which contain their words in lower case. No tool takes such an id, so it can be masked. */
+/** Fields whose ids contain the words of a fact or entity in lower case. No tool takes such an id, so the words can be masked. */
 const ID_KEYS: ReadonlySet<string> = new Set(["triple_id", "entity_id", "id"]);
 /** Minimum number of characters of a secret that is searched for in ids. A shorter secret also occurs in other words. */
 const ID_PART_MIN = 8;

@@ -144,7 +144,7 @@ function pathName(path: string): string {
   return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
 }
 
-/** Returns the name without its last extension. */
+/** Returns the last part of a path without its extension, as Python's `Path.stem`. */
 export function pathStem(path: string): string {
   const name = pathName(path);
   const dot = name.lastIndexOf(".");

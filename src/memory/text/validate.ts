@@ -52,7 +52,7 @@ export function validFilter(value: unknown, field: string): string | undefined {
   return strip(value) === "" ? undefined : validName(value, field);
 }
 
-/** Checks the whole name of a source to search for. An absent, null or blank value means no name. */
+/** Checks the name of the source to which a search is limited. An absent, null or blank value means no limit. */
 export function validSourceFilter(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new InvalidValue("source_file must be a string");

@@ -1,4 +1,4 @@
-/** Reads time bounds, `[since, before)`, as the broker's local time (upstream-latest.md 2.1). MemPalace 3.11 ignores offsets. */
+/** Converts the time bounds `since` and `before` to the broker's local time (upstream-latest.md 2.1). MemPalace 3.11 ignores offsets. */
 import { isOnCalendar, localTimestamp, pythonRepr, strip } from "./text.ts";
 import { InvalidValue } from "./validate.ts";
 

@@ -33,9 +33,9 @@ export type MemoryContext = SearchDependencies & {
   graph: {
     /** Resolves when other programs' changes to upstream's graph files are adopted, or after a short time. */
     fresh: () => Promise<void>;
-    /** Resolves when committed rows are in upstream's files, or after a short time. */
+    /** Resolves when committed rows are in upstream's graph files, or after a short time. */
     sent: () => Promise<void>;
-    /** Reads every drawer's metadata, on another thread. */
+    /** Counts the drawers of each room. Reads every drawer's metadata, on another thread. */
     rooms: () => Promise<RoomCount[]>;
   };
 };
@@ -121,7 +121,7 @@ export const MEMORY_READS = {
   })),
 } satisfies Record<string, MemoryRead>;
 
-/** Functions that compute a write's `findings` on the main thread. */
+/** Functions that compute, on the main thread, the data (`findings`) that a write needs. */
 export const MEMORY_FINDINGS = {
   checkpoint: compareItems,
   sync: ({ reader, files }, values) => reportSync(reader, files, values),
@@ -142,7 +142,7 @@ function founded(read: MemoryRead, absent: object = NO_PALACE): MemoryRead {
   return (context, values) => (context.isFounded() ? read(context, values) : withoutPalace(read, values, absent));
 }
 
-/** Answers for a palace that does not exist. As in upstream, invalid arguments are refused first: the read runs on `NOTHING` for that. */
+/** Answers a read if no palace exists. The read runs on `NOTHING`, so that it still refuses invalid arguments, as upstream does. */
 async function withoutPalace(read: MemoryRead, values: Arguments, absent: object): Promise<unknown> {
   try {
     return await read(NOTHING as MemoryContext, values);

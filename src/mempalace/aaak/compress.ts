@@ -1,7 +1,4 @@
-/**
- * Files summaries like upstream's `mempalace compress` (palace.md 9), with secrets masked first: no pattern finds half a secret in a
- * summary.
- */
+/** Files summaries like upstream's `mempalace compress` (palace.md 9). Masks secrets first, because a summary may have half a secret. */
 import { badParams } from "../../base/errors.ts";
 import type { Drawer } from "../../memory/port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../../memory/port/ledger.ts";
@@ -10,7 +7,7 @@ import type { Methods } from "../../protocol/spec.ts";
 import { redact } from "../../memory/text/redact.ts";
 import { type NameCodes, type Summary, summarize } from "./dialect.ts";
 
-/** Stores nothing. Errors: PROTOCOL_BAD_PARAMS. */
+/** Returns a page of summaries without storing them. Errors: PROTOCOL_BAD_PARAMS. */
 export function previewCompressed(
   reader: Pick<LedgerReader, "listDrawers">,
   params: Record<string, unknown>,
@@ -30,7 +27,7 @@ export function previewCompressed(
   return { total, drawers: rows };
 }
 
-/** Skips deleted drawers. Errors: PROTOCOL_BAD_PARAMS. */
+/** Stores the drawers' summaries as closets. Skips deleted drawers. Errors: PROTOCOL_BAD_PARAMS. */
 export function compressDrawers(tx: LedgerTx, { params }: WriteCall): Methods["closet.compress"]["result"] {
   const { ids } = params;
   const isList = Array.isArray(ids) && ids.length <= COMPRESSED_MAX;

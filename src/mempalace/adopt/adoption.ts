@@ -1,6 +1,4 @@
-/**
- * Adopts foreign rows and deletions from the public palace, which it does not change. After a kill, the next run reads the palace again.
- */
+/** Adopts foreign rows and deletions from the public palace, without changing it. After a kill, the next run reads the palace again. */
 import { faultPoint } from "../../base/fault-point.ts";
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -31,7 +29,7 @@ export type AdoptionProgress = {
   detail: string;
 };
 
-/** Runs adoptions, one at a time. `stop` ends the running one between two batches. */
+/** Runs adoptions, one at a time. `stop` ends the running adoption between two batches. */
 export type Adopter = {
   run(
     collectionId: string,

@@ -12,10 +12,7 @@ import { ForeignRows } from "./foreign-rows.ts";
 /** Limits under which every row counts as foreign. */
 const ALL = { sinceSeq: 0, untilSeq: 0 };
 
-/**
- * Makes the ledger in `ledgerFile`, which must not exist. Errors: CONFIG_USAGE for a folder without drawers, STORE_CORRUPT,
- * STORE_UNAVAILABLE.
- */
+/** Makes `ledgerFile`, which must not exist. Errors: CONFIG_USAGE for a folder without drawers, STORE_CORRUPT, STORE_UNAVAILABLE. */
 export function makeLedgerOf(folder: string, ledgerFile: string, collection = DRAWERS): void {
   const writer = new LedgerWriter(ledgerFile, () => undefined);
   try {

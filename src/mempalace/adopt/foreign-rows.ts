@@ -21,8 +21,8 @@ import { absentIds, type RowKind } from "./settled-rows.ts";
 import { selectValue } from "../../memory/ledger/select.ts";
 
 /**
- * Limits of an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above `untilSeq` are undone, not
- * adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
+ * Chroma's sequence numbers that limit an adoption. Rows above `sinceSeq` were written after palace and ledger last agreed. Deletions above
+ * `untilSeq` are undone, not adopted. `isLeft`: the palace is the one that the last broker left, not a restored older copy.
  */
 export type Horizon = { sinceSeq: number; untilSeq: number; isLeft?: boolean };
 
@@ -31,11 +31,11 @@ const PAGES_PER_BATCH = 10;
 const SAMPLE_PAGE_ROWS = 50;
 
 /**
- * `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`: without vector and digest, so it
- * counts as adopted only if both sides have equal rows.
+ * State of a row in the ledger. `settled`: the palace must have exactly this row. `adopted`: unchanged since its adoption. `unmarked`:
+ * has no vector and no digest, so the row is adopted (again) only if the palace has an equal row.
  */
 type Known = { text: string; metadata: Metadata; settled: boolean; adopted: boolean; unmarked: boolean };
-/** SQL for the ids of removals that this palace has not received. Another palace, which was used meanwhile, may have received them. */
+/** SQL for ids of rows that the ledger has deleted and this palace has not, even if another palace, used meanwhile, has deleted them. */
 const unsentRemovals = (kind: OutboxKind, table: string): string => `
     SELECT i.value, '', '{}', 0, 1, NULL FROM json_each(?) i
       WHERE (i.value IN (SELECT id FROM ${kind.table})
@@ -91,7 +91,7 @@ export class ForeignRows {
     this.total = countRows(palace, collection);
   }
 
-  /** Reason why the collection's index cannot be read. */
+  /** Reason why the collection's index cannot be read; undefined if it can. */
   get torn(): string | undefined {
     return this.#vectors.torn;
   }
@@ -161,7 +161,7 @@ export class ForeignRows {
     return vector === undefined ? undefined : normalised(vector);
   }
 
-  /** Returns the ids of rows that were deleted according to the queue; the ids of all absent rows if Chroma has purged the queue. */
+  /** Returns the ids of rows deleted according to Chroma's queue; if Chroma has purged the queue, the ids of all absent rows. */
   #removed(): string[] {
     const { sinceSeq, untilSeq } = this.#horizon;
     if (this.#isQueuePurged()) return this.#absent();
@@ -179,10 +179,7 @@ export class ForeignRows {
     });
   }
 
-  /**
-   * Returns true if Chroma has purged the deletions, as it does when its index grows. Every row absent since the last broker was then
-   * deleted.
-   */
+  /** Returns true if Chroma has purged the deletions, as it does when its index grows. Then every absent row counts as deleted. */
   #isQueuePurged(): boolean {
     const { sinceSeq, untilSeq, isLeft = false } = this.#horizon;
     if (!isLeft || sinceSeq === 0 || readHead(this.#palace) !== untilSeq || untilSeq <= sinceSeq) return false;

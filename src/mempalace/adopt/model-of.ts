@@ -1,6 +1,4 @@
-/**
- * Finds the model that made a palace's vectors by embedding some texts again. Else the model's name in the palace decides (palace.md 4.2).
- */
+/** Finds which model made a palace's vectors, by embedding some texts again or else by the model's name in the palace (palace.md 4.2). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
@@ -26,7 +24,7 @@ export type ModelOfOptions = {
 /** `model` and `width` are undefined if our model did not make the vectors, or if this is unknown; `why` has the reason. */
 export type ModelFinding = { model: string | undefined; width: number | undefined; why: string };
 
-/** Decides by majority, because another program may have changed a text without its vector. */
+/** Finds the model of the samples' vectors. Decides by majority, because another program may have changed a text without its vector. */
 export async function modelOf(samples: readonly Sample[], options: ModelOfOptions): Promise<ModelFinding> {
   const { palaceDir, collection = DRAWERS, recorded, embedder } = options;
   const anew = (why: string): ModelFinding => ({ model: undefined, width: undefined, why });

@@ -22,7 +22,7 @@ export type Sides = {
   kind: RowKind;
 };
 
-/** Returns the ids of settled rows that the palace lacks, in filing order; not many more than `max`. */
+/** Returns the ids of settled rows that the palace lacks, in filing order. Stops soon after `max` ids. */
 export function absentIds({ palace, collection, ledger, kind }: Sides, max = Number.POSITIVE_INFINITY): string[] {
   const next = ledger.prepare<[number, number], { row: number; id: string }>(
     `${SETTLED[kind]} AND c.row > ? ORDER BY c.row LIMIT ?`,

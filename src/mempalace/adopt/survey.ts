@@ -36,7 +36,7 @@ export type Survey = {
 const PAGE_ROWS = 500;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Returns undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT. */
+/** Counts a palace's rows; undefined if no palace with this collection exists. Errors: STORE_UNAVAILABLE, STORE_CORRUPT. */
 export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | undefined {
   return guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {
@@ -78,10 +78,7 @@ export function surveyPalace(palaceDir: string, drawers = DRAWERS): Survey | und
   );
 }
 
-/**
- * Refuses a folder without a usable palace before anything is created in it. Errors: CONFIG_USAGE, STORE_CORRUPT, CONFIG_BAD_VALUE,
- * STORE_UNAVAILABLE.
- */
+/** Refuses a folder without a usable palace, before anything is created. Errors: CONFIG_*, STORE_CORRUPT, STORE_UNAVAILABLE. */
 export function assertPalace(palaceDir: string): void {
   const file = chromaFile(palaceDir);
   const none = (why: string): PalaceError =>
@@ -92,7 +89,7 @@ export function assertPalace(palaceDir: string): void {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() !== true) throw none("is not a file");
   if (stat.size === 0) throw none("is an empty file");
-  // Reading a closed file in WAL mode would create files. The driver checks the palace when it writes.
+  // Skips a closed palace in WAL mode, because reading it would create files. The driver checks such a palace when it writes.
   if (isClosedWal(palaceDir)) return;
   guardPalace(palaceDir, () =>
     readChroma(palaceDir, BUSY_TIMEOUT_MS, (palace) => {

@@ -23,7 +23,7 @@ export type ChromaPlace = Readonly<{
   headers: Record<string, string>;
 }>;
 
-/** Errors: CONFIG_BAD_VALUE if the client cannot use the address. */
+/** Splits the server's address into the parts that the client needs. Errors: CONFIG_BAD_VALUE if the client cannot use the address. */
 export function chromaPlace({ url, token, tenant, database }: ChromaConfig, collection = DRAWERS): ChromaPlace {
   const parsed = URL.parse(url);
   const bare = parsed !== null && parsed.pathname === "/" && parsed.search === "" && parsed.username === "";

@@ -27,7 +27,7 @@ import {
 const REMOVE_KEY = Number.NaN;
 /** Metadata that upstream stores for a record without metadata, because Chroma stores no empty metadata (palace.md 4.6). */
 const NO_METADATA: Metadata = { _repaired_empty_meta: true };
-/** The client's type for metadata has one type for each kind of list, unlike ours. */
+/** Metadata in the client's type, in which the values of a list all have one type. Our type allows mixed lists. */
 type ClientMetadata = import("chromadb").Metadata;
 
 export type ChromaDriverOptions = { chroma: ChromaConfig; log: Log; timeouts?: ChromaTimeouts; collection?: string };
@@ -81,7 +81,7 @@ class ChromaDriver implements PalaceDriver {
       this.#collectionId = id;
     });
     if (!this.#unsettled) return;
-    // The server could execute the unanswered write after the next one, and an older text would remain.
+    // Without this wait, the server could execute the unanswered write after the next write, and an older text would remain.
     await new Promise((resolve) => setTimeout(resolve, this.#timeouts.settleMs));
     this.#unsettled = false;
   }

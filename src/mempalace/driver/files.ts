@@ -22,7 +22,7 @@ export type FilesDriverOptions = {
   collection?: string;
 };
 
-/** Creates no file before its first record. Never throws; `open` reports errors. */
+/** Creates the driver. It creates no file before its first record. Never throws; `open` reports errors. */
 export function createFilesDriver(options: FilesDriverOptions): PalaceDriver {
   return new FilesDriver(options);
 }
@@ -33,7 +33,7 @@ class FilesDriver implements PalaceDriver {
   repairs = 0;
   readonly #options: FilesDriverOptions;
   readonly #thread: LazyThread<FilesMethods>;
-  /** Id for the collection if the first record has to create it. It exists before, because the outbox needs `target` earlier. */
+  /** Id that the collection gets if the first record creates it. It is chosen at once, because the outbox needs `target` earlier. */
   readonly #plannedId = randomUUID();
   #collectionId: string | undefined;
   #isOpen = false;
@@ -75,7 +75,7 @@ class FilesDriver implements PalaceDriver {
     const newest = [...new Map(records.map((record) => [record.id, record])).values()];
     const dimensions = newest[0]?.vector.length;
     const odd = newest.find(({ vector }) => vector.length !== dimensions);
-    // Checks every record first, so that a refused record prevents the whole list.
+    // Checks all records first, because a refused record must prevent every write.
     if (odd !== undefined) throw badValue(`${odd.id}: its vector has another dimension`, "");
     for (let from = 0; from < newest.length; from += RECORDS_MAX)
       await thread.call("upsert", newest.slice(from, from + RECORDS_MAX));
@@ -101,7 +101,7 @@ class FilesDriver implements PalaceDriver {
     return (await this.#ready()).call("query", vector, filter, limit);
   }
 
-  /** Waits at most CLOSE_MAX_MS for the running transaction, which SQLite then rolls back. */
+  /** Waits at most CLOSE_MAX_MS for the running transaction. After that SQLite rolls it back. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#thread.isStarted()) return;

@@ -15,7 +15,7 @@ export type DriverVectorIndexOptions = {
   clock?: Clock;
 };
 
-/** Time that a search waits for the palace, ms. Below the search's own limit, so that the answer can name the palace as the reason. */
+/** Time that a search waits for the palace, ms. The search's own limit is longer, so that the answer can name the palace as the reason. */
 const ANSWER_MAX_MS = 1_800;
 /** Pause after a late answer, in which searches do not ask the palace, ms. Otherwise each search would wait for a palace that hangs. */
 const PAUSE_MS = 10_000;

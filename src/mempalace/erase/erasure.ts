@@ -42,7 +42,7 @@ export type ErasureOptions = {
 
 export type Erasure = {
   wake(): void;
-  /** Resolves when everything is erased, or after `timeoutMs`. */
+  /** Resolves when everything is erased, when an attempt fails, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<ErasureReport>;
   stop(): Promise<void>;
 };
@@ -69,7 +69,7 @@ class Eraser {
   #problems: string[] = [];
   #notes: string[] = [];
   #failures = 0;
-  /** Number of the last entry whose text is erased from the ledger's own files. */
+  /** `seq` of the last entry whose texts are erased from the ledger's own files. */
   #rewrittenSeq = 0;
   #stopped = false;
 

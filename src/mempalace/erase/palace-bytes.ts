@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 20_000;
 const FULL_TEXT = "embedding_fulltext_search";
 const WIPE_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Errors: those of SQLite and of the file system; the caller then erases again. */
+/** Erases the bytes of these rows. Errors: those of SQLite and of the file system; the caller then erases again. */
 export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return;
@@ -42,7 +42,7 @@ export function erasePalace(palaceDir: string, ids: readonly string[]): void {
   }
 }
 
-/** Returns the ids of rows that have another text in the palace. */
+/** Returns the ids of the given rows whose text in the palace differs. */
 export function findOlder(palaceDir: string, rows: readonly { id: string; text: string }[]): string[] {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return [];
@@ -133,7 +133,7 @@ function eraseVectors(folder: string, ids: readonly string[]): void {
   }
 }
 
-/** Erases the unused capacity of an index. hnswlib does not clear it, so it may contain whole texts from its process's memory (1.5.9). */
+/** Erases the unused space in an index's files. Chroma 1.5.9 leaves old bytes of its memory there, perhaps whole texts. */
 function eraseUnused(folder: string): void {
   const headerFile = join(folder, "header.bin");
   if (!existsSync(headerFile)) return;
@@ -141,7 +141,7 @@ function eraseUnused(folder: string): void {
   try {
     header = headerOf(readFileSync(headerFile));
   } catch {
-    // The driver will move an index with an unreadable header away. `forget` reports what it may still contain.
+    // The driver will move an index with an unreadable header away. `forget` then lists the moved files that contain the text.
     return;
   }
   const { elements, elementSize } = header;

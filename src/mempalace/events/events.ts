@@ -1,7 +1,4 @@
-/**
- * The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). An appended event never changes; a correction is a new
- * event.
- */
+/** The tools of the coordination log (upstream-latest.md, RFC 003 of upstream). Events never change; a correction is a new event. */
 import type {
   EventFilter,
   EventPage,
@@ -44,7 +41,7 @@ export function appendEvent(tx: LogstreamTx, { params, atMs }: WriteCall): unkno
   return { success: true, event: addEvent(tx, params, atMs) };
 }
 
-/** Errors: InvalidValue, before anything is written. */
+/** Appends an event. Errors: InvalidValue, thrown before anything is written. */
 export function addEvent(tx: LogstreamTx, values: Values, atMs: number): StreamEvent {
   const event = {
     type: eventType(values["type"]),
@@ -91,7 +88,7 @@ export function acknowledgeEvent(tx: LogstreamTx, { params, atMs }: WriteCall): 
   return { success: true, event };
 }
 
-/** Lists events, by default the newest first, or the oldest first after `since_event_id`. */
+/** Lists events. The default order is newest first; with `since_event_id`, oldest first. */
 export function listEvents(reader: LogstreamReader, values: Values): unknown {
   const order = values["order"] ?? (isTruthy(values["since_event_id"]) ? "asc" : "desc");
   const { events: found, more } = reader.events(eventQuery(reader, { ...values, order }));

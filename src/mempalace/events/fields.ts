@@ -89,7 +89,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(entries.toSorted(([a], [b]) => compareText(a, b)));
 }
 
-/** Writes JSON with a space after `,` and `:`, as Python does, because upstream limits that length. */
+/** Writes JSON as Python does, with a space after `,` and `:`. Upstream's size limit is for this form. */
 function jsonText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
   if (!isRecord(value)) return JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** The write or read for each tool of the coordination log. Runs on the log's thread. */
+/** Maps each tool of the coordination log to its write or read. Runs on the log's thread. */
 import { invariant } from "../../base/invariant.ts";
 import type { WriteCall } from "../../memory/port/ledger.ts";
 import type { LogstreamReader, LogstreamTx } from "../../memory/port/logstream.ts";
@@ -30,7 +30,7 @@ export function isLogWrite(method: string): method is LogWrite {
   return Object.hasOwn(WRITES, method);
 }
 
-/** Errors: InvalidValue and errors of the transaction. The caller then rolls the write back. */
+/** Runs a write of the log. Errors: InvalidValue and errors of the transaction; the caller then rolls the write back. */
 export function applyToLog(tx: LogstreamTx, call: WriteCall): unknown {
   invariant(isLogWrite(call.method), `${call.method} is not a write of the log`);
   return WRITES[call.method](tx, call);

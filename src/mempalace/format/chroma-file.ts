@@ -1,6 +1,4 @@
-/**
- * Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Reads have no transaction, because a long one would block writers.
- */
+/** Reads chroma.sqlite3 while others may be using it (palace.md 4.2-4.5). Uses no transactions, because a long one would block writers. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -24,7 +22,7 @@ export function chromaFile(palaceDir: string): string {
   return join(palaceDir, "chroma.sqlite3");
 }
 
-/** Returns undefined if the file does not exist. `busyTimeoutMs`: time that each statement waits for another process's commit. */
+/** Calls `read` with a connection; undefined if no palace exists. `busyTimeoutMs`: maximum wait of a statement for other processes. */
 export function readChroma<T>(
   palaceDir: string,
   busyTimeoutMs: number,
@@ -81,13 +79,13 @@ export function isMadeByChroma(palaceDir: string): boolean {
   return orElse(() => readChroma(palaceDir, 0, hasTables) ?? false, true);
 }
 
-/** Returns true if the palace may have the collection: also if no collection is given, or if the file cannot be read. */
+/** Returns true if the palace has the collection, if no collection is given, or if the file cannot be read. */
 export function mayHold(palaceDir: string, collectionId: string | undefined): boolean {
   if (collectionId === undefined) return true;
   return orElse(() => readChroma(palaceDir, 0, readCollections)?.some(({ id }) => id === collectionId) ?? false, true);
 }
 
-/** Counts rows that the index on disk lacks. It must have all rows up to its `max_seq_id`; the queue has the others. */
+/** Counts rows that the index on disk should have but lacks: rows up to its `max_seq_id`. The queue has the later rows. */
 export function countUnindexed(database: ChromaDatabase, palaceDir: string, collection: ChromaCollection): number {
   const markSql = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?";
   const mark = selectValue<number>(database, markSql, collection.vectorSegment);
@@ -99,7 +97,7 @@ export function countUnindexed(database: ChromaDatabase, palaceDir: string, coll
   return Math.max(0, (rows ?? 0) - elements);
 }
 
-/** Counts rows without a vector in a palace without an index: those older than its queue. */
+/** Counts rows without a vector in a collection without an index: the rows that are older than the collection's queued records. */
 function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: ChromaCollection): number {
   const firstSql = "SELECT min(seq_id) FROM embeddings_queue WHERE topic LIKE '%/' || ?";
   const first = selectValue<number | null>(database, firstSql, id);
@@ -107,7 +105,7 @@ function countBeforeQueue(database: ChromaDatabase, { id, metadataSegment }: Chr
   return selectValue<number>(database, sql, metadataSegment, first ?? Number.MAX_SAFE_INTEGER) ?? 0;
 }
 
-/** Returns false also for a moment after Chroma has created the file. */
+/** Returns true if the palace has its tables. They are missing for a moment after Chroma has created the file. */
 function hasTables(database: ChromaDatabase): boolean {
   return missingTables(database).length === 0;
 }
@@ -121,7 +119,7 @@ export const TABLES = [
   "max_seq_id",
 ] as const;
 
-/** Returns which tables are missing among those that every read needs and the tables `more`. */
+/** Returns which of `TABLES` (the tables that every read needs) and of `more` are missing. */
 export function missingTables(database: ChromaDatabase, more: readonly string[] = []): string[] {
   const names = [...TABLES, ...more];
   const sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))";

@@ -1,7 +1,4 @@
-/**
- * The migrations of Chroma 1.5.9, byte by byte (https://github.com/chroma-core/chroma, Apache License 2.0). Chroma refuses a file with
- * other hashes.
- */
+/** Migrations of Chroma 1.5.9 (https://github.com/chroma-core/chroma, Apache License 2.0). Chroma refuses a file if a hash differs. */
 
 /** SQL of each migration, by folder and file name. A file's version is the number in its name. */
 export const MIGRATIONS = {

@@ -16,7 +16,7 @@ import { selectRow, selectRows, selectValue, selectValues } from "../../memory/l
 
 export type PalaceRow = { row: number; seq: number; id: string; text: string; metadata: Metadata };
 
-/** Number of the queue's rows in one read. Without their vectors they have about ten bytes each. */
+/** Number of rows of Chroma's queue in one read, without their vectors. */
 const QUEUE_PAGE = 5_000;
 /** Limit of a valid `max_seq_id`. A known fault of upstream writes larger, meaningless numbers (palace.md 10.5). */
 export const SEQ_MAX = 2 ** 53;
@@ -185,7 +185,7 @@ export function seqOf(value: unknown): number | undefined {
   return value.length === 8 ? Number(value.readBigUInt64BE()) : undefined;
 }
 
-/** Returns the rows that Chroma will change when it applies its queue, as they will be then; undefined for a row that it will delete. */
+/** Returns the rows that Chroma's queue changes, as they will be after Chroma has applied its queue; undefined for a deleted row. */
 export function readTail(
   database: ChromaDatabase,
   collection: ChromaCollection,
@@ -208,7 +208,7 @@ export function readTail(
 export class PalaceVectors {
   readonly #database: ChromaDatabase;
   readonly #segment: Segment;
-  /** Number of the queue's row with an id's newest vector, by id; null if the id was deleted after the index was written. */
+  /** For each id: number of the queue's row with the newest vector; null if the id was deleted after the index was written. */
   readonly #queued = new Map<string, number | null>();
   /** Reason why an existing index cannot be read; undefined if it can. */
   readonly torn: string | undefined;

@@ -12,7 +12,7 @@ const CLASS = "chromadb.segment.impl.vector.local_persistent_hnsw PersistentData
 const STACK_MAX = 4_000_000;
 const MEMO_MAX = 4_000_000;
 
-/** Entry of the stack before a group of values. */
+/** Stack entry that marks the start of a group of values. */
 class Mark {}
 class ClassName {}
 type Item = PickleValue | Mark | ClassName;

@@ -1,4 +1,4 @@
-/** Explains why palace and ledger could not be compared. Threads use it, too, because they can only send an error's text. */
+/** Explains in an error why palace and ledger could not be compared. Called inside worker threads, which cannot pass on SQLite's code. */
 import { damaged, PalaceError } from "../../base/errors.ts";
 import { chromaFile } from "./chroma-file.ts";
 
@@ -12,7 +12,7 @@ export function guardPalace<T>(palaceDir: string, read: () => T): T {
   }
 }
 
-/** Explains an error and never throws. */
+/** Returns an error that explains why the comparison failed. Never throws. */
 export function refusalOf(error: unknown, palaceDir: string): PalaceError {
   if (error instanceof PalaceError) return error;
   const { message, code = "" } = error as { message?: string; code?: unknown };

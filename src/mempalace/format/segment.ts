@@ -42,7 +42,7 @@ const LEVELS_MAX = 64;
 const LABEL_SIZE_BYTES = 8;
 /** Size of each element's entry in length.bin. */
 export const LENGTH_SIZE_BYTES = 4;
-/** Offset in a slot of the byte whose bit 0 means deleted. */
+/** Offset, in an element's slot, of the byte whose bit 0 marks a deleted element. */
 const MARKS_AT = 2;
 const SCAN_SIZE_BYTES = 4 * 1024 * 1024;
 const DIMENSIONS_MAX = 65_536;
@@ -80,7 +80,7 @@ type Header = {
   vectorAt: number;
   dimensions: number;
   levels: number;
-  /** Maximum number of links of an element on each upper level; `lowestLinks`: on the lowest level. */
+  /** Maximum number of links of an element: on each upper level, and on the lowest one. */
   upperLinks: number;
   lowestLinks: number;
 };
@@ -112,7 +112,7 @@ export function headerOf(bytes: Buffer): Header {
   return { elements, elementSize, labelAt, vectorAt, dimensions, levels, upperLinks, lowestLinks };
 }
 
-/** Returns the label of each id. Exported for the fuzz test. After any error the index counts as torn. */
+/** Returns hnswlib's number (label) of each id. Exported for the fuzz test. After any error the index counts as torn. */
 export function labelsOf(pickle: Buffer): Map<string, number> {
   const root = readPickle(pickle);
   const labels = dict(root).get("id_to_label");
@@ -175,7 +175,7 @@ function checkUpperLevels(file: string, { elements, levels, upperLinks }: Header
   if (at !== bytes.length) throw new Torn("link_lists.bin is longer than its header says");
 }
 
-/** Errors: Torn for a link to an element that does not exist. */
+/** Checks one list of links. Errors: Torn for a link to an element that does not exist. */
 function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: number, name: string): void {
   const count = bytes.readUInt16LE(at);
   let fits = count <= linksMax;
@@ -184,7 +184,7 @@ function checkLinks(bytes: Buffer, at: number, linksMax: number, elements: numbe
   if (!fits) throw new Torn(`${name} has a link that leads nowhere`);
 }
 
-/** Returns the slots of the elements that are not deleted, by label. */
+/** Returns by label the slots (positions in data_level0.bin) of the elements that are not deleted. Errors: Torn. */
 function slotsOf(fd: number, { elements, elementSize, labelAt, lowestLinks }: Header): Map<number, number> {
   const slots = new Map<number, number>();
   const perScan = Math.max(1, Math.floor(SCAN_SIZE_BYTES / elementSize));

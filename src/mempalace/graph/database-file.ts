@@ -1,7 +1,4 @@
-/**
- * Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction first checks that no other program wrote since the
- * last read.
- */
+/** Reads and writes upstream's knowledge_graph.sqlite3 (palace.md 3.6). A transaction begins with a check for writes of other programs. */
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -55,8 +52,9 @@ export class DatabaseFile {
   #database: LedgerDatabase | undefined;
   #inode = 0n;
   #isPrepared = false;
-  /** Version of the file at the last look: SQLite's count of foreign commits, or `absent`. `#accepted`: version whose rows were adopted. */
+  /** Version of the file at the last look: SQLite's count of foreign commits, or `absent`. */
   #seen: number | typeof ABSENT | undefined;
+  /** Version whose rows the ledger has adopted. */
   #accepted: number | typeof ABSENT | undefined;
 
   constructor(file: string) {
@@ -77,7 +75,7 @@ export class DatabaseFile {
     this.#accepted = this.#seen;
   }
 
-  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last look. */
+  /** Writes the rows to the file. Returns false and writes nothing if another program wrote since the last accepted look. */
   send(rows: readonly ListedRow[]): boolean {
     let database = this.#open();
     if (database === undefined) {

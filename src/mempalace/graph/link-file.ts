@@ -22,7 +22,7 @@ const HALLWAYS_VERSION = 1;
 /** Fields whose numbers Python writes as floats, for example `1.0`. */
 const FLOATS = new Set(["strength", "stability"]);
 
-/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither. */
+/** Finds MemPalace 3.12's database of hallways. A `hallways.json` beside it would harm MemPalace 3.12, so we then write neither file. */
 export function newerHallways(hallwaysFile: string): string | undefined {
   const file = hallwaysFile.replace(/\.json$/, ".sqlite3");
   return existsSync(file) ? file : undefined;
@@ -62,9 +62,7 @@ export class LinkFile {
     return compareLinks(readLinks(ledger, kind), rowsOf(kind, records), kind, !isAbsent && this.#isOurs(ledger));
   }
 
-  /**
-   * Returns false if the palace was moved to a folder that the ledger was not compared with: a link that the file lacks was not deleted.
-   */
+  /** Returns false if the palace moved to a folder that was never compared. A link that is missing there does not count as deleted. */
   #isOurs(ledger: LedgerDatabase): boolean {
     const known = ledger.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(LINKS_FOLDER);
     return known === undefined || known === linksFolder(this.file);
@@ -75,8 +73,8 @@ export class LinkFile {
   }
 
   /**
-   * Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a file that we never write
-   * count as sent.
+   * Writes the rows to the file. Returns false and writes nothing if another process wrote since the last look, or has the lock. Rows for a
+   * file that we never write count as sent.
    */
   send(rows: readonly ListedRow[]): boolean {
     const lock = this.#lock();
@@ -138,9 +136,7 @@ export class LinkFile {
     );
   }
 
-  /**
-   * Takes upstream's lock, whose file MemPalace 3.11 deletes after use. Undefined without a MemPalace: we create no folder just for a lock.
-   */
+  /** Takes upstream's lock, whose file MemPalace 3.11 deletes. Undefined if MemPalace's folder is absent: we do not make it for a lock. */
   #lock(): number | "taken" | undefined {
     if (!existsSync(dirname(this.#locksDir))) return undefined;
     const key = createHash("sha256").update(this.file).digest("hex").slice(0, 16);

@@ -1,4 +1,4 @@
-/** Finds foreign changes in upstream's graph files and sends rows to them. If one file fails, the others still work. */
+/** Finds foreign changes in upstream's graph files and sends the ledger's rows to these files. If one file fails, the others still work. */
 import { type Finding, type ListedRow, readListed, type RowName } from "../../memory/ledger/graph-row.ts";
 import { openForReading } from "../../memory/ledger/open.ts";
 import type { RoomCount } from "../../memory/port/graph.ts";
@@ -10,14 +10,14 @@ import { selectRows } from "../../memory/ledger/select.ts";
 export type GraphPaths = {
   ledgerFile: string;
   graphFile: string;
-  /** Graph file of a MemPalace that was started with `--palace`. We only compare and report it. */
+  /** Graph file of a MemPalace that was started with `--palace`. We only count its facts that the ledger lacks. */
   otherGraphFile?: string | undefined;
   tunnelsFile: string;
   hallwaysFile: string;
   upstreamLocksDir: string;
 };
 
-/** Result of a look at the files. `problem`: reason why a file could not be read or written; "" if none. */
+/** Result of one check of the files. `problem`: reason why a file could not be read or written; "" if none. */
 export type Looked = { finding: Finding; problem: string };
 export type Sent = { rows: (RowName & { seq: number })[]; problem: string; others: boolean };
 
@@ -59,12 +59,12 @@ export class GraphSide {
     return { finding, problem: problems.join("; ") };
   }
 
-  /** Records that the ledger has adopted the findings of the last look. */
+  /** Records that the ledger has adopted the findings of the last check (`look`). */
   accept(): void {
     for (const file of this.#files) if (!this.#failed.has(file)) file.accept();
   }
 
-  /** Sends a limited number of listed rows. `others`: another process is writing a file, so the caller must look again first. */
+  /** Sends a limited number of listed rows. `others`: another process is writing a file, so the caller must call `look` again first. */
   send(): Sent {
     const sent: Sent = { rows: [], problem: "", others: false };
     const problems: string[] = [];
@@ -82,7 +82,7 @@ export class GraphSide {
     return { ...sent, problem: problems.join("; ") };
   }
 
-  /** Counts rooms from the metadata of every drawer, so it must not run on the main thread. */
+  /** Counts the drawers of each room. Reads every drawer's metadata, so it must not run on the main thread. */
   rooms(): RoomCount[] {
     const sql = `SELECT room, wing, coalesce(json_extract(metadata, '$.hall'), '') AS hall, count(*) AS drawers,
       coalesce(max(json_extract(metadata, '$.date')), '') AS lastDate

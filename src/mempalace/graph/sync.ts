@@ -107,7 +107,7 @@ class Sync {
     }, GATHER_MS);
   }
 
-  /** Sends all commits without waiting for more. After a failure it does nothing; the next regular run tries again. */
+  /** Sends all commits without waiting for more commits. Does nothing after a failed run, because the next regular run tries again. */
   async sendNow(): Promise<void> {
     // Lets the commit call `wake` first, so that the timer that `wake` starts is cleared, too.
     await new Promise(setImmediate);
@@ -214,7 +214,8 @@ class Sync {
       total.removed += removed;
     }
     await thread.call("accept");
-    // The missing links are listed by now, so a later look may count links that the file lacks as deleted.
+    // By now the links that this folder's files lacked are queued for sending. So from the next look on, a link that a file lacks was
+    // deleted from the file.
     const folder = linksFolder(this.#options.paths.tunnelsFile);
     if (problem === "" && folder !== undefined && folder !== ledger.folder.read()) await ledger.folder.write(folder);
     const count = total.taken + total.relisted + total.removed;
@@ -227,7 +228,7 @@ class Sync {
     return { file: this.#options.paths.otherGraphFile ?? "", facts: this.#elsewhere.facts };
   }
 
-  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if they or ours have changed. */
+  /** Counts the facts in the graph file of a MemPalace that was started with `--palace`, if that file or ours has changed. */
   async #lookElsewhere(thread: Thread<GraphMethods>): Promise<void> {
     const { otherGraphFile: file = "" } = this.#options.paths;
     const sign = (path: string): string => {

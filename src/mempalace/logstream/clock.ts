@@ -1,14 +1,14 @@
-/** Upstream's hybrid logical clock (RFC 004). Each stamp sorts after every known stamp, even if the wall clock is set back. */
+/** Hybrid logical clock as in upstream's RFC 004. Each new stamp sorts after every known stamp, even if the wall clock is set back. */
 const STAMP = /^(\d{13})-([0-9a-f]{6})-/;
 const COUNTER_MAX = 0xff_ffff;
-/** Maximum lead of a foreign stamp over the wall clock. A stamp further ahead is ignored. */
+/** Maximum time that another writer's stamp may be ahead of the wall clock. A stamp further ahead is ignored. */
 const AHEAD_MAX_MS = 60_000;
 
 export class HybridClock {
   #ms = 0;
   #counter = 0;
 
-  /** Returns the next stamp. `newest`: the latest stamp in the file, from any writer. */
+  /** Returns the next stamp. `newest`: the latest stamp in the log file, from any writer. */
   next(replicaId: string, newest: string | null, nowMs: number): string {
     const [, ms = "0", counter = "0"] = STAMP.exec(newest ?? "") ?? [];
     this.#follow(Number(ms), Number.parseInt(counter, 16), nowMs);

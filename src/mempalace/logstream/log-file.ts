@@ -1,4 +1,4 @@
-/** Opens logstream.sqlite3 at the first use. Several MemPalaces may use it at the same time: every write is one short transaction. */
+/** Opens the coordination log at its first use. Several MemPalaces may use it at the same time: each write is one short transaction. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -34,7 +34,7 @@ export class LogFile {
     return (this.#replicaId ??= replicaId(this.#paths.palaceDir));
   }
 
-  /** Opens the log's file. `onOpen` prepares a connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's. */
+  /** Opens the file, or returns the open connection. `onOpen` prepares a new connection. Errors: PALACE_GONE, STORE_CORRUPT, SQLite's. */
   open(onOpen: (database: LedgerDatabase) => void): LedgerDatabase {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     if (this.#database !== undefined && inode === this.#inode) return this.#database;
@@ -68,7 +68,7 @@ export class LogFile {
     return database;
   }
 
-  /** Runs `commit`. If the write-ahead log was deleted meanwhile, its content is saved before the result can be acknowledged. */
+  /** Runs `commit`. If the write-ahead log was deleted meanwhile, saves its content before it returns the result. */
   guard<T>(commit: () => T): T {
     this.assertPresent();
     const result = commit();
@@ -76,12 +76,12 @@ export class LogFile {
     return result;
   }
 
-  /** Saves the content of a deleted write-ahead log and refuses to write into it. Errors: PALACE_GONE, STORE_UNAVAILABLE. */
+  /** If the write-ahead log was deleted, saves its content and throws. Errors: PALACE_GONE, STORE_UNAVAILABLE. */
   assertPresent(): void {
     if (this.#isWalGone()) this.#wal?.assertPresent();
   }
 
-  /** Returns true if the write-ahead log was deleted. Returns false if another database has replaced this one, which the next use opens. */
+  /** Returns true if the open file's write-ahead log was deleted; false if another file replaced the open file. */
   #isWalGone(): boolean {
     const inode = statSync(this.file, { throwIfNoEntry: false, bigint: true })?.ino;
     return this.#wal !== undefined && inode === this.#inode && !this.#wal.isPresent();
@@ -94,7 +94,7 @@ export class LogFile {
     return String(this.#database.pragma("data_version", { simple: true }));
   }
 
-  /** Saves a deleted write-ahead log before closing, because SQLite does so only if no other process has the file open. */
+  /** Saves a deleted write-ahead log before closing, because SQLite saves it only if no other process has the file open. */
   close(): void {
     try {
       if (this.#isWalGone()) this.#wal?.save();

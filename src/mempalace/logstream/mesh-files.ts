@@ -6,7 +6,7 @@ import { isAlive } from "../../base/alive.ts";
 import { isRecord, readRecord } from "../../base/parse-json.ts";
 import type { MeshPeer, PublishedMesh } from "../../memory/port/logstream.ts";
 
-/** Returns the peers without their tokens. A malformed file counts as empty, as in upstream. */
+/** Returns the servers that have other copies of the palace, without their tokens. A malformed file counts as empty, as in upstream. */
 export function readPeers(palaceDir: string): MeshPeer[] {
   const { peers } = readRecord(join(palaceDir, "peers.json"));
   if (!Array.isArray(peers) || !peers.every((peer) => isRecord(peer) && typeof peer["url"] === "string" && peer["url"]))
@@ -17,7 +17,7 @@ export function readPeers(palaceDir: string): MeshPeer[] {
   }));
 }
 
-/** Reads the state from `serversDir`, where every MemPalace server of this user publishes (`server_registry.py` of 3.11.0). */
+/** Reads the state that a MemPalace server published for this palace in `serversDir` (`server_registry.py` of 3.11.0). */
 export function readPublished(serversDir: string, palaceDir: string): PublishedMesh {
   const folder = hash("sha256", realpathSync(palaceDir)).slice(0, 24);
   const { peers, profiles, written_at: writtenAt, pid } = readRecord(join(serversDir, folder, "mesh_state.json"));

@@ -9,7 +9,7 @@ import { damaged } from "../../base/errors.ts";
 
 const REPLICA_ID = /^rep_(?:[0-9a-f]{12}|[0-9a-f]{32})$/;
 
-/** Errors: STORE_CORRUPT for an invalid file, because a new id would number events from 1 again. */
+/** Returns the name. Errors: STORE_CORRUPT for an invalid file, because with a new name the events' numbers would begin at 1 again. */
 export function replicaId(palaceDir: string): string {
   const file = join(palaceDir, "replica.json");
   return read(file) ?? make(file);
@@ -25,7 +25,7 @@ function make(file: string): string {
     // Does not replace an existing file, because a MemPalace may create it at the same moment.
     linkSync(draft, file);
   } catch (error) {
-    // A file system without links: renames the file instead.
+    // Renames the file on a file system without links.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") renameSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

@@ -1,4 +1,4 @@
-/** Reads and inserts rows on one connection to the log. */
+/** Reads and inserts events and artifacts on one connection to the coordination log. */
 import { hash, randomBytes } from "node:crypto";
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import type {
@@ -20,7 +20,7 @@ type ArtifactRow = Artifact & { content: string; metadata_json: string };
 const EVENT = `rowid AS seq, id, origin_replica, origin_seq, hlc, type, stream, room, topic, from_agent, to_agent, correlation_id,
   branch, base_commit, status, body, created_at, metadata_json`;
 const ARTIFACT = "id, kind, sha256, size_bytes, content, created_by, created_at, origin_replica, metadata_json";
-/** Maximum number of cached statements. Each combination of columns has its own. */
+/** Maximum number of cached SQL statements; a full cache is emptied. Each combination of filters has its own statement. */
 const KEPT_MAX = 64;
 
 export class LogRows implements LogstreamTx {
@@ -129,7 +129,7 @@ export class LogRows implements LogstreamTx {
     } satisfies Named);
     numberEvent.run(seq);
     for (const artifactId of artifactIds) link.run(id, artifactId);
-    // Keeps the given order of ids, as upstream's answer does. Later reads sort the ids.
+    // Returns the ids in the given order, as upstream does. Later reads sort the ids.
     return { ...(this.event(id) as StreamEvent), artifact_ids: [...artifactIds] };
   }
 

@@ -1,4 +1,4 @@
-/** The tables of logstream.sqlite3 as in MemPalace 3.11, and one of ours: the idempotency keys of writes, with their answers. */
+/** The tables of logstream.sqlite3 as in MemPalace 3.11, and our own table with the idempotency keys of writes and their answers. */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 
 const EVENT_COLUMNS = [
@@ -12,7 +12,7 @@ const ARTIFACT_COLUMNS = [
   ...["content TEXT NOT NULL", "created_by TEXT NOT NULL", "created_at TEXT NOT NULL"],
   ...["metadata_json TEXT NOT NULL DEFAULT '{}'", "origin_replica TEXT"],
 ];
-/** Columns that files of older versions lack. */
+/** Columns that files of older MemPalace versions lack. */
 const LATER: readonly (readonly [table: string, column: string, type: string])[] = [
   ["events", "topic", "TEXT"],
   ["events", "origin_replica", "TEXT"],
@@ -35,7 +35,7 @@ const KEYS_TABLE = `CREATE TABLE IF NOT EXISTS palace_devbox_writes (
   agent TEXT NOT NULL, door TEXT NOT NULL, uid INTEGER NOT NULL, pid INTEGER NOT NULL, result TEXT NOT NULL
 )`;
 
-/** Creates missing tables, columns and indexes in one transaction. Rows without an origin get this copy's name, as in upstream. */
+/** Creates missing tables, columns and indexes in one transaction. Rows without an origin get this palace's replica id, as in upstream. */
 export function prepareSchema(database: LedgerDatabase, replicaId: () => string): void {
   database
     .transaction(() => {

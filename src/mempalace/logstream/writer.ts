@@ -1,4 +1,4 @@
-/** Writes a group of calls in one transaction with their idempotency keys, so that a repeated call gets its first result. */
+/** Writes several calls in one transaction, with their idempotency keys and answers: a repeated call gets its first answer. */
 import { fingerprintOf } from "../../memory/ledger/history/journal.ts";
 import { type LedgerDatabase, translateError } from "../../memory/ledger/open.ts";
 import { failed } from "../../memory/ledger/write/group-commit.ts";
@@ -8,10 +8,10 @@ import type { WriteCall, WriteOutcome } from "../../memory/port/ledger.ts";
 import type { LogstreamTx, StreamEvent } from "../../memory/port/logstream.ts";
 import { keyReused } from "../../base/errors.ts";
 
-/** Applies one write to the log. The answer has the new event under `event` or `task`. */
+/** Applies one write to the coordination log. The answer has the new event under `event` or `task`. */
 export type ApplyToLog = (tx: LogstreamTx, call: WriteCall) => unknown;
 
-/** Maximum number of expired keys that one commit deletes. */
+/** Maximum number of expired idempotency keys that one commit deletes. */
 const PRUNED_PER_COMMIT = 100;
 
 export class LogWriter {
@@ -54,7 +54,7 @@ export class LogWriter {
     };
   }
 
-  /** Returns one outcome for each call, in order. After an error of the store, no write is on disk. Never throws. */
+  /** Returns one outcome for each call, in order. If the database fails, it writes no call, and each outcome is an error. Never throws. */
   commit(calls: readonly WriteCall[]): WriteOutcome[] {
     try {
       faultPoint("log.before-begin");
@@ -83,7 +83,7 @@ export class LogWriter {
       return failed(keyReused());
     }
     try {
-      // The savepoint undoes the whole call if it fails half-way.
+      // This nested transaction is a savepoint: a failed call leaves no partial write, and the other calls go on.
       const value = this.#database.transaction(() => {
         const answer = this.#apply(this.#tx, call);
         faultPoint("log.after-apply");

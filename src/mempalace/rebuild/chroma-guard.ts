@@ -1,7 +1,7 @@
-/** Process between the broker and a temporary Chroma server. It ends the server when the broker dies or closes this process's stdin. */
+/** Process between the broker and a temporary Chroma server. It stops the server when the broker dies or closes this process's stdin. */
 import { spawn } from "node:child_process";
 
-/** Signal that ends the server. SIGTERM makes it spin for ever instead (chroma issue 5594). */
+/** Signal that stops the server. With SIGTERM the server would use a whole CPU for ever instead (chroma issue 5594). */
 const ASK = "SIGINT";
 const STOP_TIMEOUT_MS = 3_000;
 

@@ -1,6 +1,6 @@
 /**
- * Runs a real Chroma server on one of our folders: the npm package's if its binding loads, else a `chroma` command. It listens on loopback
- * only.
+ * Runs a Chroma server on one of our folders, on loopback only. It uses the npm package `chromadb` if its binding loads, else a `chroma`
+ * command.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const STDERR_MAX = 400;
 
 export type ChromaServer = { url: string; stop(): Promise<void> };
 
-/** Starts `command`, or the first server that works; ends it if `look` throws. Errors: STORE_UNAVAILABLE, and those of `look`. */
+/** Starts `command`, or the first program that works. Stops the program if `look` throws during the wait. Errors: STORE_UNAVAILABLE. */
 export async function startChromaServer(
   folder: string,
   command: string | undefined,
@@ -82,7 +82,7 @@ async function tryStart(
   return `it did not answer within ${READY_MAX_MS / 1000} s`;
 }
 
-/** Finds the reason in Node's crash message, which ends with Node's version. */
+/** Returns the line with the error in the stderr of a crashed Node process, whose last line is Node's version. */
 function reasonIn(said: string): string | undefined {
   const lines = said
     .split("\n")

@@ -1,4 +1,4 @@
-/** A hash of many rows that does not depend on their order: the sum of each row's SHA-256. */
+/** Hashes rows so that their order does not matter: adds up the SHA-256 of each row. */
 import { hash } from "node:crypto";
 import { canonical } from "../../memory/ledger/record.ts";
 import type { Metadata } from "../../memory/port/drawer.ts";

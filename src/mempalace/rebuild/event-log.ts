@@ -1,4 +1,4 @@
-/** Copies agents' events and artifacts for an export, as they are at one moment. The exported palace gets its own name at its first use. */
+/** Copies the coordination log for an export, as it is at one moment. The exported palace makes its own replica id at its first use. */
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -23,7 +23,7 @@ export async function copyEvents(palaceDir: string, folder: string): Promise<num
     copy.pragma("synchronous = FULL");
     if (copy.pragma("quick_check", { simple: true }) !== "ok")
       throw damaged(`${join(palaceDir, NAME)} is damaged`, "restore a backup of it, then repeat the command");
-    // Drops our own table of keys, because clients repeat calls to this palace, not to the copy.
+    // Drops our own table of idempotency keys, because clients never repeat their calls to the copy.
     copy.exec("DROP TABLE IF EXISTS palace_devbox_writes");
     return copy.prepare<[], number>("SELECT count(*) FROM events").pluck().get() ?? 0;
   } finally {

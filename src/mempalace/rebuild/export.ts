@@ -1,6 +1,6 @@
 /**
- * Writes a new palace for MemPalace. It verifies a draft by count and hash and then renames it, so the folder exists complete or not at
- * all.
+ * Exports the ledger as a new palace for MemPalace. It writes a draft, verifies it by count and hash, and renames it, so the folder is
+ * either complete or absent.
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -28,35 +28,34 @@ const BATCH_ROWS = 100;
 
 export type ExportInput = {
   ledgerFile: string;
-  /** Folder of the public palace in use, for the collections that the ledger does not have. */
+  /** Folder of the public palace in use. Collections that the ledger does not have are copied from it. */
   palaceDir: string;
   collection: string;
-  /** Home folder of the memory in use, to which no export may be written. */
+  /** Home folder of this memory. An export into it is refused. */
   home: string;
-  /** Identifies this memory, so that the next export recognises the draft of a killed export. */
+  /** Part of the draft's name, the same in each export, so that an export finds and removes the draft of a killed export. */
   tag: string;
   dir: string;
   /** A `chroma` executable. Undefined: the first executable that works. Null: the files are written without Chroma. */
   chroma: string | undefined | null;
-  /** Row of the newest drawer at the request. Later drawers without a vector may be left out. */
+  /** Row of the newest drawer at the time of the request. Later drawers that have no vector yet are left out without an error. */
   lastRow: number;
-  /** True to leave out drawers that have no vector yet. */
   partial: boolean;
 };
 
 export type ExportReport = {
   dir: string;
   drawers: number;
-  /** Number of drawers without a vector, which are not exported. */
+  /** Number of drawers up to `lastRow` that were left out because they have no vector. */
   leftOut: number;
-  /** Number of drawers filed after the request that had no vector yet. */
+  /** Number of drawers after `lastRow` that were left out because they have no vector. */
   later: number;
   hash: string;
   others: { name: string; rows: number; unreadable: number }[];
   graph: GraphCounts;
   events: number;
   writer: "chroma" | "files";
-  /** Reason why the files were written without Chroma, unless the caller had asked for that. */
+  /** Reason why no Chroma server could write the files. Absent if a server wrote them or the caller wanted none. */
   withoutChroma?: string;
 };
 
@@ -113,7 +112,7 @@ export async function exportPalace(input: ExportInput, steps: Steps): Promise<Ex
   }
 }
 
-/** Refuses drawers without a vector, unless the caller agreed to leave them out. Errors: STORE_UNAVAILABLE. */
+/** Checks that each drawer has a vector, unless `partial` leaves such drawers out. Errors: STORE_UNAVAILABLE. */
 function assertExportable({ drawers, embedded, missing }: Snapshot, partial: boolean): void {
   if (drawers > 0 && embedded === 0)
     throw unavailable(
@@ -134,7 +133,7 @@ type Written = Pick<ExportReport, "writer" | "withoutChroma"> & {
   others: { name: string; hash: ContentHash; records: Collections[number]["records"] }[];
 };
 
-/** Resolves after the server has ended. */
+/** Writes the drawers and all other collections. Resolves after the Chroma server has ended. */
 async function writeCollections(work: Work & { collections: Collections }): Promise<Written> {
   const { input, draft, snapshot, collections, total, steps } = work;
   const { server, why } = await chromaFor(draft, input.chroma, () => steps.step("starting Chroma", 0, total));
@@ -143,7 +142,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
     const drawers = await fill(open(input.collection), snapshot.pages(), (rows) =>
       steps.step("writing drawers", rows, total),
     );
-    // The files driver creates nothing without a record; a server creates the collection at opening.
+    // The files driver creates no palace if it has no record to write. A server's driver creates the collection when it is opened.
     if (server === undefined && drawers.rows === 0) createEmpty(draft, input.collection);
     let from = drawers.rows;
     const others: Written["others"] = [];
@@ -166,7 +165,7 @@ async function writeCollections(work: Work & { collections: Collections }): Prom
   }
 }
 
-/** Errors: STORE_CORRUPT if a collection does not have exactly the rows that were sent. */
+/** Compares the written collections with their source. Errors: STORE_CORRUPT if rows are missing, added or different. */
 async function verifyAll({
   input,
   draft,
@@ -185,8 +184,8 @@ async function verifyAll({
 }
 
 /**
- * Starts the server that writes. If the caller named none and none works, the files are written directly. Errors: STORE_UNAVAILABLE if the
- * named server does not work.
+ * Starts the Chroma server that writes the files. Returns no server if the caller named none and none works. Errors: STORE_UNAVAILABLE if
+ * the named server does not work.
  */
 async function chromaFor(
   draft: string,
@@ -214,7 +213,7 @@ function createEmpty(folder: string, collection: string): void {
   }
 }
 
-/** Records the model of each collection, because MemPalace 3.11 warns if it has to guess it. An unknown model is not recorded. */
+/** Records which model made the vectors of each collection. Without this file MemPalace 3.11 guesses the model and warns. */
 function writeModelName(folder: string, collections: readonly string[]): void {
   const identity = { model_name: "minilm", dimension: 0 };
   const content = Object.fromEntries(collections.map((name) => [name, identity]));
@@ -269,7 +268,7 @@ function assertUsable({ dir, home, palaceDir }: ExportInput): void {
   if (readdirSync(dir).length > 0) throw refuse("is not empty");
 }
 
-/** Resolves symbolic links as far as the path exists. */
+/** Resolves the symbolic links in the part of the path that exists. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);

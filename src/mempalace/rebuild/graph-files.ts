@@ -1,4 +1,4 @@
-/** Writes upstream's graph files (palace.md 3.6–3.8) from a snapshot into a folder without such files. */
+/** Writes upstream's files for facts, tunnels and hallways (palace.md 3.6–3.8) from a snapshot into a folder without such files. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -13,7 +13,7 @@ export type GraphCounts = { entities: number; facts: number; tunnels: number; ha
 
 const KINDS: readonly GraphKind[] = ["entity", "triple"];
 
-/** Omits files that would be empty. Errors: STORE_CORRUPT. */
+/** Writes no file for an empty kind. Errors: STORE_CORRUPT. */
 export function writeGraphFiles(snapshot: Snapshot, folder: string): GraphCounts {
   const [entities, facts] = [snapshot.graphRows("entity"), snapshot.graphRows("triple")];
   const links = { tunnel: snapshot.links("tunnel"), hallway: snapshot.links("hallway") };

@@ -1,4 +1,4 @@
-/** Reports the health of ledger and public palace. It only reads, and does not use Chroma. */
+/** Reports the health of the ledger and the public palace. It only reads files, and does not use Chroma. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openForReading, type LedgerDatabase } from "../../memory/ledger/open.ts";
@@ -105,9 +105,7 @@ function lookAtCollection(
   };
 }
 
-/**
- * Returns the kind of distance. Palaces from before 3.0 name none and have Chroma's default, l2, which MemPalace wrongly reads as a cosine.
- */
+/** Returns the index's distance function. Palaces from before 3.0 name none: Chroma uses l2, but MemPalace reads the result as a cosine. */
 function spaceOf(palace: ChromaDatabase, collectionId: string): string {
   const sql = "SELECT str_value FROM collection_metadata WHERE collection_id = ? AND key = 'hnsw:space'";
   return selectValue<string | null>(palace, sql, collectionId) ?? "l2";

@@ -1,6 +1,4 @@
-/**
- * Tests whether the public palace is usable: its tables fit, and a row can be written, read and deleted. The transaction is rolled back.
- */
+/** Tests whether the public palace is usable: it has all tables, and a row can be written, read and deleted. Rolls everything back. */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { filesError } from "../driver/files/files-error.ts";
@@ -9,10 +7,10 @@ import { chromaFile } from "../format/chroma-file.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBE = "palace-probe";
-/** Matches errors that come from the machine and not from the palace. */
+/** Matches errors that the machine causes. They do not mean that the palace is unusable. */
 const PASSING = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|NOMEM)/;
 
-/** Returns undefined if the palace is usable or does not exist. Errors: STORE_UNAVAILABLE. */
+/** Returns why the palace is unusable; undefined if it is usable or does not exist. Errors: STORE_UNAVAILABLE. */
 export function probePalace(palaceDir: string): string | undefined {
   const file = chromaFile(palaceDir);
   if (!existsSync(file)) return undefined;

@@ -1,4 +1,4 @@
-/** Reads the collections that are not made from the ledger (closets, leftovers), so that a rebuilt palace does not lose them. */
+/** Reads the collections of the palace that are not in the ledger (closets, leftovers), so that a rebuilt palace does not lose them. */
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { openChroma, readCollections } from "../format/chroma-file.ts";
 import { PalaceVectors, readRows } from "../format/palace-file.ts";
@@ -10,7 +10,7 @@ const TEMPORARY = "__repair_tmp";
 
 export type OtherCollection = { name: string; records: Map<string, PalaceRecord>; unreadable: number };
 
-/** Returns no collections, and the reason in `why`, if the palace cannot be read. */
+/** Reads all collections but `drawers`. If the palace cannot be read, returns none, and the reason in `why`. */
 export function readOtherCollections(
   palaceDir: string,
   drawers: string,

@@ -1,4 +1,4 @@
-/** Thread for one job: exporting, rebuilding or checking a palace. */
+/** Thread that exports, rebuilds or checks one palace and then ends. */
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { serveThread } from "../../base/thread.ts";

@@ -17,7 +17,7 @@ export type RepairInput = {
   palaceDir: string;
   collection: string;
   tag: string;
-  /** Id of the drawers' collection. The rebuilt collection keeps it, so that the outbox does not fill the palace again. */
+  /** Id of the drawers' collection. The rebuilt collection gets the same id: with a new id the outbox would send all drawers again. */
   collectionId: string | undefined;
   /** Part of the name of the old palace's folder, `before-WHY-TIME`. */
   why: string;
@@ -26,7 +26,7 @@ export type RepairInput = {
 export type RepairReport = {
   drawers: number;
   hash: string;
-  /** Number of drawers without a vector. They are sent when they have one. */
+  /** Number of drawers that the rebuilt palace lacks because they have no vector yet. The outbox sends them later. */
   leftOut: number;
   others: { name: string; rows: number; unreadable: number }[];
   /** Reason why the old palace's other collections could not be read; null if they could. */
@@ -34,7 +34,7 @@ export type RepairReport = {
   kept: string | null;
 };
 
-/** Rebuilds the palace. An error leaves the palace in use unchanged. Errors: STORE_*, BROKER_CANCELLED. */
+/** Rebuilds the palace. If it fails, the palace in use is unchanged. Errors: STORE_*, BROKER_CANCELLED. */
 export async function repairPalace(input: RepairInput, steps: Steps): Promise<RepairReport> {
   const { palaceDir, collection, tag, ledgerFile, collectionId, why } = input;
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });

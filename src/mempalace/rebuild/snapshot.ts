@@ -1,4 +1,4 @@
-/** The state of the ledger at one moment. One read transaction ensures that a palace is built and verified from the same state. */
+/** Reads the ledger in one read transaction, so that a palace is built from one state and compared with the same state. */
 import { allLinks } from "../../memory/ledger/graph-row.ts";
 import { isMetadata, toFloats } from "../../memory/ledger/record.ts";
 import { isColumns, readColumn } from "../../memory/ledger/json-column.ts";
@@ -16,7 +16,7 @@ export type GraphKind = keyof typeof GRAPH_TABLES;
 export class Snapshot {
   readonly #database: LedgerDatabase;
   readonly drawers: number;
-  /** Number of drawers with a vector. A palace cannot have other drawers. */
+  /** Number of drawers with a vector. A public palace cannot have drawers without a vector. */
   readonly embedded: number;
   readonly model: string | undefined;
 
@@ -35,7 +35,7 @@ export class Snapshot {
     this.embedded = this.#count("drawer d JOIN vector v ON v.row = d.row");
   }
 
-  /** Yields the records that a palace must have, in row order. */
+  /** Yields all drawers with a vector, which the public palace must have, in row order. */
   *pages(): Generator<PalaceRecord[]> {
     const next = this.#database.prepare<[number, number], Row>(
       `SELECT d.row, d.id, d.text, d.metadata, v.vector FROM drawer d JOIN vector v ON v.row = d.row
@@ -56,7 +56,7 @@ export class Snapshot {
     return row && toRecord(row);
   }
 
-  /** Returns each row's id and the columns that upstream's file has. */
+  /** Returns each row's id, and the row's values in the order of the columns of upstream's file. */
   graphRows(kind: GraphKind): { id: string; body: unknown[] }[] {
     return selectRows<{ id: string; body: string }>(
       this.#database,

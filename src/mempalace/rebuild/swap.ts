@@ -1,4 +1,4 @@
-/** Replaces the palace in use with one rename, so that the path always has a complete palace. A separate folder keeps the old palace. */
+/** Replaces the palace in use with one rename, so that its path always has a complete palace. Moves the old palace to another folder. */
 import {
   chmodSync,
   copyFileSync,
@@ -28,14 +28,14 @@ export function draftFolder(palaceDir: string, tag: string): string {
   return join(palaceDir, `.rebuild-${tag}`);
 }
 
-/** Removes the draft and the incomplete copy of the old palace that a killed run left behind. */
+/** Removes what a killed rebuild left behind: its draft, and its incomplete copy of the old palace. */
 export function tidy(palaceDir: string, tag: string): void {
   rmSync(draftFolder(palaceDir, tag), { recursive: true, force: true });
   const current = statSync(chromaFile(palaceDir), { throwIfNoEntry: false })?.ino;
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // The run was killed before its rename, so this folder has only hard links to the palace in use.
+    // The rebuild was killed before its rename, so this folder has only hard links to the files in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }
@@ -43,7 +43,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (newest !== undefined) moveSegments(palaceDir, join(palaceDir, newest));
 }
 
-/** Puts the draft in the palace's place. Returns the folder of the old palace, if there was one. Errors: STORE_UNAVAILABLE. */
+/** Replaces the palace in use. Returns the old palace's folder; undefined if the old palace was empty. Errors: STORE_UNAVAILABLE. */
 export function swapIn(palaceDir: string, draft: string, why: string): string | undefined {
   const file = chromaFile(palaceDir);
   syncPath(chromaFile(draft));
@@ -72,7 +72,7 @@ export function swapIn(palaceDir: string, draft: string, why: string): string | 
   return undefined;
 }
 
-/** Returns true for a palace with no rows, no index and an empty queue. An unreadable palace counts as not empty. */
+/** Returns true if the palace has no rows, no index and an empty queue. Returns false for an unreadable palace. */
 function isEmpty(palaceDir: string): boolean {
   try {
     if (readdirSync(palaceDir).some((name) => SEGMENT.test(name))) return false;
@@ -98,7 +98,7 @@ function mtime(folder: string): number {
   return statSync(folder).mtimeMs;
 }
 
-/** Moves index folders that the palace does not use to the old palace, to which they belong. */
+/** Moves index folders that the palace no longer uses into `kept`, the folder of the old palace. */
 function moveSegments(palaceDir: string, kept: string): void {
   const own = new Set(segmentsOf(palaceDir));
   // If the palace cannot be read, any folder may belong to it.
@@ -116,8 +116,8 @@ function segmentsOf(palaceDir: string): string[] {
 }
 
 /**
- * Moves the old log into its database file, because SQLite would read it as a log of the new file. If this is impossible, returns the
- * suffixes of files to move as well. Errors: STORE_UNAVAILABLE while another process uses it.
+ * Moves the old write-ahead log into the old database file, because SQLite would apply that log to the new database. If that fails, returns
+ * the suffixes of the files to move with the old database. Errors: STORE_UNAVAILABLE while another process uses the database.
  */
 function quiesce(file: string): string[] {
   try {

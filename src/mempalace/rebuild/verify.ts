@@ -1,6 +1,4 @@
-/**
- * Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself, so it does not rely on the writer.
- */
+/** Verifies that a palace on disk has exactly the rows that it was made from. It reads the files itself and does not trust the writer. */
 import type { Metadata } from "../../memory/port/drawer.ts";
 import type { PalaceRecord } from "../../memory/port/public-palace.ts";
 import { damaged, type PalaceError } from "../../base/errors.ts";
@@ -11,9 +9,9 @@ import { cosine } from "../format/cosine.ts";
 
 const PAGE_ROWS = 200;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Minimum cosine between a vector and its copy, which was written as digits and normalised again. */
+/** Minimum cosine between a vector and its copy, which differs a little: it was written as decimal digits and normalised again. */
 const COSINE_MIN = 0.9999;
-/** Maximum difference of two floating-point numbers, in steps between adjacent doubles. */
+/** Two numbers count as equal if they differ by at most this many steps between adjacent doubles. */
 const FRACTION_STEPS = 2;
 
 export type Expected = {
@@ -23,7 +21,7 @@ export type Expected = {
   record: (id: string) => PalaceRecord | undefined;
 };
 
-/** Calls `step` after each page. Errors: STORE_CORRUPT with the first difference, and errors of `step`. */
+/** Compares a collection with `Expected`. Calls `step` after each page. Errors: STORE_CORRUPT with the first difference. */
 export async function verifyCollection(
   palaceDir: string,
   name: string,
@@ -69,8 +67,8 @@ export async function verifyCollection(
 }
 
 /**
- * Replaces a fraction that nearly equals the written fraction by that: Chroma's server changes 9 % of today's Unix times by one step
- * (1.5.9).
+ * Returns `found`, but with the written value for each number that is nearly equal. Chroma's server changes 9 % of today's Unix times by
+ * one step (1.5.9).
  */
 function asWritten(found: Metadata, written: Metadata): Metadata {
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * Delays calls while an existing palace is adopted, because an agent would find nothing and file everything again. After a limited time,
- * answers have a notice about the missing rows.
+ * Delays calls while the broker adopts an existing palace: an agent that finds nothing would file everything again. After a limited time,
+ * calls are answered with a notice that rows are missing.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,12 +8,12 @@ import type { AdoptionReport } from "../../protocol/spec.ts";
 import { chromaFile } from "../format/chroma-file.ts";
 import { parseSeen } from "./last-look.ts";
 
-/** Maximum time to wait, from the broker's start, ms. A thousand drawers are adopted in less than a second. */
+/** Maximum time to wait, from the broker's start, ms. For comparison: a thousand drawers are adopted in less than a second. */
 const WAIT_MAX_MS = 10_000;
 const POLL_MS = 20;
 
 export type AdoptionWait = {
-  /** Resolves when the palace is adopted, cannot be adopted, or takes too long. Never rejects. */
+  /** Resolves when the palace is adopted, cannot be adopted, or takes longer than the maximum. Never rejects. */
   settled(): Promise<void>;
   /** Returns the notice for an answer; undefined if the palace is adopted or did not exist. */
   detail(): string | undefined;
@@ -21,7 +21,7 @@ export type AdoptionWait = {
 
 type Watched = { isSettled(): boolean; adoption(): AdoptionReport };
 
-/** Starts the wait. `seen`: position at which the previous broker left the palace. */
+/** Starts the wait. `seen`: what the previous broker stored about the palace (last-look.ts). */
 export function waitForAdoption(palaceDir: string, seen: string | undefined, watch: Watched): AdoptionWait {
   const isNew = parseSeen(seen)?.adoption?.state !== "verified" && existsSync(chromaFile(palaceDir));
   const until = performance.now() + WAIT_MAX_MS;

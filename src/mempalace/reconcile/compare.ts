@@ -1,7 +1,7 @@
 /**
- * Compares the public palace with the ledger, row by row. It assumes no history, so its result is right after any crash. Both sides change
- * meanwhile, so it asks the ledger again after it has read the palace: a drawer must be in the palace from the moment its entry leaves the
- * outbox until the outbox lists its removal.
+ * Compares the public palace with the ledger, row by row. Uses no earlier results, so the result is right after any crash. Palace and
+ * ledger change meanwhile, so the ledger is read again after the palace: a drawer must be in the palace from the moment its entry leaves
+ * the outbox until the outbox lists its removal.
  */
 import type { LedgerDatabase } from "../../memory/ledger/open.ts";
 import { place } from "../../memory/ledger/record.ts";
@@ -20,16 +20,16 @@ import { selectRows } from "../../memory/ledger/select.ts";
 
 export type CompareInput = {
   palaceDir: string;
-  /** Id of the collection that the driver writes; undefined if nothing in the palace is ours. */
+  /** Id of the collection that the driver writes; undefined if the driver has no collection in this palace. */
   ours: string | undefined;
-  /** The palace's sequence number when this broker first looked. Rows with a higher number are newer. */
+  /** The palace's sequence number when this broker first looked. Later rows have a higher number. */
   sinceSeq: number;
   adopt?: string | undefined;
   horizon?: Horizon;
 };
 
 export type Comparison = {
-  /** Number of foreign rows by collection, without collections that have none. */
+  /** Number of foreign rows in each collection that has any. */
   collections: { name: string; rows: number }[];
   /** Number of foreign rows written after `sinceSeq`. */
   recent: number;
@@ -38,12 +38,12 @@ export type Comparison = {
   changed: number;
   /** Ids of our drawers that the palace lacks; at most about MISSING_MAX. */
   missing: string[];
-  /** Number of our collection's rows without a vector in its index. */
+  /** Number of rows in our collection whose vector is not in the index. */
   unindexed: number;
   /** True if the palace has rows or changes that the ledger should adopt. */
   isForeign: boolean;
   rows: number;
-  /** Number of the adopted collection's rows with a number that an export or a repair would change. */
+  /** Number of rows with a number in their metadata that an export or a repair would change slightly. */
   inexact: number;
   /** Undefined if closets are not adopted. */
   closets: ClosetComparison | undefined;
@@ -51,17 +51,17 @@ export type Comparison = {
 
 /** Maximum time to wait for another process's commit, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Number of rows in one read. A writer of the palace then waits at most one or two milliseconds. */
+/** Number of rows in one read. It is small, so that a writer of the palace waits at most one or two milliseconds. */
 const PAGE_ROWS = 200;
-/** Maximum number of missing drawers in one result. The next comparison finds the others. */
+/** Maximum number of missing drawers in one result. The next comparison returns the others. */
 const MISSING_MAX = 20_000;
 
 type PalaceRow = { row: number; id: string; seq: number; createdAt: string };
 type Content = { text: string | null; wing: string | null; room: string | null };
-/** Row of the ledger. `settled`: the palace must have exactly this row, because neither the row nor its vector waits to be sent. */
+/** Row of the ledger. `settled`: the palace must have exactly this row, because the outbox lists no change of it and its vector exists. */
 type OurRow = { id: string; settled: boolean; text: string | null; wing: string | null; room: string | null };
 
-/** Returns undefined if no palace exists. Errors: SQLite's, for either file. */
+/** Compares all collections. Returns undefined if no palace exists. Errors: SQLite's, for either file. */
 export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comparison | undefined {
   return readChroma(input.palaceDir, BUSY_TIMEOUT_MS, (palace) => {
     const result: Comparison = {
@@ -80,7 +80,7 @@ export function comparePalace(input: CompareInput, ledger: LedgerDatabase): Comp
     };
     const collections = readCollections(palace);
     for (const collection of collections) {
-      // Closets are compared separately. Other collections have none of our rows.
+      // `compareClosets` compares the closets. Other collections have none of our rows.
       if (input.adopt !== undefined && collection.id !== input.adopt) continue;
       const rows = compareCollection(input, collection, palace, ledger, result);
       if (rows > 0) result.collections.push({ name: collection.name, rows });
@@ -125,7 +125,7 @@ function compareCollection(
     after = page.at(-1)?.row ?? after;
     const known = ledgerRows(ledger, page);
     const unknown = page.filter(({ id }) => !known.has(id));
-    // Asks the palace again: a drawer that left the ledger and the palace between the two reads is not foreign.
+    // Asks the palace again: a drawer that left ledger and palace between the two reads is not foreign.
     const still = presentIds(
       palace,
       collection,
@@ -192,7 +192,7 @@ function ledgerRows(ledger: LedgerDatabase, rows: readonly { id: string }[]): Ma
   return new Map(found.map((row) => [row.id, { ...row, settled: row.settled === 1 }]));
 }
 
-/** Returns true if the rows differ. An absent row counts as missing, not as changed. */
+/** Returns true if text, wing or room differ. Returns false if one row is absent: such rows are counted as missing. */
 function isOther(theirs: Content | undefined, ours: OurRow | undefined): boolean {
   if (theirs === undefined || ours === undefined) return false;
   const { wing, room } = theirs;
@@ -205,11 +205,11 @@ type ClosetComparison = {
   isForeign: boolean;
   /** Ids of our closets that the palace lacks. */
   missing: string[];
-  /** Number of rows without a vector in the index. */
+  /** Number of rows whose vector is not in the index. */
   unindexed: number;
 };
 
-/** Compares the closets. `isOurs`: the driver writes this palace, so all sent closets must be in it. */
+/** Compares the closets. `isOurs`: our driver writes this palace, so all closets that it has sent must be in it. */
 function compareClosets(
   palace: ChromaDatabase,
   palaceDir: string,

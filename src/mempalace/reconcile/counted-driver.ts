@@ -1,4 +1,4 @@
-/** Wraps a palace driver and counts its records: without foreign writes, the palace's sequence number grows only by these. */
+/** Wraps a palace driver and counts the records that it writes. If the palace's sequence number grows by more, a foreign writer wrote. */
 import type { PlaceFilter } from "../../memory/port/drawer.ts";
 import type { PalaceDriver, PalaceRecord } from "../../memory/port/public-palace.ts";
 
@@ -16,7 +16,7 @@ export const NOTHING_SENT: Readonly<SentCounts> = { done: 0, unsure: 0, busy: fa
 
 export class CountedDriver implements PalaceDriver {
   readonly #inner: PalaceDriver;
-  /** Driver of the palace's first collection, which has the counts of all collections. Only one write runs at a time. */
+  /** Driver of the palace's first collection. All collections of a palace share its counts and its queue: only one write runs at a time. */
   readonly #first: CountedDriver;
   readonly #sent: SentCounts;
   #turn: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-/** Types for one look at the palace: the position of palace and driver (`Mark`), and what the next broker needs of it (`Seen`). */
+/** Types for one inspection of the palace: the numbers that were read (`Mark`), and what the broker stores for the next broker (`Seen`). */
 import { statSync } from "node:fs";
 import { isRecord, parseAs } from "../../base/parse-json.ts";
 import type { AdoptionReport, ForeignWritersReport } from "../../protocol/spec.ts";
@@ -23,10 +23,10 @@ export const NOT_ADOPTED: AdoptionReport = {
   hint: "",
 };
 
-/** Position of palace and driver at a moment when no write runs. */
+/** Sequence number of the palace and counts of the driver, at a moment when no write runs. */
 export type Mark = Readonly<{
   head: number;
-  /** Number that identifies the folders of both collections' indexes. */
+  /** Number made from the inodes of the index folders. It changes if a folder is replaced. */
   segment: number;
   adopt: string | undefined;
   own: string | undefined;
@@ -39,13 +39,13 @@ export type Seen = {
   segment: number;
   unindexed: number;
   report: ForeignWritersReport;
-  /** Id of the adopted collection. Older ledgers lack it and `agreedHead`, the palace's sequence number when both sides last agreed. */
+  /** Id of the adopted collection. Records of older brokers lack it, and `agreedHead` too. */
   adopt?: string;
-  /** Id of the closets' adopted collection. Older ledgers lack it. */
+  /** Id of the closets' adopted collection. Records of older brokers lack it. */
   closets?: string;
   agreedHead?: number;
   adoption?: AdoptionReport;
-  /** Shutdown marker in the palace's header. Absent while a broker runs and after a kill. */
+  /** Shutdown marker (shutdown-marker.ts). Absent while a broker runs and after a kill. */
   seal?: number;
 };
 
@@ -53,7 +53,7 @@ export function parseSeen(text: string | undefined): Seen | undefined {
   return parseAs(text ?? "", isSeen);
 }
 
-/** Returns true for any object, because a record may be nearly empty after its shutdown marker was removed. */
+/** Accepts any object, because records of older brokers lack fields. */
 function isSeen(value: unknown): value is Seen {
   return isRecord(value);
 }
@@ -66,7 +66,7 @@ export function isForeign(comparison: Comparison | null): boolean {
   return comparison !== null && (comparison.isForeign || comparison.closets?.isForeign === true);
 }
 
-/** Returns one number that identifies the given folders. A replaced folder changes it. */
+/** Returns one number made from the folders' inodes. It changes if a folder is replaced. */
 export function inodesOf(folders: readonly string[]): number {
   return folders.reduce((sum, folder) => sum + (statSync(folder, { throwIfNoEntry: false })?.ino ?? 0), 0);
 }

@@ -1,4 +1,4 @@
-/** Reads the palace's position quickly on the main thread: its sequence number, and the state of its folders. */
+/** Reads the palace's sequence number and the inodes of its index folders. It runs on the main thread, so it must be quick. */
 import { join } from "node:path";
 import { CLOSETS, isClosedWal, readChroma, readCollections, readHead } from "../format/chroma-file.ts";
 import { refusalOf } from "../format/refusal.ts";
@@ -15,7 +15,7 @@ export type LookOptions = {
 /** Maximum time that the main thread waits for another process's commit, ms. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Returns undefined if the caller should try later, `unopened` if the driver must open the palace first. Never throws. */
+/** Returns the position; undefined if the caller should try later, `unopened` if the driver must open the palace first. Never throws. */
 export function lookAt(
   options: LookOptions,
 ): Mark | { state: "off" | "unreadable"; detail: string } | "unopened" | undefined {
@@ -42,13 +42,13 @@ export function lookAt(
   } catch (error) {
     // Another process is committing; the next look will succeed.
     if (String((error as { code?: unknown }).code).startsWith("SQLITE_BUSY")) return undefined;
-    // The read was refused because it would create SQLite's files beside the palace. The driver creates them when it opens the palace.
+    // Reading was refused because it would create SQLite's files beside the palace. The driver creates them when it opens the palace.
     if (driver?.kind === "files" && driver.collectionId === undefined && isClosedWal(palaceDir)) return "unopened";
     return { state: "unreadable", detail: refusalOf(error, palaceDir).message };
   }
 }
 
-/** Returns true if another program's lock stops our driver. Its changes are still adopted, because reading needs no lock. */
+/** Returns true if another program's lock stops our driver. Foreign rows can still be adopted, because reading needs no lock. */
 function isLockedOut({ kind, collectionId }: CountedDriver, { isLocked }: LookOptions): boolean {
   return kind === "files" && collectionId === undefined && isLocked();
 }

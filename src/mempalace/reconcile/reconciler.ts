@@ -1,7 +1,7 @@
 /**
- * Finds foreign writers that do not use our lock. While the palace's sequence number grows only by what our driver sent, no other program
- * wrote; else a thread compares palace and ledger. The ledger then adopts foreign changes, and deletions from before this broker started.
- * Our drawers that the palace still lacks return to the outbox, also those that were deleted while this broker ran.
+ * Finds foreign writers, which do not use our lock. If the palace's sequence number grew by more than our driver sent, a thread compares
+ * palace and ledger, and the ledger adopts foreign rows. It adopts foreign deletions only from before this broker's start; other drawers
+ * that the palace lacks are sent to the palace again.
  */
 import type { Log } from "../../base/log.ts";
 import { startThread, type Thread, threadFile } from "../../base/thread.ts";
@@ -22,19 +22,19 @@ export type WatchOptions = {
   collection?: string;
   ledgerFile: string;
   driver: CountedDriver | undefined;
-  /** The position at which the last broker left the palace. An unchanged palace is not read again. */
+  /** Stored record of the last look (`Seen`). If the palace has not changed since, it is not compared again. */
   seen: { read(): string | undefined; write(text: string): Promise<void> };
   resend: (ids: readonly string[] | "all") => Promise<void>;
   resendClosets?: (ids: readonly string[] | "all") => Promise<void>;
-  /** Stops all sending, and resolves when it has stopped. The returned function resumes sending. */
+  /** Stops all sending. Resolves when it has stopped. The returned function resumes sending. */
   hold: () => Promise<() => void>;
   /** Returns true while another MemPalace has the palace's lock and the driver waits for it. */
   isLocked?: () => boolean;
-  /** Undefined if foreign rows are only counted. */
+  /** Adopts foreign rows in the ledger. If undefined, foreign rows are only counted. */
   adopter?: Adopter | undefined;
-  /** Called when palace and ledger agree or cannot be compared, so that the outboxes continue. Must not throw. */
+  /** Called when palace and ledger agree or cannot be compared: the outboxes may then send. Must not throw. */
   onSettled?: () => void;
-  /** Guesses who wrote foreign rows. `recent`: some were written while this broker ran. */
+  /** Guesses who wrote the foreign rows, as text for the report. `recent`: some rows were written while this broker ran. */
   guess: (recent: boolean) => string;
   log: Log;
   now?: () => number;
@@ -43,19 +43,19 @@ export type WatchOptions = {
 export type Watch = {
   status(): ForeignWritersReport;
   adoption(): AdoptionReport;
-  /** Returns false while the palace may have rows that the ledger lacks. The driver must then not write to the palace. */
+  /** Returns false while the palace may have rows that the ledger lacks. The driver must not write to the palace until then. */
   isSettled(): boolean;
-  /** Returns true for a palace that cannot be compared at present but was fully adopted before. Such a palace may be rebuilt. */
+  /** Returns true if the palace cannot be compared at present but was fully adopted before. Such a palace may be rebuilt. */
   wasVerified(): boolean;
-  /** Runs all due checks. For tests, which do not wait for the clock. */
+  /** Looks at the palace now. Tests call it instead of waiting for the timer. */
   look(): Promise<void>;
   stop(): Promise<void>;
 };
 
 const LOOK_MS = 2_000;
-/** Number of comparisons after rows were sent again, to check that they arrived. */
+/** Number of further comparisons after rows were sent again, to check that they arrived. */
 const AGAIN = 2;
-/** Number of comparisons after foreign writes, because Chroma first numbers records and later makes them readable. */
+/** Number of further comparisons after foreign writes, because Chroma numbers records before they become readable. */
 const LATE = 3;
 
 export function startWatch(options: WatchOptions): Watch {
@@ -90,9 +90,9 @@ class Watcher {
   adoption: AdoptionReport = NOT_ADOPTED;
   /** The palace's sequence number when palace and ledger were last equal. Later writes that are not ours are foreign. */
   #agreedHead: number | undefined;
-  /** True if a foreign writer wrote while this broker ran and its rows were adopted. */
+  /** True if a foreign writer wrote while this broker ran and all its rows were adopted. */
   #hasForeignWriter = false;
-  /** True while rows still have to be adopted. The numbers may then agree although palace and ledger differ. */
+  /** True while foreign rows are not adopted yet. A comparison is then due even if the sequence number stays the same. */
   #isBehind = false;
   #mark: Mark | undefined;
   /** The palace's sequence number when this broker first looked with the palace open. */
@@ -104,10 +104,10 @@ class Watcher {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #unopened = false;
-  /** Number of rows that the index still lacked after all rows were sent again. Only a larger number justifies sending all rows again. */
+  /** Number of vectors that the index lacks although all rows were sent again. If more are missing, all rows are sent once more. */
   #hopeless = 0;
   #hopelessClosets = 0;
-  /** Number of comparisons still to make after lost rows were sent again, even if both sides agree. */
+  /** Number of comparisons still to make after lost rows were sent again, even if palace and ledger agree. */
   #again = 0;
   /** Number of comparisons still to make for foreign records that Chroma has numbered but not made readable yet. */
   #late = 0;
@@ -119,7 +119,7 @@ class Watcher {
     this.#isLeft = consumeShutdownMarker(options.palaceDir, options.seen);
   }
 
-  /** Looks if `LOOK_MS` has passed. A busy driver is idle only for moments, which the timer would miss. */
+  /** Looks when the driver pauses, at most once per `LOOK_MS`. The timer would miss the short pauses of a busy driver. */
   lookSoon(): void {
     if (this.#options.now() - this.#lookedAtMs >= LOOK_MS) void this.look();
   }
@@ -156,7 +156,7 @@ class Watcher {
       await this.#remember(found, isOurs ? writeShutdownMarker(this.#options.palaceDir) : undefined);
   }
 
-  /** Returns undefined if the position cannot be read at present. The report has the reason, unless it is temporary. */
+  /** Reads the palace's sequence number. Returns undefined if that fails; the reports then have the reason, unless it is only temporary. */
   #read(): Mark | undefined {
     const look = lookAt(this.#options);
     if (look === undefined) return undefined;
@@ -168,7 +168,7 @@ class Watcher {
     return look;
   }
 
-  /** Reports a palace that the driver cannot open. The next look tries again. */
+  /** Returns undefined. If the driver failed to open the palace, reports its error. */
   #notOpen(): undefined {
     const { kind, openError } = this.#options.driver ?? {};
     this.#unopened = kind === "files" && openError !== undefined;
@@ -200,18 +200,18 @@ class Watcher {
     return this.#again > 0 || this.#late > 0 || this.#isBehind;
   }
 
-  /** Restores the last broker's findings. Returns true if they are still valid, that is, no other program wrote since. */
+  /** Restores the last broker's findings. Returns true if the palace has not changed since, so that no comparison is needed. */
   #recall(now: Mark): boolean {
     const seen = parseSeen(this.#options.seen.read());
     if (seen === undefined || seen.ours !== this.#ours) return false;
     this.#hopeless = seen.unindexed;
-    // A broker of an older version never adopted the palace, so its findings do not count.
+    // The last broker adopted another collection or none, so its findings do not count.
     if (this.#options.adopter !== undefined && seen.adopt !== (now.adopt ?? "")) return false;
     if (this.#options.adopter !== undefined && seen.closets !== (now.closets ?? "")) return false;
-    // Restores the last report, which also says what happened to the palace's vectors.
+    // Restores the report of the adoption, which also says what happened to the palace's vectors.
     if (seen.adoption?.state === "verified") this.adoption = { ...NOT_ADOPTED, ...seen.adoption, taken: 0 };
     this.#agreedHead = seen.agreedHead;
-    // Compares again if more rows lack vectors than after all rows were last sent: sending them to a restarted Chroma may help.
+    // Compares again if more vectors are missing than after all rows were last sent, because a restarted Chroma may accept them.
     const holds = seen.head === now.head && seen.segment === now.segment && seen.report.unindexed <= seen.unindexed;
     if (!holds || now.sent.done > 0) return false;
     this.#mark = now;
@@ -219,7 +219,6 @@ class Watcher {
     return true;
   }
 
-  /** Returns the limits of an adoption. The palace may have old rows that this ledger never saw, or be an older copy. */
   #horizon(): Horizon {
     return { sinceSeq: this.#agreedHead ?? 0, untilSeq: this.#startHead ?? this.#lastHead, isLeft: this.#isLeft };
   }
@@ -270,7 +269,7 @@ class Watcher {
       }
       await this.#mendClosets(comparison);
       this.#tell(comparison, first ?? comparison);
-      // The position is not stored while records are in Chroma's queue, so that the next broker finds them.
+      // While Chroma may have unreadable records, the findings are not stored, so that the next broker compares again.
       if (this.#late === 0) await this.#remember(mark);
     } catch (error) {
       if (!this.#stopped) this.#refuse(error);
@@ -283,7 +282,7 @@ class Watcher {
     return this.#mark !== undefined && head - this.#mark.head !== sent.done - this.#mark.sent.done;
   }
 
-  /** Records why the comparison failed, for callers that wait for it. The next look tries again. */
+  /** Records in `adoption` and in the log why the comparison failed. The next look tries again. */
   #refuse(error: unknown): void {
     const { log, palaceDir } = this.#options;
     const { message: why, hint } = refusalOf(error, palaceDir);
@@ -295,7 +294,7 @@ class Watcher {
   async #adopt(adopter: Adopter, collectionId: string): Promise<void> {
     const before = this.report.taken;
     this.adoption = { ...this.adoption, state: "running", detail: "", hint: "" };
-    // Sends nothing while the adopter reads: drawers that change meanwhile stay in the outbox, by which it recognises them as ours.
+    // Sends nothing while the adopter reads: drawers that change meanwhile stay in the outbox, which shows the adopter that they are ours.
     const release = await this.#options.hold();
     try {
       const taken = await adopter.run(collectionId, this.#horizon(), ({ read, total, taken, detail }) => {
@@ -316,7 +315,7 @@ class Watcher {
     }
   }
 
-  /** Sends lost closets again, or all closets if the index lacks more of their vectors than at the last comparison. */
+  /** Sends lost closets again. Sends all closets if the index lacks more of their vectors than at the last comparison. */
   async #mendClosets({ closets }: Comparison): Promise<void> {
     const { missing, unindexed } = closets ?? { missing: [], unindexed: 0 };
     const isWorthAll = unindexed > this.#hopelessClosets;
@@ -338,7 +337,7 @@ class Watcher {
     if (taken > 0 && state !== "verified") log.info("the palace's rows are adopted and verified", { rows, taken });
   }
 
-  /** Reports a comparison. `first`: the comparison before anything was adopted. */
+  /** Puts the result of a comparison into `report` and the log. `first`: the result before foreign rows were adopted. */
   #tell({ collections, changed, missing, unindexed }: Comparison, first: Comparison): void {
     const { log, guess, palaceDir } = this.#options;
     const rows = collections.reduce((sum, collection) => sum + collection.rows, 0);
@@ -347,7 +346,7 @@ class Watcher {
     const { recent } = first;
     const newestAtMs = first.newestAtMs ?? before.newestAtMs;
     this.#hasForeignWriter ||= recent > 0 && rows === 0;
-    // Reports a foreign writer that works while this broker runs, but not rows that a MemPalace wrote before.
+    // Does not report adopted rows from before this broker's start. Reports a foreign writer that wrote while this broker ran.
     const found = rows + changed + unindexed > 0 || missing.length > 0 || this.#hasForeignWriter;
     this.report = {
       ...{ state: found ? "found" : "clear", rows, collections, newestAtMs, changed, resent, unindexed, taken },
@@ -365,7 +364,7 @@ class Watcher {
     return this.#options.driver?.collectionId ?? "";
   }
 
-  /** Returns true if the driver has the palace open, or without a driver. The position is stored only then. */
+  /** Returns true without a driver, or if the driver has the palace open. Only then are the findings stored for the next broker. */
   #isOwn({ own }: Mark): boolean {
     return this.#options.driver === undefined || own !== undefined;
   }

@@ -10,8 +10,8 @@ const MARKER_MAX = 2 ** 31 - 1;
 type Kept = { read(): string | undefined; write(text: string): Promise<void> };
 
 /**
- * Returns false for a restored older copy. The ledger deletes the marker before it removes entries from its outboxes, so that a killed
- * broker leaves no marker.
+ * Returns true if the palace has the marker of the last broker that ended cleanly. A restored older copy lacks this marker. Deletes the
+ * ledger's record of the marker before any outbox entry is removed, so that a killed broker leaves no valid marker.
  */
 export function consumeShutdownMarker(palaceDir: string, kept: Kept): boolean {
   const { seal: marker, ...rest } = parseSeen(kept.read()) ?? {};

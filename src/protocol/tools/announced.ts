@@ -1,7 +1,4 @@
-/**
- * Title, hints about effects, and answer fields of each tool. Newer MCP revisions list them. Hosts use the hints to decide whether to ask
- * the user; few hosts show them to the model. profile.ts selects them by revision.
- */
+/** Title, effects and answer fields of each tool, for newer MCP revisions. A host may ask the user before calls with certain effects. */
 import type { ToolName } from "./table.ts";
 
 export type Hints = {
@@ -11,19 +8,19 @@ export type Hints = {
   openWorldHint: boolean;
 };
 type FieldType = "string" | "integer" | "number" | "boolean" | "array" | "object";
-/** Names of the answer's fields, by JSON type; a key with a bar is for two types. */
+/** Space-separated names of the answer's fields, by JSON type. A field under `string|null` may have either type. */
 type Fields = Partial<Record<FieldType | `${FieldType}|null`, string>>;
 export type Announced = readonly [title: string, hints: Hints, output?: Fields | "list"];
 
-/** Hints for a tool. `openWorldHint` is always false: no tool has an effect outside the memory. */
+/** `openWorldHint` is always false, because no tool has an effect outside the memory. */
 const hints = (readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean): Hints => ({
   ...{ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false },
 });
 const READS = hints(true, false, true);
 const ADDS = hints(false, false, false);
-/** Hints for a tool that adds something. Repeating the call has no further effect. */
+/** Hints of a tool that adds something. Repeating the call has no further effect. */
 const ADDS_ONCE = hints(false, false, true);
-/** Hints for a tool that removes or replaces something in the memory. */
+/** Hints of a tool that removes or replaces something. */
 const CHANGES = hints(false, true, false);
 const CHANGES_ONCE = hints(false, true, true);
 
@@ -204,9 +201,7 @@ export const ANNOUNCED: Readonly<Record<ToolName, Announced>> = {
 
 type OutputSchema = { type: "object" | readonly string[]; properties?: Record<string, { type: string | string[] }> };
 
-/**
- * Returns the schema of a tool's answer. No field is required and others may appear: a refused call has `error`, and `success` is false.
- */
+/** Returns the schema of a tool's answer. No field is required, because the answer of a refused call has only `success` and `error`. */
 export function outputSchema(output: Fields | "list"): OutputSchema {
   // A refused call answers with an object instead of a list.
   if (output === "list") return { type: ["array", "object"] };

@@ -1,4 +1,4 @@
-/** Checks and converts the arguments of a `tools/call`, in upstream's order and with its messages (palace.md 2.3). Pure. */
+/** Checks and converts the arguments of a `tools/call`. Checks and messages are in upstream's order and words (palace.md 2.3). */
 import { cut } from "../../base/shorten.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { RPC, type RpcError } from "../spec.ts";
@@ -16,7 +16,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   const values = isRecord(given) ? { ...given } : {};
   delete values[IGNORED];
 
-  // Newer Roampal clients send more parameters, and Roampal's tools report missing ones in their own words.
+  // Newer Roampal clients send further parameters. Missing parameters are reported later, with Roampal's messages.
   const isLenient = surface === "outcome";
   const unknown = Object.keys(values).filter((key) => !Object.hasOwn(properties, key) && !Object.hasOwn(aliases, key));
   if (unknown.length > 0 && !isLenient) return invalid(`Unknown ${plural("parameter", unknown)} for tool ${fullName}`);
@@ -30,7 +30,7 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   }
 
   for (const [alias, key] of Object.entries(aliases)) {
-    // An empty string under the proper name counts as given; null counts as absent.
+    // An empty string under the proper name hides the alias; null does not.
     if (Object.hasOwn(values, alias)) values[key] ??= values[alias];
     delete values[alias];
   }
@@ -40,10 +40,10 @@ export function checkArguments(tool: Tool, given: unknown): CheckedArguments {
   return { ok: true, values };
 }
 
-/** Converts like Python's int() and float(): "5" and 5.0 become 5, true becomes 1, null and "x" are refused. */
+/** Converts like Python's int() and float(): "5" and 5.0 become 5, true becomes 1. Returns undefined for null and "x". */
 function toNumber(value: unknown, type: "integer" | "number"): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
-  // Refuses infinity: JSON has none, but 1e999 parses to it.
+  // `JSON.parse` returns Infinity for 1e999.
   if (typeof value === "number" && !Number.isFinite(value)) return undefined;
   if (typeof value === "number") return type === "integer" ? Math.trunc(value) : value;
   if (typeof value !== "string" || value.trim() === "") return undefined;

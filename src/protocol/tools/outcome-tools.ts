@@ -1,7 +1,4 @@
-/**
- * Rows of the tool table for memory that learns from outcomes, as Roampal's server lists it (outcome-memory.md 5). The tools' names have no
- * prefix. The profile `outcome` lists only these tools.
- */
+/** Rows of the tool table for memory that learns from outcomes, with the tool names of Roampal's server (outcome-memory.md 5). */
 import { integer, number, oneOf, type PropertySchema, READ, text, texts, tool, WRITE } from "./row.ts";
 
 const OUTCOMES = ["worked", "failed", "partial", "unknown"];

@@ -1,7 +1,4 @@
-/**
- * Lists the tools for a client by its profile: all tools of MemPalace, a few for small models, or the tools of memory that learns from
- * outcomes. Any tool can be called, listed or not. The client's MCP revision decides which fields are listed. Pure.
- */
+/** Lists the tools of a profile. A client may also call other tools. */
 import type { ToolProfile } from "../headers.ts";
 import { MODERN_MCP_VERSION, type McpVersion } from "../version.ts";
 import { ANNOUNCED, type Hints, outputSchema } from "./announced.ts";
@@ -27,13 +24,13 @@ const BY_PROFILE: Readonly<Record<ToolProfile, readonly ListedTool[]>> = {
   ...{ "full+outcome": [...FULL, ...OUTCOME], "light+outcome": [...LIGHT, ...OUTCOME] },
 };
 
-/** Returns the tools of a profile. Without `revision`, they have the fields of the oldest revision. */
+/** Returns the tools of a profile, each with the fields that the MCP revision has. */
 export function toolsOf(profile: ToolProfile, revision: McpVersion = "2024-11-05"): readonly ListedTool[] {
   if (revision === "2024-11-05") return BY_PROFILE[profile];
   return BY_PROFILE[profile].map((tool) => announced(tool, revision));
 }
 
-/** Adds the fields of newer revisions, which are dates: hints since 2025-03-26, titles since 2025-06-18. */
+/** Adds the fields of newer revisions: hints since 2025-03-26, titles since 2025-06-18. */
 function announced(tool: ListedTool, revision: McpVersion): ListedTool {
   const row = findTool(tool.name);
   if (row === undefined) return tool;
@@ -44,7 +41,7 @@ function announced(tool: ListedTool, revision: McpVersion): ListedTool {
     ...(revision >= "2025-06-18" && { title }),
     description,
     inputSchema,
-    // Only a client of this revision gets `structuredContent`, so only this client gets the schema for it.
+    // Only clients of this revision get `structuredContent`, which this schema describes.
     ...(revision === MODERN_MCP_VERSION && output !== undefined && { outputSchema: outputSchema(output) }),
     annotations,
   };
@@ -70,7 +67,7 @@ function listed(
 
 function lightened(tool: Tool, shown: readonly string[]): ListedTool {
   const properties = Object.entries(tool.properties).filter(([key]) => shown.includes(key));
-  // A client that does not know the alias must send the parameter under its proper name.
+  // The light list shows no alias, so it requires the parameter under its proper name.
   const required = [...tool.required, ...(tool.requiredEither ?? [])];
   return listed(
     tool,

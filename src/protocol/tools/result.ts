@@ -1,16 +1,10 @@
-/**
- * Converts a tool's value to MCP's result, and recognises refusals. MemPalace answers in JSON, memory that learns from outcomes in
- * sentences. Pure.
- */
+/** Converts a tool's value to MCP's result, and recognises refusals. */
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { Tool } from "./table.ts";
 
 export type ToolResult = { content: { type: "text"; text: string }[]; structuredContent?: unknown; isError?: true };
 
-/**
- * Makes the result of a tool call. `value` of an outcome tool is `{ text, isError?, notice? }`. `isModern`: the result also contains the
- * value itself; older clients do not expect that.
- */
+/** Makes the result of a tool call. `isModern`: adds `structuredContent`, which older clients do not expect. */
 export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, isModern: boolean): ToolResult {
   if (surface === "outcome") {
     const { text, isError, notice } = value as { text: string; isError?: true; notice?: string };
@@ -21,18 +15,18 @@ export function toolResult({ surface }: Pick<Tool, "surface">, value: unknown, i
   return { content, ...(isModern && { structuredContent: value }) };
 }
 
-/** Returns true if the value of a tool or method says that it refused the call. A call that did a part of its work is not refused. */
+/** Returns true if `value`, from a tool or a method, says that the call was refused. A partly successful call was not refused. */
 export function isRefusal(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { success, error, isError, deleted, added, errors, diary } = value;
   if (success === false || typeof error === "string" || isError === true) return true;
-  // The answer of `delete_drawers` has numbers. The call was refused only if it deleted no drawer.
+  // In the answer of `delete_drawers`, `deleted` and `errors` are numbers.
   if (deleted === 0 && typeof errors === "number") return errors > 0;
   const isNothingAdded = Array.isArray(added) && added.length === 0 && (diary === undefined || isRefusal(diary));
   return isNothingAdded && (isRefusal(diary) || (Array.isArray(errors) && errors.length > 0));
 }
 
-/** Returns true if a sent answer refuses the call: MCP's result of a tool, or the value of one of our own methods. */
+/** Does the same as `isRefusal` for an answer on the wire: MCP's result of a tool, or the result of one of our own methods. */
 export function isRefusedResult(result: unknown): boolean {
   const [part]: unknown[] = isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
   return (

@@ -1,4 +1,4 @@
-/** Columns of the tool table in table.ts. Client and broker use these columns. */
+/** Columns of the tool table in table.ts, and functions that make its rows. */
 import { EVENT_WAIT_GIVEN_UP_MS, REQUEST_TIMEOUT_MS } from "../limits.ts";
 
 export type PropertySchema = {
@@ -8,7 +8,7 @@ export type PropertySchema = {
   items?: PropertySchema;
   properties?: Properties;
   required?: readonly string[];
-  /** Schema of the values of an object with free keys. */
+  /** Schema of the values of an object whose keys may have any name. */
   additionalProperties?: PropertySchema;
   minimum?: number;
   maximum?: number;
@@ -17,32 +17,29 @@ export type PropertySchema = {
 export type Properties = Record<string, PropertySchema>;
 
 export type Columns = {
-  /** A write takes effect once for each idempotency key, which the journal records. A read sees the earlier writes of the same peer. */
+  /** A write takes effect once for each idempotency key. A read waits for the same peer's earlier writes. */
   kind: "read" | "write";
-  /** Part that executes the tool: on the ledger, on the coordination log, or in the broker. */
+  /** Part of the system that executes the tool: the ledger, the coordination log, or the broker itself. */
   keeper: "palace" | "log" | "broker";
   /** Lowest role that may call the tool. `agent to change`: a reader may call it only without arguments. */
   role: "reader" | "agent" | "agent to change";
-  /** When a client spools the call while no broker answers. "never" for a call that only reads or depends on the current state. */
+  /** Calls that a client spools if no broker answers. `never`: the tool only reads or depends on the current state. */
   spool: "always" | "unless dry" | "never";
-  /** True for a write that needs `findings`: values that the main thread computes first, after the sender's earlier writes. */
+  /** True for a write that needs `findings`: data that the main thread computes before the write, but after the sender's earlier writes. */
   isPrepared: boolean;
-  /** API of the tool: MemPalace's, or Roampal's for memory that learns from outcomes. Each API has its own names and list of tools. */
+  /** API of the tool: MemPalace's, or Roampal's (`outcome`). */
   surface: "palace" | "outcome";
-  /** True if secrets are masked in the answer. */
+  /** True if the broker masks secrets in the answer. */
   isMasked: boolean;
-  /** True if the tool is announced as read-only, as in MemPalace. */
+  /** True if clients of all MCP revisions get the hint `readOnlyHint`, as from MemPalace. */
   isAnnounced: boolean;
   /** Time limit of a call, ms. */
   timeoutMs: number;
-  /** Position in the light profile's list, and the parameters that it shows. */
+  /** Position in the list of profile `light`, and the parameters that this list shows. */
   light?: { place: number; shown: readonly string[] };
-  /**
-   * Other names of parameters, which no schema lists. Upstream's skill texts use these names for rooms and wings, so agents use them, too
-   * (palace.md 2.12).
-   */
+  /** Proper name of each alias. Agents use the aliases because upstream's skill texts do (palace.md 2.12). */
   aliases?: Readonly<Record<string, string>>;
-  /** Parameters that may be given under an alias. The schema lists both names, so it cannot require one of them. */
+  /** Required parameters whose alias is also in the schema, so the schema cannot require either name. */
   requiredEither?: readonly string[];
 };
 
@@ -55,17 +52,16 @@ const USUAL = {
   isAnnounced: false,
   timeoutMs: REQUEST_TIMEOUT_MS,
 } as const;
-/** Columns of a tool that only reads. Such a row may override some of them. */
 export const READ = { ...USUAL, kind: "read", keeper: "palace", role: "reader", spool: "never" } as const;
 export const ANNOUNCED = { ...READ, isAnnounced: true } as const;
 export const WRITE = { ...USUAL, kind: "write", keeper: "palace", role: "agent", spool: "always" } as const;
 export const LOG_READ = { ...READ, keeper: "log" } as const;
 export const LOG_WRITE = { ...WRITE, keeper: "log" } as const;
-/** Usual columns of a tool that a part of the broker executes. Its answer is about the machine, not the memory. */
+/** Masks no secrets, because the answer is about the machine and not from the memory. */
 export const BROKER = { ...READ, keeper: "broker", isMasked: false } as const;
 export const BROKER_WAIT = { ...READ, keeper: "broker", timeoutMs: EVENT_WAIT_GIVEN_UP_MS } as const;
 
-/** Makes a row. A parameter whose name ends in `*` is required. */
+/** Makes a row. A `*` at the end of a parameter's name means required. */
 export function tool<const C extends Columns>(columns: C, description: string, parameters: Properties): C & ToolRow {
   const entries = Object.entries(parameters).map(([key, schema]) => [key.replace("*", ""), schema] as const);
   const required = Object.keys(parameters).flatMap((key) => (key.endsWith("*") ? [key.slice(0, -1)] : []));
@@ -88,7 +84,6 @@ export const number = (description: string, bounds: Bounds = {}): PropertySchema
 export const integer = (description: string, bounds: Bounds = {}): PropertySchema => ({
   ...{ type: "integer", ...bounds, description },
 });
-/** Returns the parameters of a list with pages. */
 export const page = (things: string, usual: number, maximum: number): Properties => ({
   limit: integer(`${things} on the page (default ${usual})`, { minimum: 1, maximum }),
   offset: integer(`${things} to skip (default 0)`, { minimum: 0 }),

@@ -1,8 +1,4 @@
-/**
- * Table of the tools: one row each, in upstream's order (palace.md 2.9). row.ts explains the columns. A new tool needs a row here and its
- * function in the table of its kind and keeper. Without the function the code does not compile. Names and parameters must not change:
- * test/pins checks them.
- */
+/** Table of the tools in upstream's order (palace.md 2.9). test/pins checks that names and parameters do not change. */
 import { DRAWER_TOOLS } from "./drawer-tools.ts";
 import { GRAPH_TOOLS } from "./graph-tools.ts";
 import { LOG_TOOLS } from "./log-tools.ts";

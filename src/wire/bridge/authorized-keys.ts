@@ -1,7 +1,4 @@
-/**
- * Edits the host's side of a bridge: one line in `authorized_keys` that lets a key run `palace gate` and nothing else. Every other line
- * stays byte for byte as it is. Source of the options: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
- */
+/** Edits the host's `authorized_keys` (sshd(8)): adds or removes the line that lets a bridge's key run `palace gate` and nothing else. */
 import { chownSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { targetOf, writeUserFile } from "../../base/atomic-file.ts";
@@ -10,7 +7,7 @@ import { badValue } from "../../base/errors.ts";
 const KEY = /^(ssh-ed25519) ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const MARK = "palace-bridge";
 
-/** Adds the key's line. `command`: the words that sshd passes to a shell. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
+/** Adds the key's line. `command`: words of the command that sshd runs. Returns true if the file changed. Errors: CONFIG_BAD_VALUE. */
 export function authorizeKey(
   file: string,
   publicKey: string,
@@ -18,7 +15,7 @@ export function authorizeKey(
   mayForward: boolean,
 ): boolean {
   const [type, key] = parseKey(publicKey);
-  // sshd cannot limit forwarding to one socket: permitopen accepts only addresses and then refuses every socket.
+  // sshd cannot limit forwarding to one socket, because `permitopen` accepts only addresses.
   const forwarding = mayForward ? ",port-forwarding" : "";
   const line = `restrict,command=${optionText(command.map(shellWord).join(" "))}${forwarding} ${type} ${key} ${MARK}`;
   const lines = readLines(file);
@@ -30,7 +27,7 @@ export function authorizeKey(
   return true;
 }
 
-/** Removes the key's line. Returns true if there was one. Errors: CONFIG_BAD_VALUE. */
+/** Removes the key's line. Returns true if the file had that line. Errors: CONFIG_BAD_VALUE. */
 export function revokeKey(file: string, publicKey: string): boolean {
   const [, key] = parseKey(publicKey);
   const lines = readLines(file);
@@ -50,16 +47,16 @@ function parseKey(text: string): [type: string, key: string] {
   throw badValue("not an ed25519 public key", "copy what `palace bridge setup` printed");
 }
 
-/** Reads the lines with one character for each byte, because other lines may not be UTF-8. */
+/** Reads the file as latin1, so that lines that are not UTF-8 stay unchanged. */
 function readLines(file: string): string[] {
   const lines = existsSync(file) ? readFileSync(file, "latin1").split("\n") : [];
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
 
-/** Writes `authorized_keys`. If root writes another user's file, the file belongs to that user afterwards. */
+/** Writes `authorized_keys`. If root writes the file, it still belongs to its user. */
 function write(file: string, lines: readonly string[]): void {
-  // Many dotfiles are symbolic links. Writes to the target, so that the link remains.
+  // The file may be a symbolic link, which must stay.
   file = targetOf(file);
   const folder = dirname(file);
   const before = statSync(file, { throwIfNoEntry: false });
@@ -77,12 +74,12 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
-/** Quotes a word, because sshd hands a command to the user's login shell. */
+/** Quotes a word for the user's login shell, which gets the command from sshd. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Quotes an option's value: a backslash escapes double quotes and nothing else. Returns one character for each byte, as readLines. */
+/** Quotes an option's value, in which only double quotes are escaped. Returns latin1, as readLines does. */
 function optionText(text: string): string {
   if (text.includes("\n")) throw badValue("a path with a line break cannot be authorised", "");
   return Buffer.from(`"${text.replaceAll('"', '\\"')}"`).toString("latin1");

@@ -1,22 +1,19 @@
-/** Parts that all channels to a remote broker share. Loads no SSH. */
+/** Opens channels to a remote broker, and serves them on a local socket. */
 import { createServer, type Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { PalaceError } from "../../base/errors.ts";
 import { within } from "../../base/time-limit.ts";
 import { GATE_GREETING } from "./gate.ts";
 
-/** Time to open a channel; the host may have to start its broker first. */
+/** Time to open a channel. The host may have to start its broker first. */
 const CHANNEL_TIMEOUT_MS = 30_000;
 /** Maximum number of bytes that a login shell may print before the gate's greeting. */
 const NOISE_MAX_BYTES = 64 * 1024;
 
-/** Events of a connection that opens channels. `why`: the reason, one sentence for people. */
+/** Events of a connection that opens channels. `why`: one sentence for people. */
 export type ConnectionEvents = { connected: []; down: [why: string] };
 
-/**
- * Waits for a channel to open, or fails with TRANSPORT_TIMEOUT and `hint`. Gives up only this channel: other channels may work, and
- * keep-alive ends a dead connection.
- */
+/** Waits for a channel to open. Does not end the connection, whose other channels may work. Errors: TRANSPORT_TIMEOUT with `hint`. */
 export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Duplex> {
   const channel = await within(opening, CHANNEL_TIMEOUT_MS);
   if (channel !== undefined) return channel;
@@ -25,7 +22,7 @@ export async function inTime(opening: Promise<Duplex>, hint: string): Promise<Du
   throw new PalaceError("TRANSPORT_TIMEOUT", `the host accepts our key but opens no channel within ${seconds} s`, hint);
 }
 
-/** Reads the gate's greeting and returns the paused stream. Rejects with `ended()` if the stream closes earlier or prints too much. */
+/** Reads up to the gate's greeting and pauses the stream. Rejects with `ended()` if the stream closes or prints too much before that. */
 export function afterGreeting<Stream extends Readable>(stream: Stream, ended: () => PalaceError): Promise<Stream> {
   return new Promise((resolve, reject) => {
     let seen = Buffer.alloc(0);
@@ -44,13 +41,10 @@ export function afterGreeting<Stream extends Readable>(stream: Stream, ended: ()
   });
 }
 
-/** Local server with one channel for each connection. */
+/** Local server that opens a channel for each connection. `locals`: the open connections. */
 export type ChannelServer = { locals: ReadonlySet<Socket>; close: () => void };
 
-/**
- * Listens at `path`. Connects each client with the channel that `open` returns, in both directions. When one side ends, the other ends,
- * too. An error of `open` ends the connection. Errors: system errors.
- */
+/** Listens at `path` and connects each client with a channel from `open`. A client and its channel end together. Errors: system errors. */
 export async function serveChannels(
   path: string,
   open: () => Promise<Duplex>,

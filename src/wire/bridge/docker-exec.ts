@@ -1,8 +1,4 @@
-/**
- * Bridge into a container with a broker, through the user's `docker`. Each channel is a `palace gate` in the container, so no port is
- * opened. The agents' gate leads to the broker's gate socket, as a bridge's key does. The owner's gate leads to the broker's own socket,
- * where the kernel identifies the peer.
- */
+/** Bridge into a broker's container through the user's `docker`. Each channel is a `palace gate` in the container, so no port is open. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { Duplex } from "node:stream";
@@ -11,21 +7,20 @@ import { afterGreeting, type ConnectionEvents, inTime } from "./channel.ts";
 import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
-/** Commands in the container, with their options of `docker exec`. */
+/** Commands in the container, with options of `docker exec`. Peers of the gate `agents` get the role agent, and those of `owner` admin. */
 const GATES = {
   agents: { options: ["--env", `SSH_ORIGINAL_COMMAND=${GATE_COMMAND}`], command: ["palace", "gate"] },
   owner: { options: [], command: ["palace", "gate", "owner"] },
 } as const;
 
-/** Hint for a missing container: `palace devbox down` removes it, and `palace devbox up` makes it again. */
 export const NO_CONTAINER_HINT = "palace devbox up (or, if there is no such stack any more: palace bridge remove)";
 const STDERR_KEPT_CHARS = 500;
-/** Time to wait for the gate's greeting; the gate may have to start a broker first. */
+/** Time to wait for the gate's greeting. The gate may have to start a broker first. */
 const GATE_MAX_MS = 25_000;
-/** Time that `docker` has to exit after its input ends, before it is killed. */
+/** Time that `docker` gets to exit after its input ends, before it is killed. */
 const END_MAX_MS = 2_000;
 
-/** Opens channels into one container. Emits `connected` and `down` for each channel that opens or fails. */
+/** Opens channels into a container. Emits `connected` for each channel that opens, and `down` for each that fails to open. */
 export class DockerExec extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #gate: keyof typeof GATES;
@@ -53,7 +48,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const { host: container, dockerOptions = [] } = this.#settings;
     const { options, command } = GATES[this.#gate];
     const gate = [...dockerOptions, "exec", "--interactive", ...options, container, ...command];
-    // Detached, because a Ctrl-C in the terminal must reach only our process, which decides about the channel.
+    // Detached, so that Ctrl-C in the terminal does not kill `docker`: our process decides when the channel ends.
     const child = spawn("docker", gate, { stdio: "pipe", detached: true });
     this.#children.add(child);
     let said = "";
@@ -64,7 +59,6 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
     const ended = (): PalaceError => refused(container, said.trim().split("\n").at(-1) || "its gate ended");
     await afterGreeting(child.stdout, ended).finally(() => clearTimeout(late));
     const channel = Duplex.from({ readable: child.stdout, writable: child.stdin });
-    // The side that destroys the channel knows why, so this error needs no handling.
     channel.on("error", () => {}).on("close", () => endChild(child));
     return channel;
   }
@@ -74,7 +68,7 @@ export class DockerExec extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/** Ends the gate in the container by ending its input; killing only `docker` would leave the gate running. */
+/** Ends the gate by closing its input, because the gate would survive if only `docker` were killed. */
 function endChild(child: ChildProcessWithoutNullStreams): void {
   child.stdin.end();
   const timers = [setTimeout(() => child.kill(), END_MAX_MS), setTimeout(() => child.kill("SIGKILL"), END_MAX_MS * 2)];

@@ -1,21 +1,15 @@
-/**
- * Sets up the bridge into a Docker container on this machine. It needs no host key and no key of its own, because Docker admits its users.
- */
+/** Sets up the bridge into a Docker container on this machine. It needs no keys, because Docker itself decides who may use it. */
 import { DockerExec } from "./docker-exec.ts";
 import { type BridgePaths, type BridgeSettings, writeSettings } from "./settings.ts";
 
-/** Target `docker:NAME`; NAME is the broker's container. */
 const TARGET = /^docker:(?:\/\/)?([\w][\w.-]*)$/;
 
-/** Returns the container that a target names; undefined for other targets. */
+/** Returns NAME of a target `docker:NAME`, or undefined for any other target. */
 export function containerOf(target: string): string | undefined {
   return TARGET.exec(target)?.[1];
 }
 
-/**
- * Sets up the bridge and returns its settings. It writes them only after the container's gate has answered. `dockerOptions`: options of
- * `docker` that select the Docker daemon. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT.
- */
+/** Sets up the bridge. `dockerOptions`: select the Docker daemon. Errors: TRANSPORT_REFUSED with docker's message, TRANSPORT_TIMEOUT. */
 export async function setUpDockerBridge(
   paths: BridgePaths,
   container: string,

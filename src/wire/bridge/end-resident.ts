@@ -1,4 +1,4 @@
-/** Ends a bridge's resident process, before a set-up replaces it or a bridge is removed. */
+/** Ends a bridge's resident, before a set-up or a removal of the bridge. */
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,22 +8,19 @@ import type { BridgePaths } from "./settings.ts";
 const END_MAX_MS = 5_000;
 const POLL_MS = 20;
 
-/**
- * Ends the resident, and returns when none runs. The pid in the lock file is valid while the lock is held, because its holder wrote it.
- * Does not connect to the socket, because each connection makes the host start a process.
- */
+/** Ends the resident if one is running. Resolves when it has exited, or after END_MAX_MS. */
 export async function endBridge(paths: BridgePaths): Promise<void> {
   let asked = 0;
   for (const deadline = performance.now() + END_MAX_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const pid = holderOf(paths);
     if (pid === undefined) return;
-    // 0 means that the holder has not written its pid yet.
     if (pid === 0 || pid === asked) continue;
     asked = pid;
     terminate(pid);
   }
 }
 
+/** Returns the running resident's pid from its lock file, or 0 before the pid is written. Undefined: no resident holds the lock. */
 function holderOf({ bridgeDir }: BridgePaths): number | undefined {
   const file = join(bridgeDir, "lock");
   if (!existsSync(file)) return undefined;

@@ -1,11 +1,11 @@
-/** Makes the bridge's own key pair, in files that `ssh` could use. */
+/** Makes the bridge's key pair, in the file format of `ssh`. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import ssh2 from "ssh2";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 import { type BridgePaths, keyFile } from "./settings.ts";
 
-/** Returns the public key as a line for `authorized_keys`. Replaces an unusable pair, which no host can have accepted. */
+/** Returns the public key as a line for `authorized_keys`. Makes the key pair if it is missing or unusable. */
 export function ensureKey(paths: BridgePaths): string {
   const file = keyFile(paths);
   const known = readPair(file);
@@ -24,10 +24,7 @@ function readPair(file: string): Pair | undefined {
   return { private: readFileSync(file, "utf8"), public: readFileSync(`${file}.pub`, "utf8") };
 }
 
-/**
- * Makes pairs until one is usable: ssh2 1.17 strips leading zeros from a key's numbers, so a few pairs in a thousand are unreadable (ssh2
- * issue 1513).
- */
+/** Makes pairs until one is usable, because a few in a thousand of ssh2 1.17's pairs are unreadable (ssh2 issue 1513). */
 function makePair(): Pair {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519", { comment: `palace-bridge@${hostname()}` });

@@ -1,7 +1,4 @@
-/**
- * Process that serves the bridge of a container. It has a local socket for all agents, one SSH connection, and a channel on it for each
- * agent. The first client starts it; it exits when it has been idle for a while.
- */
+/** Resident: keeps a bridge's connection open and serves its local socket. Clients start it when needed, and it exits when idle. */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -21,18 +18,17 @@ import {
 import { DockerExec } from "./docker-exec.ts";
 import { SshCommand } from "./ssh-command.ts";
 
-/** Settings of a resident. `idleExitMs`: how long it stays without a client; 0 means for ever. */
+/** Settings of a resident. `idleExitMs`: time without a client after which the resident exits; 0 means never. */
 export type ResidentOptions = { paths: BridgePaths; idleExitMs: number; log: Log };
 
 const WATCH_MS = 1_000;
 
-/** Resolves when the resident has ended, or at once if another one runs. Errors: CONFIG_USAGE if the settings are missing. */
+/** Runs the resident until its end. Returns at once if another resident runs. Errors: CONFIG_USAGE if no bridge is set up. */
 export async function runResident({ paths, idleExitMs, log }: ResidentOptions): Promise<void> {
   const settings = readSettings(paths);
   if (settings === undefined) throw wrongUsage("no bridge is set up here", "palace bridge setup HOST");
   const lock = openSync(join(paths.bridgeDir, "lock"), "a", 0o600);
   if (!tryFlock(lock)) return closeSync(lock);
-  // end-resident.ts reads the pid to find the holder of the lock.
   ftruncateSync(lock, 0);
   writeSync(lock, String(process.pid));
 
@@ -61,12 +57,12 @@ export async function runResident({ paths, idleExitMs, log }: ResidentOptions): 
   };
   const socketPath = paths.bridgeSocketPath;
   mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
-  // We hold the lock, so an existing socket is a dead resident's.
+  // This process holds the lock, so an existing socket was left behind by a dead resident.
   rmSync(socketPath, { force: true });
   server = await serveChannels(socketPath, open, () => (idleSinceMs = performance.now()));
   say({});
   await ending(() => server.locals.size > 0 || idleExitMs === 0 || performance.now() - idleSinceMs < idleExitMs);
-  // Writes the state first: when the socket is removed, a client may start the next resident, which also writes the state.
+  // Writes the state first, because the next resident, which also writes the state, may start when the socket is closed.
   say({ state: "ended", why: "" });
   server.close();
   connection.close();
@@ -80,7 +76,6 @@ function openConnection(settings: BridgeSettings, paths: BridgePaths): BridgeCon
   return new BridgeConnection(settings, readFileSync(keyFile(paths)));
 }
 
-/** Returns a function that updates the file for `palace bridge status`. */
 function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (more: Partial<BridgeState>) => void {
   const nowMs = Date.now();
   let state: BridgeState = {
@@ -89,7 +84,6 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
   };
   return (more) => {
     const changed = more.state !== undefined && more.state !== state.state;
-    // A new reason clears the old hint.
     const hint = more.why === undefined ? state.hint : "";
     state = {
       ...state,
@@ -102,7 +96,7 @@ function stateWriter(paths: BridgePaths, channels: () => number, log: Log): (mor
     try {
       writeState(paths, state);
     } catch (error) {
-      // Only people read the state; a full disk must not end the bridge.
+      // A full disk must not end the bridge.
       log.warn("the bridge's state was not written", { why: String(error) });
     }
   };

@@ -4,28 +4,28 @@ import { join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
 import { writeFileAtomic } from "../../base/atomic-file.ts";
 
-/** The bridge's folder, and the socket for its agents. */
+/** Folder of the bridge, and the resident's socket. */
 export type BridgePaths = { bridgeDir: string; bridgeSocketPath: string };
 
 /** Content of `bridge.json`. */
 export type BridgeSettings = {
   schema: 1;
-  /** Host as the user names it; `host` is the name that ssh resolves it to. */
+  /** Host as the user typed it; `host` is the name that ssh resolves it to. */
   target: string;
   host: string;
   port: number;
   user: string;
-  /** The host key in SSH's wire format, base64. */
+  /** Host key in SSH's wire format, base64. */
   hostKey: string;
   /**
    * Kind of channel.
-   * - `gate`: the host runs `palace gate` for us.
-   * - `streamlocal`: the host forwards to its own socket.
-   * - `command`: the user's `ssh` forwards, over the connection that the user's configuration shares.
-   * - `docker`: `docker exec` runs the gate in the container `host` on this machine.
+   * - `gate`: over SSH, the host runs `palace gate`.
+   * - `streamlocal`: over SSH, the host forwards to the broker's socket.
+   * - `command`: the user's `ssh` forwards to the broker's socket, and may share a connection that the user has opened.
+   * - `docker`: `docker exec` runs the gate in the container `host`.
    */
   kind: "gate" | "streamlocal" | "command" | "docker";
-  /** Socket of the broker on the host, for the kinds `streamlocal` and `command`. */
+  /** Broker's socket on the host, for the kinds `streamlocal` and `command`. */
   remoteSocket?: string;
   /** Argument of `ssh -F`, for the kind `command`. */
   sshConfig?: string;
@@ -38,9 +38,8 @@ export type BridgeState = {
   state: "connecting" | "connected" | "down" | "ended";
   pid: number;
   sinceMs: number;
-  /** Time of this report. */
   atMs: number;
-  /** Why the bridge is down, and what to type; empty if unknown. */
+  /** Why the bridge is down. `hint`: the command to type. Both are empty if unknown. */
   why: string;
   hint: string;
   channels: number;
@@ -52,28 +51,28 @@ export function readSettings({ bridgeDir }: BridgePaths): BridgeSettings | undef
   return settings["schema"] === 1 ? (settings as BridgeSettings) : undefined;
 }
 
-/** Writes `bridge.json` in one step. Errors: system errors. */
+/** Writes `bridge.json` atomically. Errors: system errors. */
 export function writeSettings({ bridgeDir }: BridgePaths, settings: BridgeSettings): void {
   put(bridgeDir, "bridge.json", settings);
 }
 
-/** Returns the last report; undefined if it is missing or unreadable. */
+/** Returns the resident's last report; undefined if it is missing or unreadable. */
 export function readState({ bridgeDir }: BridgePaths): BridgeState | undefined {
   const state = readRecord(join(bridgeDir, "state.json"));
   return "state" in state ? (state as BridgeState) : undefined;
 }
 
-/** Writes `state.json` in one step. Errors: system errors. */
+/** Writes `state.json` atomically. Errors: system errors. */
 export function writeState({ bridgeDir }: BridgePaths, state: BridgeState): void {
   put(bridgeDir, "state.json", state);
 }
 
-/** Returns the path of the bridge's private key. The public key is beside it, with `.pub`. */
+/** Returns the path of the bridge's private key. The public key has the same path with `.pub`. */
 export function keyFile({ bridgeDir }: BridgePaths): string {
   return join(bridgeDir, "id_ed25519");
 }
 
-/** Removes the bridge's folder with its key. Errors: system errors. */
+/** Removes the bridge's folder with settings and key. Errors: system errors. */
 export function removeSettings({ bridgeDir }: BridgePaths): void {
   rmSync(bridgeDir, { recursive: true, force: true });
 }

@@ -1,7 +1,4 @@
-/**
- * Sets up a bridge: makes a key, pins the host's key, authorises our key on the host, tests the round trip. All steps can be repeated. It
- * uses the user's `ssh` once, to add our key on the host.
- */
+/** Sets up a bridge over SSH: makes a key, pins the host's key, authorises our key on the host and tests the gate. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,27 +13,27 @@ import { ensureKey } from "./key.ts";
 import { type BridgePaths, type BridgeSettings, keyFile, readSettings, writeSettings } from "./settings.ts";
 import { sshArguments } from "./ssh-command.ts";
 
-/** Options of `palace bridge setup`. `onStep` gets one line for people after each step. */
+/** Options of `palace bridge setup`. `onStep`: called with one line for people after each step. */
 export type SetupOptions = {
   paths: BridgePaths;
-  /** Host as `ssh` takes it: host, user@host, or an alias in the user's configuration. */
+  /** Destination for `ssh`: host, user@host, or an alias in the user's configuration. */
   target: string;
   port?: number;
   kind: BridgeSettings["kind"];
   /** Fingerprint SHA256:… of the host's key, from a trusted source. */
   fingerprint?: string;
-  /** True after the host was reinstalled: the set-up ignores the pinned key. */
+  /** True to ignore the pinned host key, for example after the host was reinstalled. */
   newHostKey: boolean;
   sshConfig?: string;
-  /** Command that runs our command line on the host. */
+  /** Command that runs `palace` on the host. */
   remotePalace: string;
   remoteDir?: string;
-  /** Socket to forward to, if the host cannot be asked for it. */
+  /** Broker's socket on the host. If absent, the set-up asks the host for it. */
   remoteSocket?: string;
   onStep: (text: string) => void;
 };
 
-/** Sets up a bridge. Writes its settings only after the host accepted us. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
+/** Sets up a bridge, and writes its settings when everything else has worked. Errors: CONFIG_BAD_VALUE, BROKER_DENIED, TRANSPORT_*. */
 export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings> {
   const { paths, kind, onStep } = options;
   const where = await lookUp(options);
@@ -58,7 +55,7 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   const before = readSettings(paths)?.kind;
   try {
     client = await connectSsh(where, readFileSync(keyFile(paths)), isKnown);
-    // Another kind of channel needs other rights, so the host gets a new line for our key.
+    // Another kind of channel needs other rights for our key on the host.
     if (before !== undefined && before !== kind) await askHost(options, "authorize", [publicKey, ...streamlocal]);
     if (kind === "streamlocal") remoteSocket = await findSocket(options);
     onStep("entry on the host: it exists already");
@@ -82,12 +79,12 @@ export async function setUpBridge(options: SetupOptions): Promise<BridgeSettings
   return settings;
 }
 
-/** Returns the hint for a gate that does not answer: sshd runs the gate through the login shell, which may wait first. */
+/** Returns a hint about the login shell: sshd runs the gate through it, so a shell that waits delays the gate. */
 function loginHint({ target }: SetupOptions): string {
   return `on the host: see that its login shell ends by itself (ssh ${target} true), and look at ~/.local/state/palace/gate.log; then again: palace bridge setup ${target}`;
 }
 
-/** Maximum number of characters of a host's unexpected answer in the error. */
+/** Maximum number of characters of the host's unexpected answer that the error quotes. */
 const SAID_MAX_CHARS = 80;
 
 type Remote = { file?: string; gateSocket: string };
@@ -100,7 +97,7 @@ function settingsOf({ kind, target, sshConfig }: SetupOptions, where: Target, ho
   return { schema: 1, target, ...where, hostKey, kind, ...(sshConfig !== undefined && { sshConfig }) };
 }
 
-/** Resolves the name with the user's ssh. Without ssh, the name itself is the host. */
+/** Resolves `target` with the user's ssh. If that fails, the host is `target` itself, without the user. */
 async function lookUp({ target, port, sshConfig }: SetupOptions): Promise<Target> {
   const [, named, bare = target] = /^(?:([^@]+)@)?(.+)$/.exec(target) ?? [];
   const said = await run("ssh", [...sshArguments(sshConfig), "-G", target]).catch(() => "");
@@ -118,7 +115,7 @@ function pinnedFor(paths: BridgePaths, { host, port }: Target): Buffer | undefin
   return Buffer.from(known.hostKey, "base64");
 }
 
-/** Returns the host's key if we have a reason to trust the key. Errors: BROKER_DENIED with its fingerprint. */
+/** Returns the host's key if it is pinned, expected by the user or in known_hosts. Errors: BROKER_DENIED with the key's fingerprint. */
 async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer | undefined): Promise<Buffer> {
   let shown: Buffer | undefined;
   await connectSsh(where, readFileSync(keyFile(options.paths)), (key) => {
@@ -146,7 +143,6 @@ async function findHostKey(options: SetupOptions, where: Target, pinned: Buffer 
   );
 }
 
-/** Returns true if the user's own ssh already trusts this host's key. */
 async function isInKnownHosts(
   { host, port }: Target,
   key: Buffer,
@@ -164,7 +160,7 @@ async function isInKnownHosts(
   return false;
 }
 
-/** Runs `palace gate` on the host through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
+/** Runs `palace gate ACTION` on the host through the user's ssh. Errors: BROKER_DENIED with the command to type on the host. */
 async function askHost(options: SetupOptions, action: "authorize" | "socket", words: string[]): Promise<Remote> {
   const { target, port, sshConfig, remotePalace, remoteDir } = options;
   const place = remoteDir === undefined ? [] : ["--palace", remoteDir];
@@ -183,7 +179,9 @@ async function askHost(options: SetupOptions, action: "authorize" | "socket", wo
   }
 }
 
-/** Returns the last line that is a JSON object; a shell's start files may print other lines. Errors: an Error if no line is a JSON object. */
+/**
+ * Returns the last line that is a JSON object, because a shell's start files may print other lines. Errors: an Error without such a line.
+ */
 function lastObject(said: string): Remote {
   const lines = said.trim().split("\n");
   const answer = lines.map(parseJson).findLast(isRecord);
@@ -192,12 +190,12 @@ function lastObject(said: string): Remote {
   throw new Error(`another program answered; its answer begins with ${JSON.stringify(first.slice(0, SAID_MAX_CHARS))}`);
 }
 
-/** Returns a host key's fingerprint in ssh's form, `SHA256:…`. `key` is in SSH's wire format. */
+/** Returns a key's fingerprint, `SHA256:…`. `key`: in SSH's wire format. */
 export function fingerprintOf(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }
 
-/** Runs a command and returns its stdout. Errors: an Error with the text of stderr. */
+/** Returns the command's stdout. Errors: an Error with its stderr. */
 function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) => {
@@ -207,7 +205,7 @@ function run(command: string, args: string[]): Promise<string> {
   });
 }
 
-/** Removes our public key from the host's `authorized_keys` (`palace gate revoke`). Returns false if that fails. */
+/** Removes our public key from the host's `authorized_keys`. Returns false if that fails, and true if the host has no key of ours. */
 export async function forgetOnHost(paths: BridgePaths, remotePalace: string): Promise<boolean> {
   const settings = readSettings(paths);
   if (settings === undefined || ["command", "docker"].includes(settings.kind) || !existsSync(`${keyFile(paths)}.pub`))

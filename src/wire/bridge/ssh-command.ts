@@ -1,7 +1,4 @@
-/**
- * Bridge through the user's `ssh`: one process forwards a local socket under the user's configuration, with its shared connection
- * (ControlMaster), jump hosts and agents.
- */
+/** Bridge through the user's `ssh`, with the user's configuration: shared connection (ControlMaster), jump hosts, ssh-agent. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { existsSync, rmSync } from "node:fs";
@@ -15,25 +12,25 @@ import type { ConnectionEvents } from "./channel.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const START_MAX_MS = 10_000;
-/** Time to wait for `/health`; a broker answers far sooner. */
+/** Time to wait for `/health`. A broker usually answers far sooner. */
 const ANSWER_MAX_MS = 3_000;
-/** Time to wait for `ssh -O check`. A running SSH master answers in milliseconds; a stopped one never answers. */
+/** Time to wait for `ssh -O check`. A running ssh master answers in milliseconds, and a stopped one never. */
 const MASTER_MAX_MS = 1_000;
 const POLL_MS = 20;
 const STDERR_KEPT_CHARS = 500;
 
-/** Returns the options of `ssh`. It never prompts, because no user is there to answer. */
+/** Returns options with which `ssh` never prompts, because no user is there to answer. */
 export function sshArguments(sshConfig: string | undefined): string[] {
   return [...(sshConfig === undefined ? [] : ["-F", sshConfig]), "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"];
 }
 
-/** Opens channels through one forwarding of `ssh`. Emits `connected` and `down` when the forwarding starts or ends. */
+/** Opens channels through a forwarding of `ssh`. Emits `connected` when the forwarding starts, and `down` when it fails or ends. */
 export class SshCommand extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #at: Endpoint & { kind: "unix" };
-  /** Our running `ssh` processes. If there are none, the user's ssh master may have the forwarding, perhaps from an earlier resident. */
+  /** Our running `ssh` processes. If there are none, the user's ssh master may still forward, perhaps for an earlier resident. */
   readonly #children = new Set<ChildProcess>();
-  /** The `ssh` process that forwards without the user's master. It exits when the host stops answering. */
+  /** Our `ssh` process that forwards without the user's ssh master. It exits when the host stops answering. */
   #alone: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
 
@@ -47,7 +44,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   async channel(): Promise<Duplex> {
     const isHung = this.#alone === undefined && (await this.#isSharedHung());
     try {
-      // Uses the forwarding that another channel may have started meanwhile.
+      // Another channel may have started `#alone` meanwhile.
       if (!isHung || this.#alone !== undefined) return await dial(this.#at);
     } catch {
       // The forwarding has not started, or has ended.
@@ -57,9 +54,8 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Returns true if the user's ssh master hangs; we then connect without it. A stopped master (a laptop's sleep, SIGSTOP) accepts
-   * connections and never answers, and `ConnectTimeout` does not limit that wait. Only an answer through the forwarding proves that the
-   * forwarding works: the master may still forward although its own socket is gone.
+   * Returns true if the user's ssh master hangs. A stopped master (after a laptop's sleep or SIGSTOP) accepts connections and never
+   * answers, and `ConnectTimeout` does not limit that wait. An answer of the broker proves that the master works.
    */
   async #isSharedHung(): Promise<boolean> {
     try {
@@ -80,7 +76,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
     return isKilled;
   }
 
-  /** Starts the forwarding. With a shared connection `ssh` passes it to its master and exits, so we wait for the local socket. */
+  /** Starts the forwarding and waits for the local socket. `ssh` may exit before that, after it has passed the forwarding to its master. */
   async #start(isAlone: boolean): Promise<void> {
     const { target } = this.#settings;
     rmSync(this.#at.path, { force: true });
@@ -135,7 +131,7 @@ export class SshCommand extends EventEmitter<ConnectionEvents> {
   close(): void {
     this.removeAllListeners();
     for (const child of this.#children) child.kill();
-    // The master belongs to the user; we remove only our forwarding.
+    // The ssh master is the user's, so this removes only our forwarding.
     if (this.#children.size === 0 && existsSync(this.#at.path))
       this.#ssh("-O", "cancel", "-L", this.#forwarding(), this.#settings.target).on("error", () => {});
   }

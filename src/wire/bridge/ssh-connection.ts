@@ -1,7 +1,4 @@
-/**
- * Keeps one SSH connection to the host and opens channels through it. It connects when a channel is wanted; after a break it reconnects
- * with backoff. It accepts only the pinned host key.
- */
+/** Keeps one SSH connection to the host and opens channels through it. Accepts only the pinned host key. */
 import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 import { Client, type ClientChannel } from "ssh2";
@@ -11,17 +8,17 @@ import { GATE_COMMAND } from "./gate.ts";
 import type { BridgeSettings } from "./settings.ts";
 
 const READY_TIMEOUT_MS = 8_000;
-/** Time between keep-alives. The second one without an answer ends the connection. */
+/** Time between keep-alive messages. After KEEPALIVE_MAX unanswered messages the connection ends. */
 const KEEPALIVE_MS = 2_000;
 const KEEPALIVE_MAX = 2;
 const BACKOFF_MS = 250;
 const BACKOFF_MAX_MS = 5_000;
 const STDERR_KEPT_CHARS = 500;
 
-/** Host, port and user that ssh connects to. */
+/** Host, port and user to connect to. */
 export type Target = Pick<BridgeSettings, "host" | "port" | "user">;
 
-/** Returns a connected client. `isKnown` gets the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
+/** Connects. `isKnown`: checks the raw host key. Errors: BROKER_DENIED, TRANSPORT_REFUSED, TRANSPORT_TIMEOUT. */
 export function connectSsh(
   { host, port, user }: Target,
   privateKey: Buffer,
@@ -37,7 +34,7 @@ export function connectSsh(
     client
       .once("ready", () => {
         client.off("error", fail).on("error", () => {});
-        // Without this, a small message waits 40 ms until the previous one is acknowledged.
+        // With Nagle's algorithm, a small message waits up to 40 ms for the acknowledgement of the previous message.
         client.setNoDelay(true);
         resolve(client);
       })
@@ -85,7 +82,7 @@ function asPalaceError(
   return new PalaceError(code, `${where} cannot be reached: ${error.message}`, hint, { cause: error });
 }
 
-/** One SSH connection with its channels. Emits `connected` and `down` for the connection, not for each channel. */
+/** SSH connection that is made for the first channel, and again after a loss. Emits `connected` and `down` for the connection. */
 export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   readonly #settings: BridgeSettings;
   readonly #privateKey: Buffer;
@@ -109,7 +106,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
     return inTime(opening, "palace bridge status");
   }
 
-  /** Connects to the host. During the backoff after a failure it fails at once, so that callers do not wait for an unreachable host. */
+  /** Connects to the host. During the backoff after a failure it fails at once, so callers do not wait for an unreachable host. */
   #connect(): Promise<Client> {
     if (performance.now() < this.#notBeforeMs && this.#lastFailure !== undefined)
       return Promise.reject(this.#lastFailure);
@@ -144,7 +141,7 @@ export class BridgeConnection extends EventEmitter<ConnectionEvents> {
   }
 }
 
-/** Returns a channel to the gate, as a stream of the bytes after the gate's greeting. */
+/** Opens a channel to the gate. The stream begins after the gate's greeting. */
 export function openGate(client: Client): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     client.exec(GATE_COMMAND, (error, channel) => {

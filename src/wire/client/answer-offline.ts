@@ -1,7 +1,4 @@
-/**
- * Answers an agent while no broker can be reached: the handshake, the list of tools, an acknowledgement for a spooled write, and an error
- * for every read. Loaded only in an outage.
- */
+/** Answers an agent in an outage: the handshake, lists, an acknowledgement for a spooled write, an error for a read. */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { RpcFailure } from "../../protocol/rpc-error.ts";
@@ -24,7 +21,7 @@ import { toRpcError } from "./rpc-error.ts";
 import type { OfflineRules } from "./offline-rules.ts";
 import type { Spool, SpooledWrite } from "./spool.ts";
 
-/** Why no broker answers (`away`), and the spool for writes. `revision`: the MCP revision of the client's handshake. */
+/** Circumstances of an outage. `away`: why no broker answers. `revision`: MCP revision of the client's handshake. */
 export type Absence = {
   agent: string;
   revision?: McpVersion | undefined;
@@ -34,7 +31,7 @@ export type Absence = {
   away: PalaceError;
 };
 
-/** Returns the answer to the request `line` in place of the broker. A write is on disk when this returns. */
+/** Returns the answer to the request `line`. A write is on disk when this returns. */
 export function answerInstead(line: string, absence: Absence): string {
   const message = parseMessage(line);
   const id = message.id ?? null;
@@ -60,7 +57,7 @@ function resultOf(message: Message, line: string, absence: Absence): object {
   return keptWrite(message, line, absence, false);
 }
 
-/** Spools a write. Errors: `away` for every other call. */
+/** Spools a write. Errors: `away` for every other call; RpcFailure for invalid arguments. */
 function keptWrite(
   { method, params = {} }: Message,
   line: string,
@@ -86,7 +83,7 @@ function keptWrite(
   return toolResult(tool, { ...value, message: `${kept}; ${aboutId(tool, id)}.` }, isModern);
 }
 
-/** Spools the write. Errors: as Spool.append. If a sandbox also forbids the spool, the error names the sandbox. */
+/** Spools the write. Errors: as Spool.append; TRANSPORT_SANDBOXED if the sandbox also forbids writing the spool. */
 function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absence, "away" | "config">): void {
   try {
     if (away.code === "TRANSPORT_SANDBOXED") assertOutlives(spool.folder, config);
@@ -98,10 +95,10 @@ function append(spool: Spool, write: SpooledWrite, { away, config }: Pick<Absenc
   }
 }
 
-/** File systems in memory that belong to the whole machine. */
+/** Mount points of the machine's own tmpfs file systems, which survive a sandbox. */
 const SHARED_MEMORY = ["/dev/shm", "/tmp"];
 
-/** Refuses a spool in memory (tmpfs) on a machine without a palace: the spool is lost when the sandbox ends. Errors: STORE_READ_ONLY. */
+/** Refuses a spool in the sandbox's own memory (tmpfs), which is lost when the sandbox ends. Errors: STORE_READ_ONLY. */
 function assertOutlives(folder: string, { paths: { ledgerFile } }: Config): void {
   const mount = mountOf(folder);
   if (mount?.type !== "tmpfs" || SHARED_MEMORY.includes(mount.point) || existsSync(ledgerFile)) return;

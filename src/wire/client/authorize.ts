@@ -1,24 +1,17 @@
-/**
- * Authorises a connection. On a UNIX socket the kernel identifies the client. Over TCP, client and broker first prove to each other that
- * they know the token. So another process on that port learns nothing about the palace.
- */
+/** Authorises a TCP connection: client and broker prove to each other that they know the token. A foreign program learns nothing. */
 import type { Socket } from "node:net";
 import { badValue, denied } from "../../base/errors.ts";
 import { type Endpoint, formatEndpoint } from "../transport/endpoint.ts";
 import { ask } from "../transport/http-client.ts";
 
-/** Proof of both sides for one request. */
+/** Client's proof for one request (`headers`), and check of the broker's proof (`verify`). */
 export type Authorization = {
-  /** Headers for this request only. */
   headers: Record<string, string>;
-  /** Checks the response headers. Errors: BROKER_DENIED if the other side does not know the token. */
+  /** Checks the response headers. Errors: BROKER_DENIED if the server does not know the token. */
   verify: (answered: ReadonlyMap<string, string>) => void;
 };
 
-/**
- * Prepares one request to `path` on a new connection, which the caller destroys after an error. Errors: BROKER_DENIED if the token is
- * missing, CONFIG_BAD_VALUE if the text is not a token.
- */
+/** Prepares one request on a new connection. Errors: BROKER_DENIED without a token, CONFIG_BAD_VALUE for a bad token, errors of `ask`. */
 export async function authorize(
   socket: Socket,
   endpoint: Endpoint,
@@ -28,13 +21,13 @@ export async function authorize(
   if (endpoint.kind === "unix") return { headers: {}, verify: () => {} };
   const Host = formatEndpoint(endpoint).slice("http://".length);
   const token = readToken();
-  // A server that accepts us without a token is not our broker and would see everything, so we send it no request.
+  // Sends nothing without a token: a broker would refuse the request, and only a foreign program would accept it.
   if (token === undefined)
     throw denied(
       `a broker at ${formatEndpoint(endpoint)} wants a token, and MEMPALACE_TOKEN is not set`,
       "on the broker's machine: palace bridge token add NAME; here: export MEMPALACE_TOKEN=…",
     );
-  // Imports lazily, because node:crypto takes a tenth of a shim's start.
+  // Imported lazily, because node:crypto takes a tenth of a shim's start.
   const proof = await import("../../protocol/proof.ts");
   const id = proof.tokenId(token);
   if (id === undefined) throw badValue("MEMPALACE_TOKEN is not a token", "copy what `palace bridge token add` printed");

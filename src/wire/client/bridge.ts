@@ -1,7 +1,4 @@
-/**
- * The client's view of an SSH bridge: whether one is set up, and what its resident reports when no connection is possible. The rest is in
- * src/wire/bridge.
- */
+/** Tells a client whether a bridge is set up and what the bridge's resident reports. Loads no SSH. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord } from "../../base/parse-json.ts";
@@ -10,22 +7,19 @@ import { badValue, PalaceError } from "../../base/errors.ts";
 
 const PORT_MAX = 65_535;
 
-/** Returns true if a bridge is set up. It checks the parent folder first: a shim starts faster without hashing the folder's name. */
+/** Returns true if a bridge is set up. Checks the parent folder first, because `bridgeDir` needs a hash, which slows a shim's start. */
 export function hasBridge({ paths }: Config): boolean {
   return existsSync(paths.bridgeRoot) && existsSync(join(paths.bridgeDir, "bridge.json"));
 }
 
 const SSH_ENDPOINT = /^ssh:\/\/(?:(\w[\w.+-]*)@)?(?:\[([\da-fA-F:]+)\]|(\w[\w.-]*))(?::(\d{1,5}))?\/?$/;
 
-/** Returns true if the client uses the bridge: MEMPALACE_BROKER is an ssh:// address, or is not set and a bridge exists. */
+/** Returns true if MEMPALACE_BROKER is an ssh:// address, or if it is not set and a bridge is set up. */
 export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }
 
-/**
- * Returns the error if MEMPALACE_BROKER asks for a bridge that is not set up here, else undefined. A variable without a user or port
- * matches every user or port. Errors: CONFIG_BAD_VALUE.
- */
+/** Returns an error if MEMPALACE_BROKER asks for another bridge than the one that is set up here. Errors: CONFIG_BAD_VALUE. */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
   if (!endpoint?.startsWith("ssh:")) return undefined;
@@ -47,12 +41,12 @@ export function missingBridge(config: Config): PalaceError | undefined {
   );
 }
 
-/** Returns true if the bridge connected before and has reported no fault since. Opening a channel is then worth the wait. */
+/** Returns true if the resident's last report is that the bridge is connected. */
 export function isBridgeUp({ paths }: Config): boolean {
   return readRecord(join(paths.bridgeDir, "state.json"))["state"] === "connected";
 }
 
-/** Returns why the bridge has failed since `sinceMs`; undefined while it is trying or works. */
+/** Returns why the bridge has failed since `sinceMs`, or undefined if it has not failed. */
 export function bridgeFault({ paths }: Config, sinceMs: number): PalaceError | undefined {
   const { state, atMs, why, hint } = readRecord(join(paths.bridgeDir, "state.json"));
   if (state !== "down" || typeof atMs !== "number" || atMs < sinceMs) return undefined;

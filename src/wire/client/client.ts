@@ -1,6 +1,5 @@
 /**
- * The typed client for feeders, the command line and other programs. Every call that may change something has an idempotency key, so a call
- * that is sent twice takes effect once.
+ * Typed client for feeders, the command line and other programs. Each call has an idempotency key, so a repeated call takes effect once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseJson, parseRecord } from "../../base/parse-json.ts";
@@ -29,38 +28,32 @@ const CANCELLED = "notifications/cancelled";
 const HAND_OVER_MAX_MS = 5_000;
 const POLL_MS = 50;
 
-/**
- * Settings of a connection. `agent`: name in the journal. `start`: if no broker runs, `never` fails and `auto` starts one. `project`: names
- * of the project that searches prefer.
- */
+/** Settings of a connection. `agent`: name for the journal. `start`: `auto` starts a broker if needed. `project`: the project's names. */
 export type ConnectOptions = { config: Config; agent: string; start: "auto" | "never"; project?: readonly string[] };
-/**
- * Settings of one call. `key`: idempotency key, by default a new one; a write that is repeated after TRANSPORT_TIMEOUT needs the same key.
- * `timeoutMs`: time to wait for the answer, including repetitions.
- */
+/** Settings of one call. `key`: idempotency key. Pass the same key to repeat a write after TRANSPORT_TIMEOUT; the default is a new one. */
 export type CallOptions = { key?: string; timeoutMs?: number };
-/** A tool as `tools/list` shows it. `inputSchema` is a JSON Schema. */
+/** Tool as `tools/list` shows it. `inputSchema`: a JSON Schema. */
 export type ToolInfo = { name: string; description: string; inputSchema: JsonObject };
 
-/** Connection to one palace's broker; it reconnects after a loss. Calls may overlap, and a broker answers them in any order. */
+/** Connection to a palace's broker. It reconnects after a loss. Calls may overlap. */
 export interface Client {
-  /** The broker's state when the connection was made. */
+  /** Broker's state when the client connected. */
   readonly health: Health;
-  /** Calls one of our own methods. Errors: PalaceError of the broker or the transport. */
+  /** Calls one of our own methods. Errors: PalaceError, from the broker or the transport. */
   call<M extends MethodName>(
     method: M,
     params: Methods[M]["params"],
     options?: CallOptions,
   ): Promise<Methods[M]["result"]>;
-  /** Calls one tool by its full name and returns its decoded value. Errors: PalaceError with upstream's message. */
+  /** Calls a tool by its full name. Errors: PalaceError, from the broker or the transport. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<Json>;
-  /** Lists the tools that this client's settings show. Errors: as `call`. */
+  /** Lists the tools of this client's tool profile. Errors: as `call`. */
   listTools(): Promise<ToolInfo[]>;
   /** Ends the connection; open calls get no answer. */
   close(): void;
 }
 
-/** Connects, and returns once a broker has answered. Errors: as ensureBroker; TRANSPORT_CLOSED. */
+/** Connects to a broker and reads its health. Errors: as ensureBroker; TRANSPORT_CLOSED. */
 export async function connectClient({ config, agent, start, project = [] }: ConnectOptions): Promise<Client> {
   const waiting = new Map<number, (response: RpcResponse) => void>();
   const link = new Link({
@@ -89,7 +82,7 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
       link.send(id, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
       const response = await within(promise, timeoutMs);
       if (response === undefined) {
-        // The caller may repeat the call with another key, so the link must not send this one again.
+        // The link must not send this call again, because the caller may repeat it with another key.
         link.cancel(id, JSON.stringify({ jsonrpc: "2.0", method: CANCELLED, params: { requestId: id } }));
         throw noAnswer(method, timeoutMs);
       }
@@ -111,7 +104,6 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
       (await request(method, { ...params, ...keyed(options) }, options.timeoutMs ?? REQUEST_TIMEOUT_MS)) as never,
     callTool: async (name, args, options = {}) => {
       const params = { name, arguments: args, ...keyed(options) };
-      // A call that waits for events may take longer: the broker ends it after the requested time.
       const usualMs = findTool(name)?.timeoutMs ?? REQUEST_TIMEOUT_MS;
       return toolValue(name, await request("tools/call", params, options.timeoutMs ?? usualMs));
     },
@@ -120,7 +112,7 @@ export async function connectClient({ config, agent, start, project = [] }: Conn
   };
 }
 
-/** Connects, passes the client to `use`, and closes it afterwards. Errors: as connectClient, and the errors of `use`. */
+/** Connects, calls `use` and closes the client. Errors: as connectClient, and the errors of `use`. */
 export async function withClient<T>(options: ConnectOptions, use: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectClient(options);
   return use(client).finally(() => client.close());
@@ -131,7 +123,7 @@ function noAnswer(method: string, timeoutMs: number): PalaceError {
   return new PalaceError("TRANSPORT_TIMEOUT", message, "run `palace status`");
 }
 
-/** Finds the broker that just answered, or its successor. Repeats the search, because while one replaces the other, no broker answers. */
+/** Finds the broker that just answered, or its successor. Waits, because no broker answers while a new one replaces the old one. */
 async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   for (const deadline = performance.now() + HAND_OVER_MAX_MS; ; await sleep(POLL_MS)) {
     const found = await findBroker(config);
@@ -139,7 +131,7 @@ async function findSuccessor(config: Config): ReturnType<typeof findBroker> {
   }
 }
 
-/** Decodes a tool's value from its MCP result. If the tool answers in sentences, the value is `{ text, isError? }`. */
+/** Decodes a tool's value. The value of a tool that answers in sentences is `{ text, isError? }`. Errors: PROTOCOL_BAD_FRAME. */
 export function toolValue(name: string, result: unknown): Json {
   const { content, isError } = result as { content: { text: string }[]; isError?: true };
   const text = content[0]?.text ?? "null";
@@ -150,13 +142,13 @@ export function toolValue(name: string, result: unknown): Json {
   return value as Json;
 }
 
-/** Returns the error in an answer. Upstream's numeric errors lack our codes, so each gets our code of the same meaning. */
+/** Converts an error in an answer. An error without one of our codes gets our code with the same meaning. */
 export function toPalaceError({ code, message, data }: RpcError): PalaceError {
   const wire = (data ?? {}) as Partial<WireErrorData>;
   const options = wire.retryAfterMs === undefined ? {} : { retryAfterMs: wire.retryAfterMs };
   if (isErrorCode(wire.code)) {
     const hint = wire.hint ?? "";
-    // Removes the hint from the end of the message, where it is repeated for agents (rpc-error.ts).
+    // Removes the hint that rpc-error.ts has appended to the message for agents.
     const said = hint !== "" && message.endsWith(`; ${hint}`) ? message.slice(0, -hint.length - 2) : message;
     return new PalaceError(wire.code, said, hint, options);
   }

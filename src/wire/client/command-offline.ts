@@ -1,4 +1,4 @@
-/** Answers one tool call of a command without a broker, like an agent's call: a write is spooled. Loaded only in an outage. */
+/** Answers a command's tool call without a broker, in the same way as the shim answers an agent's call. Loaded only in an outage. */
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
 import type { PalaceError } from "../../base/errors.ts";
@@ -10,11 +10,11 @@ import { answerInstead } from "./answer-offline.ts";
 import { isOutage } from "./outage-policy.ts";
 import { Spool } from "./spool.ts";
 
-/** One tool call of a command. `key`: its idempotency key. */
+/** Tool call of a command. `key`: idempotency key. */
 export type CommandCall = { config: Config; agent: string; name: string; args: JsonObject; key: string };
 type Outage = Readonly<{ away: PalaceError; rules: OfflineRules }>;
 
-/** Returns the tool's value once the write is on disk. Errors: `away` for any other call; the broker's error for bad arguments. */
+/** Spools a write and returns the tool's value. Errors: `away` if the call cannot be spooled; bad arguments; see Spool.append. */
 export function spoolCall({ config, agent, name, args, key }: CommandCall, { away, rules }: Outage): Json {
   if (!isOutage(away)) throw away;
   const params = { name, arguments: args, _meta: { [IDEMPOTENCY_META]: key } };

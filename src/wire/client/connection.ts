@@ -1,12 +1,9 @@
 /**
- * Connection to a broker, with four states:
+ * Connection to a broker. It handles streams and messages; its owner (link.ts) decides about calls. It has four states:
  *
  *     disconnected ──connect──▶ connecting ──prepared──▶ connected
  *          ▲                        │                        │
  *          └────── no broker ───────┴───── stream ended ─────┘        close: from any state to `closed`
- *
- * It handles streams and messages; its owner (link.ts) decides about calls. It ends a stream that is silent or sends unreadable lines.
- * `connect` may be called at any time: callers share one attempt.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
@@ -20,35 +17,31 @@ import { RETRY_MAX_MS, RETRY_MS } from "./timeouts.ts";
 
 type State =
   | { name: "disconnected" }
-  /** `socket`: a stream that is being prepared. */
   | { name: "connecting"; attempt: Promise<void>; socket?: Socket }
   | { name: "connected"; socket: Socket; sinceMs: number }
   | { name: "closed" };
 
-/** The owner's part of a connection: how to reach a broker, and what to do with messages. */
+/** Functions with which the owner reaches a broker and handles messages. */
 export type ConnectionOwner = {
-  /**
-   * Connects to a broker. Returns undefined if the connection should try again. Errors: PalaceError and system errors, which end the
-   * attempt.
-   */
+  /** Connects to a broker. If it returns undefined, it is called again after a pause. Errors: PalaceError and system errors. */
   dial: () => Promise<Stream | undefined>;
-  /** Prepares a new stream before the connection is `connected`. */
+  /** Called before a new stream counts as `connected`. */
   prepare: () => Promise<void>;
   onConnected: () => void;
-  /** Called after each dial of an attempt, successful or not. */
+  /** Called after each `dial` that did not throw, with or without a stream. */
   onDialled: () => void;
   /** Called when an attempt has ended without a connection. */
   onUnreachable: (error: PalaceError) => Promise<void>;
-  /** `connectedMs`: how long the connection was `connected`. */
+  /** Called when a stream has ended. `connectedMs`: how long it was `connected`. */
   onLost: (connectedMs: number) => void;
   onMessage: (message: RpcResponse, bytes: Buffer) => void;
-  /** Called when a message is too long to read. `id`: the call that the message answers. */
+  /** Called for a message that is too long. `id`: the call that the message answers, if known. */
   onOversize: (id: RequestId | undefined) => void;
-  /** True while the owner waits for an answer. Only then the connection ends a silent stream. */
+  /** Returns true while the owner waits for an answer. A silent stream is ended only then. */
   isAwaiting: () => boolean;
 };
 
-/** Connection of one owner. It can send messages only while it has a stream. */
+/** Connection to a broker. After a loss, the owner reconnects it with `connect`. */
 export class Connection {
   readonly #owner: ConnectionOwner;
   readonly #clock: Clock;
@@ -65,7 +58,7 @@ export class Connection {
     return this.#state.name;
   }
 
-  /** True if there is a stream, connected or being prepared. */
+  /** True if there is a stream, `connected` or in preparation. */
   get hasStream(): boolean {
     return this.#socket !== undefined;
   }
@@ -74,7 +67,7 @@ export class Connection {
     return "socket" in this.#state ? this.#state.socket : undefined;
   }
 
-  /** Dials until a broker answers. Errors: PalaceError, after the owner got `onUnreachable`; any other error is our bug. */
+  /** Dials until a broker answers. Concurrent callers share one attempt. Errors: PalaceError, after `onUnreachable`. */
   connect(): Promise<void> {
     if (this.#state.name === "connecting") return this.#state.attempt;
     if (this.#state.name !== "disconnected") return Promise.resolve();
@@ -83,7 +76,7 @@ export class Connection {
     return attempt;
   }
 
-  /** Sends one message or several, without the last LF. Returns false if no stream is open. */
+  /** Sends messages, separated by LF and without a final LF. Returns false without a stream. */
   write(text: string): boolean {
     const socket = this.#socket;
     if (socket === undefined) return false;
@@ -141,7 +134,7 @@ export class Connection {
 
   #onFrame(socket: Socket, bytes: Buffer): void {
     const message = toMessage(bytes);
-    // The other side is not a broker, or its stream is damaged: a new connection may help.
+    // The server is not a broker, or the stream is damaged. A new connection may help.
     if (message === undefined) return void socket.destroy();
     if (!this.#keepAlive.isPong(message.id ?? undefined)) this.#owner.onMessage(message, bytes);
   }
@@ -156,14 +149,13 @@ export class Connection {
   }
 }
 
-/** Returns why no broker is reached. Errors: `error` itself if it is a bug, that is, not our PalaceError and not a system error. */
+/** Converts a system error. Errors: `error` itself if it is a bug. */
 function asUnreachable(error: unknown): PalaceError {
   if (error instanceof PalaceError) return error;
   if (!(error instanceof Error) || !("syscall" in error)) throw error;
   return new PalaceError("TRANSPORT_REFUSED", "the broker cannot be reached", "run `palace doctor`", { cause: error });
 }
 
-/** Parses a broker's message; undefined if the bytes are not one. */
 function toMessage(bytes: Buffer): RpcResponse | undefined {
   const decoded = decodeFrame(bytes);
   if (!decoded.ok || typeof decoded.message !== "object" || decoded.message === null) return undefined;
@@ -172,7 +164,7 @@ function toMessage(bytes: Buffer): RpcResponse | undefined {
   return isWell ? (decoded.message as RpcResponse) : undefined;
 }
 
-/** Returns the id of the call that a message answers. Reads only the first bytes; undefined if they do not contain the id. */
+/** Returns the id of the call that a message answers, or undefined if the message's first bytes have no id. */
 function idInHead(head: Buffer): RequestId | undefined {
   const id = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),/.exec(head.toString("utf8"))?.[1];
   return parseAs(id ?? "", isId);

@@ -1,7 +1,4 @@
-/**
- * Finds the broker: at `$MEMPALACE_BROKER`, else through `broker.json`. That file is only a hint: a handshake with the same instance id is
- * the proof. A pid from a file proves nothing and is never used.
- */
+/** Finds the broker: over the bridge, at `$MEMPALACE_BROKER`, or through `broker.json`, whose instance id the broker must have. */
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { basename, isAbsolute, join } from "node:path";
@@ -29,20 +26,20 @@ import { isBridged, missingBridge } from "./bridge.ts";
 type Candidate = {
   endpoint: Endpoint;
   instanceId: string | undefined;
-  /** Time to wait for the answer; behind a bridge the host may have to start a broker first. */
   timeoutMs: number;
 };
+/** Time to wait for an answer over a bridge. The host may have to start a broker first. */
 const BRIDGE_TIMEOUT_MS = 10_000;
 
-/** Socket with a stream of messages. `rest`: bytes that have already arrived; the socket is paused after them. */
+/** Stream of messages on a paused socket. `rest`: bytes that have already been read. */
 export type Stream = { socket: Socket; rest: Buffer; endpoint: string };
 
-/** Maximum size of a broker.json that we read: thirty times the usual size. */
+/** Maximum number of bytes to read of broker.json: thirty times its usual size. */
 const BROKER_FILE_SIZE_MAX_BYTES = 16 * 1024;
-/** Maximum number of doors to try: each door without an answer costs a time-out. */
+/** Maximum number of doors to try, because each door without an answer costs a time-out. */
 const DOORS_MAX = 4;
 
-/** Reads broker.json; undefined if it is missing or malformed. Never throws, never blocks. Leaves out doors of unknown kinds. */
+/** Reads broker.json without doors of unknown kinds. Returns undefined if the file is missing, malformed or a copy. Never throws. */
 export function readBrokerFile(path: string): BrokerFile | undefined {
   try {
     const file = parseAs(readHead(path, BROKER_FILE_SIZE_MAX_BYTES), isBrokerFile);
@@ -53,10 +50,7 @@ export function readBrokerFile(path: string): BrokerFile | undefined {
   }
 }
 
-/**
- * Returns true if this file was copied together with the folder of a running broker: the original still exists at the path in the file.
- * Seen from another mount point, that path is missing or has other content.
- */
+/** Returns true for a copied broker.json: the original still exists in the home folder that the file names. */
 function isCopy(path: string, { home, instanceId }: BrokerFile): boolean {
   if (typeof home !== "string" || !isAbsolute(home)) return false;
   const original = join(home, basename(path));
@@ -70,7 +64,7 @@ function isBrokerFile(value: unknown): value is BrokerFile {
   return value["schema"] === 1 && typeof value["instanceId"] === "string" && Array.isArray(value["doors"]);
 }
 
-/** Checks the form of a door's address, because Node's connect() accepts other forms, too. */
+/** Checks the address strictly, because Node's connect() also accepts other forms. */
 function isDoor(value: unknown): value is Door {
   const { kind, path, host, port } = (value ?? {}) as Record<string, unknown>;
   if (kind === "unix") return typeof path === "string" && isAbsolute(path) && !path.includes("\0");
@@ -78,10 +72,9 @@ function isDoor(value: unknown): value is Door {
   return /^[\w.:%-]+$/.test(host) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Lists the endpoints to dial, best first. */
 function candidates(config: Config): Candidate[] {
   const timeoutMs = DIAL_TIMEOUT_MS;
-  // With a bridge, users want the host's memory; a broker on this machine would be a second memory.
+  // With a bridge, ignores a broker on this machine, which would have a second memory.
   if (isBridged(config)) {
     if (missingBridge(config) !== undefined) return [];
     const endpoint: Endpoint = { kind: "unix", path: config.paths.bridgeSocketPath };
@@ -95,16 +88,10 @@ function candidates(config: Config): Candidate[] {
   return doors.map((endpoint) => ({ endpoint, instanceId: file?.instanceId, timeoutMs }));
 }
 
-/**
- * Parts of a client's introduction besides its name. `revision`: the MCP revision that the client chose in an earlier handshake. `project`:
- * names of the client's project.
- */
+/** Headers that a client sends to a broker. `revision`: MCP revision of an earlier handshake. `project`: names of the client's project. */
 export type Introduction = { revision?: McpVersion | undefined; project?: readonly string[] };
 
-/**
- * Opens a message stream to the running broker; undefined if none runs. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE,
- * TRANSPORT_SANDBOXED.
- */
+/** Opens a stream to the running broker. Errors: PROTOCOL_VERSION_MISMATCH, CONFIG_BAD_VALUE, BROKER_*, TRANSPORT_SANDBOXED. */
 export async function openStream(
   config: Config,
   agent: string,
@@ -129,8 +116,8 @@ export async function openStream(
 }
 
 /**
- * Returns the running broker's health, or undefined if none answers. Never starts one. `answerMs`: time to wait, for callers that must be
- * certain. Errors: as openStream; with `answerMs` also TRANSPORT_TIMEOUT if a broker accepts and stays silent.
+ * Returns the running broker's health, or undefined if no broker answers. `answerMs`: time to wait for an answer. Errors: as openStream;
+ * with `answerMs` also TRANSPORT_TIMEOUT if a broker accepts the connection and stays silent.
  */
 export async function findBroker(
   config: Config,
@@ -153,7 +140,6 @@ export async function findBroker(
   return found;
 }
 
-/** Parses a broker's health; undefined if the body is not one. */
 function toHealth(body: string): Health | undefined {
   const health = parseJson(body);
   const { instanceId, version, protocol } = (health ?? {}) as Partial<Record<keyof Health, unknown>>;
@@ -162,10 +148,7 @@ function toHealth(body: string): Health | undefined {
   return isWell ? (health as Health) : undefined;
 }
 
-/**
- * Returns the first answer to a request to `path`. Skips a door with an error TRANSPORT_*, and destroys its socket. Errors:
- * TRANSPORT_SANDBOXED and all errors of other kinds.
- */
+/** Returns the first result of `attempt`. Tries the next endpoint after an error TRANSPORT_*, except TRANSPORT_SANDBOXED. */
 async function firstLive<T>(
   config: Config,
   path: string,
@@ -181,7 +164,7 @@ async function firstLive<T>(
     } catch (error) {
       socket?.destroy();
       if (!(error instanceof PalaceError)) throw error;
-      // This process may not open sockets, so every other door fails, too.
+      // A sandboxed process may not open any socket, so every other door fails, too.
       if (error.code === "TRANSPORT_SANDBOXED") throw await namedSandbox(config, error);
       if (!error.code.startsWith("TRANSPORT_")) throw error;
     }
@@ -189,7 +172,7 @@ async function firstLive<T>(
   return undefined;
 }
 
-/** Checks that this process may open sockets; a broker that it starts needs a socket, too. Errors: TRANSPORT_SANDBOXED. */
+/** Checks that this process may open sockets. Errors: TRANSPORT_SANDBOXED. */
 export async function assertSockets(config: Config): Promise<void> {
   try {
     (await dial({ kind: "unix", path: config.paths.socketPath })).destroy();
@@ -198,7 +181,7 @@ export async function assertSockets(config: Config): Promise<void> {
   }
 }
 
-/** Adds the sandbox's hint to the error. Imports lazily, because hardly any client runs in a sandbox. */
+/** Imported lazily, because hardly any client runs in a sandbox. */
 async function namedSandbox(config: Config, error: PalaceError): Promise<PalaceError> {
   return (await import("./sandbox.ts")).namedSandbox(config, error);
 }

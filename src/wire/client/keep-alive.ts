@@ -1,18 +1,15 @@
-/**
- * Detects a broker that cannot be reached: a network that drops packets does not end a connection. While the link waits for answers and no
- * byte arrives, it pings the broker. A busy broker replies; without a reply the link drops the connection.
- */
+/** Ends a connection on which nothing arrives, because a lost network does not end it. First sends a ping: the broker may only be busy. */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { RequestId } from "../../protocol/spec.ts";
 
 const LOOK_MS = 500;
-/** Time without a byte before the ping; a busy machine may need that long to answer. */
+/** Time without an arriving byte before the ping. A busy machine may need that long to answer. */
 const PING_AFTER_MS = 1_500;
 const SILENCE_MAX_MS = 4_500;
 const PING_ID = "palace/ping";
 
-/** Watches one socket at a time, and destroys it if it is silent. */
+/** Watches one socket at a time, and destroys the socket if it is silent. */
 export class KeepAlive {
   readonly #clock: Clock;
   #timer: Timer | undefined;
@@ -24,14 +21,14 @@ export class KeepAlive {
     this.#clock = clock;
   }
 
-  /** Called with every request: watches until no answer is awaited. */
+  /** Watches the socket until no answer is awaited. Call this with every request. */
   watch(socket: Socket, isAwaiting: () => boolean): void {
     if (this.#timer !== undefined) return;
     this.heard();
     const look = (): void => {
       this.#timer = this.#clock.after(LOOK_MS, look);
       if (!isAwaiting() || socket.destroyed) return this.stop();
-      // A long message takes time on a slow connection: bytes that leave also prove that the connection is alive.
+      // Sent bytes also prove that the connection is alive, for example while a long message is being sent slowly.
       const sent = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength > 0 && sent !== this.#sent) this.heard();
       this.#sent = sent;
@@ -45,7 +42,7 @@ export class KeepAlive {
     this.#timer = this.#clock.after(LOOK_MS, look);
   }
 
-  /** Called when bytes arrive. */
+  /** Call this when bytes arrive. */
   heard(): void {
     this.#heardAt = this.#clock.now();
     this.#pinged = false;

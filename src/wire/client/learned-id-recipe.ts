@@ -1,7 +1,4 @@
-/**
- * Learns the palace's id recipe from its answers. A palace uses one of two recipes, which compute a drawer's id from wing, room and text.
- * With the recipe, a write that is spooled in an outage already has its id.
- */
+/** Learns the palace's id recipe from its answers, so that the answer to a spooled write can contain the future drawer id. */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
@@ -15,24 +12,24 @@ import type { OfflineRules } from "./offline-rules.ts";
 type IdRecipe = Parameters<OfflineRules["newDrawerId"]>[0];
 const RECIPES: readonly IdRecipe[] = ["v3", "bare"];
 
-/** Stores the recipe if the answer to an add_drawer reveals it. Never throws. */
+/** Stores the recipe with which the drawer id in an answer to add_drawer was computed. Never throws. */
 export function learnIdRecipe({ newDrawerId }: OfflineRules, paths: Paths, request: string, answer: string): void {
   try {
     const params = argumentsOf(request);
     const { content } = (parseMessage(answer) as { result?: { content?: { text?: string }[] } }).result ?? {};
     const { success, reason, drawer_id: id } = parseRecord(content?.[0]?.text ?? "");
-    // Learns nothing if the palace already had the text, because the id may then come from another program.
+    // With a `reason`, the palace already had the text, whose id another program may have made.
     if (params === undefined || success !== true || reason !== undefined) return;
     const recipe = RECIPES.find((one) => newDrawerId(one, params) === id);
     if (recipe === undefined || recipe === readIdRecipe(paths)) return;
     mkdirSync(paths.stateDir, { recursive: true, mode: 0o700 });
     writeFileAtomic(noteOf(paths), `${recipe}\n`);
   } catch {
-    // The next answer reveals the recipe again.
+    // The client tries again at the next answer to add_drawer.
   }
 }
 
-/** Returns the id that the drawer of a spooled add_drawer will have; undefined until an answer has revealed the recipe. */
+/** Returns the drawer id that a spooled add_drawer will get; undefined if the recipe is unknown. */
 export function promisedId(
   { newDrawerId }: OfflineRules,
   paths: Paths,
@@ -47,7 +44,7 @@ function readIdRecipe(paths: Paths): IdRecipe | undefined {
   return RECIPES.find((recipe) => recipe === text);
 }
 
-/** Returns the file with the recipe. Each palace has its own, as it has its own spool. */
+/** Returns the file with the palace's recipe. Each palace has a different `spoolDir`. */
 function noteOf({ spoolDir, stateDir }: Paths): string {
   return join(stateDir, `id-recipe-${basename(spoolDir)}`);
 }

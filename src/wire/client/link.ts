@@ -1,8 +1,6 @@
 /**
- * Sends the calls of one owner (the shim or the typed client) to the broker, and returns the answers. `connection.ts` keeps the connection,
- * and `outage-policy.ts` decides about a call without a connection. Unanswered requests are sent again over a new connection with their
- * idempotency keys, so a restarting broker is only a delay. Without a broker, a link with a spool answers calls itself, and later delivers
- * the spool first. `send` may be called at any time.
+ * Sends the calls of its owner (the shim or the typed client) to the broker, and returns the answers. After a broken connection it sends
+ * unanswered calls again, with the same idempotency keys. In an outage, a link with a spool answers calls itself.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
@@ -44,18 +42,17 @@ export type LinkOptions = {
   config: Config;
   agent: string;
   start: "auto" | "never";
-  /** Names of the project that this client's searches prefer. */
+  /** Names of the project that searches prefer. */
   project?: readonly string[];
-  /** Gets one message of the broker without its LF: a response or a notification. */
+  /** Called with each response or notification, without its LF. */
   onLine: (line: Buffer | string) => void;
-  /** Rules for answering requests and spooling writes without a broker. Without these rules such requests fail. */
+  /** Loads the rules for an outage. Without this function the link has no spool, and calls fail in an outage. */
   offline?: () => Promise<OfflineRules>;
-  /** Functions that reach a broker. Tests pass their own. */
   reach?: Reach;
   clock?: Clock;
 };
 
-/** Functions that reach a broker. `open` returns undefined if none runs; `ensure` waits for one. Errors: as openStream, ensureBroker. */
+/** Functions that reach a broker, which tests replace. `open`: as openStream. `ensure`: as ensureBroker. */
 export type Reach = {
   open: (config: Config, agent: string, introduction: Introduction) => Promise<Stream | undefined>;
   ensure: (config: Config, options: EnsureOptions) => Promise<unknown>;
@@ -63,29 +60,29 @@ export type Reach = {
 
 const REACH: Reach = {
   open: openStream,
-  // Imports the file lazily, because a shim that finds its broker does not need it.
+  // Imported lazily, because most shims find a running broker.
   ensure: async (config, options) => (await import("./start.ts")).ensureBroker(config, options),
 };
 
-/** A call without an answer yet. `since`: on the link's clock, ms. */
+/** Call without an answer yet. `since`: start of the call on the link's clock, ms. */
 type Call = { line: string; since: number };
 
-/** Text in a request whose answer may reveal the id recipe. */
+/** Text in each call of add_drawer, whose answer reveals the id recipe. */
 const ADD_DRAWER = '"mempalace_add_drawer"';
-/** Modules that are loaded in an outage, or when the spool has writes. */
+/** Modules that the link loads in an outage, or if the spool has writes. */
 type Outage = typeof import("./answer-offline.ts") &
   typeof import("./send-spooled.ts") & { spool: Spool; rules: OfflineRules | undefined };
 
-/** Gives each call of its owner one answer: from a broker, from the spool, or an error. */
+/** Gives each call one response: a broker's answer, an answer from this machine, or an error. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #clock: Clock;
   readonly #reach: Reach;
   readonly #connection: Connection;
   readonly #calls = new Map<RequestId, Call>();
-  /** Spooled writes that are being delivered, by the request ids of this link. */
+  /** Callbacks for the answers to spooled writes that were just sent, by request id. `undefined`: the connection ended. */
   readonly #delivering = new Map<RequestId, (response: RpcResponse | undefined) => void>();
-  /** Notifications that wait for a connection; they are always few. */
+  /** Notifications that wait for a connection. */
   #unsent: string[] = [];
   #presence: Presence = "unknown";
   #startingUntilMs = 0;
@@ -122,7 +119,7 @@ export class Link {
     return this.#agent === UNNAMED_AGENT;
   }
 
-  /** Sets the name that later connections give to the broker. They also give `revision`, the MCP revision of the client's handshake. */
+  /** Sets the agent's name. Later connections send it to the broker. */
   set agent(name: string) {
     this.#agent = name;
   }
@@ -131,7 +128,7 @@ export class Link {
     return this.#calls.size;
   }
 
-  /** Sends one message. If it has an id, `onLine` gets its answer, or our own error if everything fails. */
+  /** Sends one message, at any time. If it has an id, `onLine` gets one answer, or an error of our own. */
   send(id: RequestId | undefined, line: string): void {
     if (id !== undefined && Buffer.byteLength(line) > REQUEST_SIZE_MAX_BYTES) return this.#fail(id, requestTooLarge());
     const isWrite = (): boolean => id !== undefined && this.#outage?.isWrite(line) === true;
@@ -143,17 +140,17 @@ export class Link {
     this.#await();
   }
 
-  /** Drops a request whose caller no longer wants the answer: tells the broker and never sends the request again. */
+  /** Drops a call: tells the broker, and never sends the call again. */
   cancel(id: RequestId, notification: string): void {
     if (this.#calls.delete(id) && this.#connection.state === "connected") this.#connection.write(notification);
   }
 
-  /** Connects, and starts a broker if allowed. Errors of discovery and start reach the caller and every open request. */
+  /** Connects, and starts a broker if `start` allows that. Errors: as openStream and ensureBroker; open calls get them, too. */
   connect(): Promise<void> {
     return this.#connection.connect();
   }
 
-  /** Connects in the background; the open calls get its errors. Our own bug becomes an unhandled rejection, which ends the process. */
+  /** Connects in the background. Open calls get its errors. A bug becomes an unhandled rejection, which ends the process. */
   connectSoon(): void {
     void this.connect().catch((error: unknown) => {
       if (!(error instanceof PalaceError)) throw error;
@@ -176,7 +173,7 @@ export class Link {
     this.#presence = nextPresence(this.#presence, sighting);
   }
 
-  /** Looks for a broker. If the network drops every packet, the agent gets an answer without a broker, and the search continues. */
+  /** Looks for a broker. After OUTAGE_TIMEOUT_MS, `#onSilence` decides whether open calls wait on, while the search continues. */
   #await(): void {
     if (this.#spools && this.#calls.size > 0)
       this.#outageTimer ??= this.#clock.after(OUTAGE_TIMEOUT_MS, () => this.#onSilence());
@@ -206,7 +203,7 @@ export class Link {
     return open();
   }
 
-  /** Delivers the spooled writes before the requests of this link. */
+  /** Delivers the spool before the link sends its calls. */
   async #prepare(): Promise<void> {
     this.#saw("connected");
     if (this.#hasSpooled()) await this.#deliver();
@@ -214,7 +211,7 @@ export class Link {
 
   #onConnected(): void {
     if (this.#presence !== "refusing") this.#retryMs = RETRY_MAX_MS;
-    // The broker refuses spooled writes for now. New writes are spooled behind them, so that the order remains.
+    // The broker refuses spooled writes for now. New writes also go into the spool, which keeps their order.
     else this.#withdraw((line) => this.#outage?.isWrite(line) === true, REFUSES);
     const lines = [...this.#unsent, ...[...this.#calls.values()].map(({ line }) => line)];
     this.#unsent = [];
@@ -227,7 +224,7 @@ export class Link {
     if (delivered !== undefined) return delivered(response);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id !== undefined) {
-      // The request was sent twice, and its first answer has already arrived.
+      // The call was cancelled, or was sent twice and already has an answer.
       if (call === undefined) return;
       const data = "error" in response ? (response.error.data as Partial<WireErrorData> | undefined) : undefined;
       const fate = fateOfAnswered(data, this.#clock.now() - call.since);
@@ -239,7 +236,7 @@ export class Link {
     if (!this.#hasLearnt && call?.line.includes(ADD_DRAWER) === true) void this.#learn(call.line, bytes);
   }
 
-  /** Fails the call whose answer is too long to read, or all calls if the answer's beginning has no id. */
+  /** Fails the call whose answer is too long, or all calls if that answer's id is unknown. */
   #onOversize(id: RequestId | undefined): void {
     const error = tooLarge("the broker's answer");
     if (id !== undefined) this.#delivering.get(id)?.({ jsonrpc: "2.0", id, error: toRpcError(error) });
@@ -247,7 +244,7 @@ export class Link {
       if (this.#calls.has(one)) this.#fail(one, error);
   }
 
-  /** Learns once how this palace makes ids, for writes that are spooled later. */
+  /** Learns the palace's id recipe once, for writes that are spooled later. */
   async #learn(request: string, answer: Buffer): Promise<void> {
     this.#hasLearnt = true;
     const [{ learnIdRecipe }, rules] = await Promise.all([import("./learned-id-recipe.ts"), this.#options.offline?.()]);
@@ -261,12 +258,11 @@ export class Link {
 
   #onLost(connectedMs: number): void {
     const now = this.#clock.now();
-    // After a long connection, the open requests (a wait for an event, say) get their full time again.
+    // After a long connection, open calls (for example a wait for an event) get their full time again.
     if (connectedMs > REPEAT_TIMEOUT_MS) for (const call of this.#calls.values()) call.since = now;
     this.#saw("ended");
     for (const settle of this.#delivering.values()) settle(undefined);
-    // If no request is open, the link waits for the next request to connect again. So it does not restart a broker that exited because it
-    // was idle.
+    // Without open calls, the link connects again at the next call, so that it does not restart a broker that exited because it was idle.
     if (this.#calls.size > 0) this.#await();
   }
 
@@ -281,14 +277,14 @@ export class Link {
     this.#options.onLine(JSON.stringify({ jsonrpc: "2.0", id, error: toRpcError(error) }));
   }
 
-  /** Answers all open calls, in place of the broker or with `error`. If the spool has writes, it looks for a broker again later. */
+  /** Answers all open calls, from this machine or with `error`. Looks for a broker again later if the spool has writes. */
   async #onUnreachable(error: PalaceError): Promise<void> {
     if (fateOfUnreachable(error, this.#spools) === "give up") {
       for (const id of [...this.#calls.keys()]) this.#fail(id, error);
       return;
     }
     await this.#loadOutage();
-    // A broker may have connected meanwhile and may be working on the calls.
+    // If the link has connected meanwhile, a broker may be working on the calls.
     if (this.#connection.hasStream || this.#connection.state === "closed") return;
     this.#saw("outage");
     this.#withdraw(() => true, error);
@@ -320,13 +316,13 @@ export class Link {
     this.#retryMs = Math.min(this.#retryMs * 2, SPOOL_RETRY_MAX_MS);
   }
 
-  /** Returns true if writes are spooled. It checks the parent folder first: a shim starts faster without hashing. */
+  /** Returns true if the spool may have writes. Checks the parent folder first: `spoolDir` needs a hash, which slows a shim's start. */
   #hasSpooled(): boolean {
     const { paths } = this.#options.config;
     return this.#options.start === "auto" && existsSync(paths.spoolRoot) && existsSync(paths.spoolDir);
   }
 
-  /** Delivers every write that any process has spooled for this palace. */
+  /** Delivers the palace's spool, with the writes of all processes. */
   async #deliver(): Promise<void> {
     const { deliver, spool } = await this.#loadOutage();
     let lastId = 0;
@@ -338,13 +334,13 @@ export class Link {
       return promise.finally(() => this.#delivering.delete(id));
     };
     const delivery = await deliver(spool, ask).catch((error: unknown) => {
-      // An unreadable spool must not hold back requests that the broker can answer.
+      // An unreadable spool must not delay calls that the broker can answer.
       if (error instanceof PalaceError) return "stuck" as const;
       throw error;
     });
     if (!this.#spools) return;
     this.#saw(delivery === "stuck" ? "refused the spool" : "took the spool");
-    // After an incomplete delivery there may be no further request, and the remaining writes must still be delivered.
+    // The remaining writes must be delivered even if the owner makes no further call.
     if (delivery !== "delivered") this.#lookAgain();
   }
 

@@ -1,9 +1,6 @@
-/**
- * Rules of the wing `memory` that apply without a palace. A client may not import this wing, so the executable passes the rules in
- * (`broker/tools/offline.ts`).
- */
+/** Types of the rules that apply without a broker. A client may not import the wing `memory`, so the executable passes the rules. */
 
-/** An agent's write that no broker can take now. `params`: checked arguments of the tool. `atMs`: time of the call. */
+/** Agent's write in an outage. `params`: checked arguments of the tool. `atMs`: time of the call. */
 export type OfflineWrite = Readonly<{
   tool: string;
   params: Record<string, unknown>;
@@ -12,10 +9,10 @@ export type OfflineWrite = Readonly<{
   agent: string;
 }>;
 
-/** Rules that a client applies while no broker answers. */
+/** Rules for an outage (broker/tools/offline.ts). */
 export type OfflineRules = Readonly<{
-  /** Returns the answer if it depends only on the arguments and not on the palace; otherwise undefined. */
+  /** Returns the answer if it depends only on the arguments, else undefined. */
   answerWithoutPalace(write: OfflineWrite): { value: unknown } | undefined;
-  /** Returns the id of a new drawer. `recipe`: the way to compute it. Errors: as the tool's, for bad arguments. */
+  /** Returns the id of a new drawer. `recipe`: id recipe. Errors: the tool's errors for bad arguments. */
   newDrawerId(recipe: "v3" | "bare", params: Record<string, unknown>): string;
 }>;

@@ -1,15 +1,14 @@
 /**
- * Decides what happens to a call while no broker answers it. It has two small state machines without timers and files, for link.ts: one for
- * the link's knowledge of its broker (`Presence`), one for the fate of a call. Every shim imports it, so it imports almost nothing.
+ * Decides for link.ts what happens to a call without an answer.
  *
- * | Decision       | The call                                                                              |
- * | -------------- | ------------------------------------------------------------------------------------- |
- * | send           | goes to the broker now                                                                |
- * | wait           | goes to the next connection, with the same idempotency key                            |
- * | send again     | goes to the same broker again, after a pause                                          |
- * | answer offline | is answered here: a write is spooled, any other call gets an error (answer-offline.ts) |
- * | give up        | gets the error                                                                        |
- * | pass on        | has its answer                                                                        |
+ * | Decision       | Action of the link                                                                |
+ * | -------------- | --------------------------------------------------------------------------------- |
+ * | send           | sends the call now                                                                |
+ * | wait           | sends the call over the next connection, with the same idempotency key            |
+ * | send again     | sends the call to the same broker again, after a pause                            |
+ * | answer offline | answers the call itself: it spools a write, and returns an error for other calls  |
+ * | give up        | returns the error                                                                 |
+ * | pass on        | returns the broker's answer                                                       |
  */
 import type { PalaceError, WireErrorData } from "../../base/errors.ts";
 import { ABSENT_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -19,9 +18,9 @@ import { BUSY_TIMEOUT_MS, OUTAGE_TIMEOUT_MS, REPEAT_TIMEOUT_MS, RESTART_TIMEOUT_
  * A link's knowledge of its broker.
  * - `unknown`: no broker has answered yet.
  * - `present`: a broker answers.
- * - `refusing`: a broker answers but refuses spooled writes for now (a full disk, say). New writes are spooled behind them.
+ * - `refusing`: a broker answers but refuses spooled writes for now, for example because of a full disk. New writes are spooled, too.
  * - `lost`: the connection has ended, and the link waits for the broker.
- * - `absent`: an outage. The link looks for a broker but no longer waits for one.
+ * - `absent`: an outage. The link looks for a broker, and calls do not wait for one.
  */
 export type Presence = "unknown" | "present" | "refusing" | "lost" | "absent";
 /** Event that changes what a link knows about its broker. */
@@ -43,14 +42,14 @@ export function nextPresence(presence: Presence, sighting: Sighting): Presence {
   }
 }
 
-/** Returns how long a dial waits for a broker that cannot be started here, ms. `spools`: the link has a spool. */
+/** Returns how long a dial waits for a broker that this machine cannot start, ms. `spools`: the link has a spool. */
 export function dialTimeoutMs(presence: Presence, spools: boolean): number {
   if (presence === "absent") return 0;
   if (spools) return OUTAGE_TIMEOUT_MS;
   return presence === "unknown" ? ABSENT_TIMEOUT_MS : RESTART_TIMEOUT_MS;
 }
 
-/** Decides about a new call. `isWrite` is called only if a broker refuses writes. */
+/** Decides about a new call. `isWrite`: a function, because it parses the call and is rarely needed. */
 export function fateOfNew(
   presence: Presence,
   isConnected: boolean,
@@ -61,7 +60,7 @@ export function fateOfNew(
 }
 
 /**
- * Decides about a call that has an answer. `data`: the answer's error data. A broker that is busy or shutting down did not take the call.
+ * Decides about a call that a broker answered. `data`: the answer's error data. A busy or ending broker has not executed the call.
  */
 export function fateOfAnswered(
   data: Partial<WireErrorData> | undefined,
@@ -74,8 +73,8 @@ export function fateOfAnswered(
 }
 
 /**
- * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: this machine is starting one. In state `absent` the call does not wait
- * for the new broker: it may exit again, because an unreachable process has locked the palace.
+ * Decides after OUTAGE_TIMEOUT_MS without a broker. `isStarting`: this machine is starting a broker. In state `absent` calls do not wait
+ * for that broker, because it may exit at once: another process may have locked the palace.
  */
 export function fateOfSilent(presence: Presence, isStarting: boolean, isBridgeUp: boolean): "wait" | "answer offline" {
   return (isStarting && presence !== "absent") || isBridgeUp ? "wait" : "answer offline";
@@ -91,7 +90,7 @@ export function fateOfRepeated(waitedMs: number): "wait" | "give up" {
   return waitedMs > REPEAT_TIMEOUT_MS ? "give up" : "wait";
 }
 
-/** Returns true if waiting for a broker can end the error. The user must fix the cause of any other error; its message says how. */
+/** Returns true if the cause of the error may end by itself; writes are then spooled. The user must fix any other error. */
 export function isOutage({ code }: PalaceError): boolean {
   if (["BROKER_STOPPED", "BROKER_START_FAILED", "PALACE_FOREIGN_MOUNT"].includes(code)) return true;
   return code.startsWith("TRANSPORT_") || code.startsWith("STORE_");

@@ -1,10 +1,10 @@
-/** Names the setting of a sandbox that forbids sockets. Loaded only in such a sandbox. */
+/** Tells the user which setting of the sandbox allows sockets. Loaded only in a sandbox that forbids sockets. */
 import type { Config } from "../../config/config.ts";
 import { PalaceError } from "../../base/errors.ts";
 
 const USE_TOOLS = "use the palace's MCP tools, which run outside the sandbox";
 
-/** Returns `error` with the hint for this process's sandbox, or `error` itself if the sandbox is unknown. */
+/** Returns `error` with a hint for the sandbox of this process, or `error` itself for an unknown sandbox. */
 export function namedSandbox(config: Config, error: PalaceError): PalaceError {
   const hint = hintOf(config);
   return hint === undefined ? error : new PalaceError(error.code, error.message, hint, { cause: error });
@@ -12,7 +12,7 @@ export function namedSandbox(config: Config, error: PalaceError): PalaceError {
 
 function hintOf({ sandbox, paths: { socketPath } }: Config): string | undefined {
   const isMac = process.platform === "darwin";
-  // On Linux the sandbox cannot distinguish sockets by their paths, so allowUnixSockets has no effect on Linux.
+  // On Linux, sandboxes cannot allow single sockets by their paths.
   const network = isMac ? `{"allowUnixSockets":["${socketPath}"]}` : '{"allowAllUnixSockets":true}';
   switch (sandbox) {
     case "claude-code":

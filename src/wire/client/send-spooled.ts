@@ -1,4 +1,4 @@
-/** Delivers spooled writes to a broker: one by one, in order, each until it is acknowledged. Loaded only when needed. */
+/** Delivers spooled writes to a broker, in order. Loaded only when needed. */
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import type { WireErrorData } from "../../base/errors.ts";
 import { AUTHOR_META, WRITTEN_META } from "../../protocol/headers.ts";
@@ -8,43 +8,42 @@ import { findTool, type Tool } from "../../protocol/tools/table.ts";
 import type { Spool, SpoolEntry } from "./spool.ts";
 
 /**
- * Result of a delivery. `interrupted` and `stuck` leave the remaining writes in place and in order. `waiting` leaves single writes that the
- * broker refuses for now, although it accepts others.
+ * Result of a delivery. `interrupted`: the connection ended. `stuck`: the broker refuses writes for now. `waiting`: the broker refuses only
+ * some writes for now.
  */
 export type Delivery = "delivered" | "waiting" | "interrupted" | "stuck";
 
-/** Maximum number of temporary refusals of a write. After more refusals the delivery skips the write and continues. */
+/** Number of temporary refusals after which a delivery skips a write. */
 const REFUSALS_MAX = 3;
-/** Maximum number of temporarily refused writes of one tool in one delivery. Then the delivery skips the tool's other writes. */
+/** Number of temporarily refused writes of a tool after which a delivery skips the tool's other writes. */
 const LEFT_MAX = 16;
-/** Reason of a refusal that gives none. */
 const REFUSED = "the tool refused it";
 
-/** A request or notification; its `params`, if any, are an object. */
+/** Request or notification whose `params`, if any, are an object. */
 export type Message = RpcRequest & { params?: Record<string, unknown> };
 
-/** Returns true for an agent's write and for the end of its turn. */
+/** Returns true for a call of a tool that writes, and for `turn.end`. */
 export function isWrite(line: string): boolean {
   const { method, params } = parseMessage(line);
   return method === "turn.end" || (method === "tools/call" && findTool(params?.["name"])?.kind === "write");
 }
 
-/** Returns true if the call may wait for a broker. */
+/** Returns true if the spool may keep the call. `values`: the call's arguments. */
 export function isForLater({ spool }: Tool, values: Record<string, unknown>): boolean {
   return spool === "always" || (spool === "unless dry" && values["dry_run"] === false);
 }
 
 /**
- * Sends the spooled writes one by one, in order. `ask` sends one message of `agent`, and returns undefined if the connection ended. Removes
- * an acknowledged write, and sets aside a write that the broker refuses permanently. After a temporary refusal the delivery stops, so that
- * the writes stay in order. After `REFUSALS_MAX` temporary refusals of one write the delivery skips that write.
+ * Sends the spooled writes one after the other. Removes an acknowledged write, and moves a permanently refused write to the refused ones.
+ * Stops at a temporary refusal, to keep the order; skips a write with more than `REFUSALS_MAX` temporary refusals. `ask`: sends a message;
+ * returns undefined if the connection ended.
  */
 export async function deliver(
   spool: Spool,
   ask: (message: RpcRequest, agent: string) => Promise<RpcResponse | undefined>,
 ): Promise<Delivery> {
   const seen = new Set<string>();
-  /** Writes of each tool that the broker refused for now in this delivery. */
+  /** Names of the temporarily refused writes of each tool. */
   const left = new Map<string, string[]>();
   const next = (): SpoolEntry[] => spool.entries().filter(({ name }) => !seen.has(name));
   for (let entries = next(); entries.length > 0; entries = next()) {
@@ -62,7 +61,7 @@ export async function deliver(
       const response = await ask(signed(parseMessage(line), { atMs, agent }), agent);
       if (response === undefined) return "interrupted";
       const refusal = refusalOf(response, line);
-      // An older broker or another engine does not know turns, and a reader may not write. The write waits for another broker or token.
+      // This broker does not know turns, or this token may not write. The write waits for another broker or token.
       if (refusal === "elsewhere") continue;
       if (refusal === "passing") {
         const times = (spool.refusals.get(name) ?? 0) + 1;
@@ -75,7 +74,7 @@ export async function deliver(
       spool.unsendable.delete(name);
       if (refusal === undefined) {
         spool.remove(name);
-        // The broker accepts this write, so it refused each skipped write because of that write's content.
+        // The broker accepts writes, so it refused each skipped write because of its content.
         for (const one of [...left.values()].flat()) spool.unsendable.add(one);
       } else if (!spool.refuse(name, refusal.why, isUndone(response))) return "stuck";
     }
@@ -85,15 +84,14 @@ export async function deliver(
   return waiting.every((name) => spool.unsendable.has(name)) ? "waiting" : "stuck";
 }
 
-/** Adds the time of writing and the agent that wrote. */
 function signed({ params, ...message }: Message, { atMs, agent }: Pick<SpoolEntry, "atMs" | "agent">): Message {
   const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
   return { ...message, params: { ...params, _meta: { ...meta, [WRITTEN_META]: atMs, [AUTHOR_META]: agent } } };
 }
 
 /**
- * Returns why the broker refused. "passing": a temporary refusal, because a person can change the palace's state (a full disk, a damaged or
- * newer ledger). "elsewhere": another broker or token may accept the write. `why`: wrong arguments, or the tool's own failure.
+ * Returns how the broker refused, or undefined. "passing": for now, for example because of a full disk. "elsewhere": another broker or
+ * token may accept the write. `why`: the reason of a permanent refusal.
  */
 function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere" | { why: string } | undefined {
   if ("error" in response) {
@@ -106,20 +104,20 @@ function refusalOf(response: RpcResponse, line: string): "passing" | "elsewhere"
       /^(?:STORE|PALACE)_/.test(data.code ?? "");
     return isPassing ? "passing" : { why: response.error.message };
   }
-  // No tool answers like this, so the write is not acknowledged.
+  // The result of every tool is an object. Any other result is not an acknowledgement.
   if (!isRecord(response.result)) return "passing";
   const { content } = response.result as { content?: { text?: string }[] };
   const text = content?.[0]?.text ?? "";
-  // Outcome tools and the engine `command` refuse in a sentence, with `isError`.
+  // Outcome tools and an engine `command` refuse with a sentence and `isError`.
   return refusalIn(parseMessage(text)) ?? (isRefusedResult(response.result) ? { why: text || REFUSED } : undefined);
 }
 
-/** Returns true if a tool refused the whole write. After a protocol error the write may have been done all the same. */
+/** Returns true if a tool refused the whole write. After a protocol error, the broker may still have executed the write. */
 function isUndone(response: RpcResponse): boolean {
   return "result" in response && isRefusedResult(response.result);
 }
 
-/** Returns a tool's own failure, or a checkpoint's report of parts that it could not file. */
+/** Returns why a tool failed, also for a checkpoint that filed only some of its notes. */
 function refusalIn(answer: object): { why: string } | undefined {
   const { success, error, errors, diary } = answer as Record<string, unknown>;
   if (success === false || typeof error === "string") return { why: String(error ?? REFUSED) };
@@ -127,7 +125,7 @@ function refusalIn(answer: object): { why: string } | undefined {
   return isRecord(diary) ? refusalIn(diary) : undefined;
 }
 
-/** Parses a message; any other text gives an empty message. */
+/** Parses a message. Returns an empty message if the line is not a JSON object. */
 export function parseMessage(line: string): Message {
   return parseRecord(line) as Message;
 }

@@ -1,7 +1,6 @@
 /**
- * Spools writes until a broker takes them. Each write is a small file that only its user can read; it is synced before the agent gets its
- * answer. A file is removed only after the broker has acknowledged it. So a write may be sent twice, even by two processes; because of its
- * idempotency key it takes effect once.
+ * Spools writes until a broker acknowledges them. Each write is a private file, which is synced before the agent gets its answer. Several
+ * processes may send the same write, which takes effect once because of its idempotency key.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,59 +16,53 @@ import type { SpoolReport } from "../../protocol/status.ts";
 import { FRAME_SIZE_MAX_BYTES, SPOOL_AGE_MAX_MS } from "../../protocol/limits.ts";
 import { orElse } from "../../base/or-else.ts";
 
-/** A write on disk. `line`: the agent's tools/call or `turn.end`, with its key. `tool`: its name. */
+/** Spooled write. `line`: the agent's `tools/call` or `turn.end`, with idempotency key. `tool`: the tool's full name, or `turn.end`. */
 export type SpooledWrite = { atMs: number; agent: string; tool: string; key: string; line: string };
-/** A spooled write with the name of its file. */
+/** Spooled write with the name of its file. */
 export type SpoolEntry = SpooledWrite & { name: string };
-/** A write that a broker refused permanently. `why`: the broker's reason, for people. `atMs`: 0 for an unreadable file. */
+/** Write that a broker refused permanently. `why`: the reason, for people. `atMs`: 0 for an unreadable file. */
 export type RefusedEntry = { name: string; atMs: number; tool: string; why: string };
 /**
- * A write in its file. `againAtMs`: time at which a person sent the write again; its age counts from then. `isUndone`: a tool refused the
- * whole write, so no part of it was done.
+ * Content of a write's file. `againAtMs`: time when the user sent a refused write again; the write's age counts from this time. `isUndone`:
+ * a tool refused the whole write, so no part of the write took effect.
  */
 type StoredWrite = SpooledWrite & { againAtMs?: number; isUndone?: true };
 
-/**
- * Maximum number of writes, and of their bytes, in the spool of one palace on one machine. The spool is for the few writes of agents, not
- * for a feeder's thousands.
- */
+/** Limits of a palace's spool on one machine. The spool is for the few writes of agents, not for the thousands of a feeder. */
 const ENTRIES_MAX = 10_000;
 const SIZE_MAX_BYTES = 64 * 1024 * 1024;
 if (FRAME_SIZE_MAX_BYTES > SIZE_MAX_BYTES) throw new Error("the spool must hold at least one frame");
 
 const SUFFIX = ".json";
-/** Ending of a file with the end of a turn. Older clients do not know such entries; because of this ending they ignore them. */
+/** Ending of a file with the end of a turn. Older clients, which do not know turns, ignore files with this ending. */
 const TURN_SUFFIX = ".turn";
-/** Maximum share of the spool for ends of turns; the rest is for the agents' writes. */
+/** Maximum share of the spool that ends of turns may use. The rest is reserved for tool calls. */
 const TURNS_SHARE = 0.5;
 const REFUSED = "refused";
-/** Maximum size of the refused writes that are kept. A whole spool may be refused, and each refusal adds its reason. */
+/** Maximum size of the refused writes and their reasons. Above this size, the oldest refused writes are dropped. */
 const REFUSED_SIZE_MAX_BYTES = 2 * SIZE_MAX_BYTES;
-/** File in the folder of the refused writes; its time is the time when older refused writes were dropped. */
+/** Name of a file whose modification time is the time when refused writes were last dropped. */
 const DROPPED = "older-ones-dropped.txt";
 const PUT_ATTEMPTS = 5;
-/** Age after which a half-written file is a leftover; writing takes far less. */
+/** Age after which a half-written file is deleted as the leftover of a killed process. Writing takes far less time. */
 const HALF_MAX_MS = 60_000;
-/** Prefix that orders the writes of one process; writes of two processes have no order. */
+/** Prefix of this process's files. Together with `count` it orders the writes of one process. Writes of two processes have no order. */
 const client = `${Date.now().toString(36)}-${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 let count = 0;
 
-/** Spool of one palace on one machine. Any number of processes may use the folder. */
+/** Spool of one palace on one machine. Several processes may use it at the same time. */
 export class Spool {
   readonly folder: string;
-  /** Number of temporary refusals of each write, as far as this process has seen. */
+  /** How often brokers have refused each write for now, by the name of its file. Counts only this process's attempts. */
   readonly refusals = new Map<string, number>();
-  /** Writes that a broker refused for now while it took others, as far as this process has seen. */
+  /** Names of writes that a broker refused for now while it accepted others. */
   readonly unsendable = new Set<string>();
 
   constructor(folder: string) {
     this.folder = folder;
   }
 
-  /**
-   * Returns the write's name once the write is on disk. Errors, with nothing spooled: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL,
-   * STORE_READ_ONLY.
-   */
+  /** Writes a file, syncs it and returns its name. Errors: TRANSPORT_SPOOL_FULL, STORE_DISK_FULL, STORE_READ_ONLY. */
   append(write: SpooledWrite): string {
     const names = this.#names();
     const text = `${JSON.stringify({ schema: 1, ...write })}\n`;
@@ -91,7 +84,7 @@ export class Spool {
     }
   }
 
-  /** Writes a file of the spool. It retries, because another process may remove the empty folder first. */
+  /** Makes the folder and writes the file. Tries again if another process has removed the empty folder in between. */
   #put(name: string, text: string): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -103,10 +96,7 @@ export class Spool {
     }
   }
 
-  /**
-   * Lists the spooled writes; the writes of one process are in order. Sets aside files that are not spooled writes, and drops the oldest
-   * refused writes beyond the limits.
-   */
+  /** Returns the spooled writes. Refuses too old writes and files that are not writes, and drops refused writes above the limits. */
   entries(): SpoolEntry[] {
     this.#sweep(this.folder);
     this.#dropRefused();
@@ -125,7 +115,7 @@ export class Spool {
     return this.#names().length === 0;
   }
 
-  /** Removes an acknowledged write. Errors: STORE_* if the file cannot be removed. The write is then sent again and still done once. */
+  /** Removes an acknowledged write, and the folder if it is empty. Errors: STORE_* if the file cannot be removed. */
   remove(name: string): void {
     try {
       rmSync(join(this.folder, name), { force: true });
@@ -141,22 +131,19 @@ export class Spool {
     }
   }
 
-  /**
-   * Sets aside a write that the broker will never take, with its reason for the user. `isUndone`: a tool refused the whole write. Returns
-   * false if that fails for now.
-   */
+  /** Moves a permanently refused write to the refused ones, with its reason. Returns false if that fails for now. */
   refuse(name: string, why: string, isUndone = false): boolean {
     const aside = join(this.folder, REFUSED);
     try {
       keepFolder(aside);
       writeFileAtomic(join(aside, `${name}.why`), `${why}\n`);
-      // Without this note, a write that is sent again gets the stored refusal again.
+      // Notes in the file that the tool refused the write, so that `readRefused` gives the write a new key.
       if (isUndone) noteUndone(join(this.folder, name));
       renameSync(join(this.folder, name), join(aside, name));
       syncPath(aside);
       return true;
     } catch {
-      // Another process may already have set it aside.
+      // Another process may have moved the write already.
       return !existsSync(join(this.folder, name));
     }
   }
@@ -171,7 +158,7 @@ export class Spool {
     });
   }
 
-  /** Returns the waiting and the refused writes, at most `limit` of each. Reads no other files. */
+  /** Returns the waiting and the refused writes, at most `limit` of each. */
   report(limit = Number.MAX_SAFE_INTEGER): SpoolReport {
     const [waiting, refused] = [this.#names(), list(join(this.folder, REFUSED), SUFFIX, TURN_SUFFIX)];
     return {
@@ -186,10 +173,7 @@ export class Spool {
     };
   }
 
-  /**
-   * Returns the refused write of that name, as it is to be sent again; undefined for any other file. A write that a tool refused gets a new
-   * key, because the broker answers the old key with the same refusal. Any other write may have been done and keeps its key.
-   */
+  /** Returns a refused write for `sendAgain`, with a new key if a tool refused it: for the old key the broker repeats the refusal. */
   readRefused(name: string): SpooledWrite | undefined {
     const entry = readEntry(join(this.folder, REFUSED, name));
     if (entry === "gone" || entry === undefined) return undefined;
@@ -197,15 +181,12 @@ export class Spool {
     return isUndone === true ? withNewKey(write) : write;
   }
 
-  /**
-   * Moves a refused write back to the waiting writes, with `write` as its new content. A kill at any step leaves the write in one of the
-   * two places. Errors: STORE_* if the files cannot be written.
-   */
+  /** Replaces a refused write by `write` and moves it to the waiting writes. A kill at any step loses no write. Errors: STORE_*. */
   sendAgain(name: string, write: SpooledWrite): void {
     const aside = join(this.folder, REFUSED);
     try {
       writeFileAtomic(join(aside, name), `${JSON.stringify({ schema: 1, ...write, againAtMs: Date.now() })}\n`);
-      // A reason without its write would stay for ever, so the reason is removed first.
+      // Removes the reason first, because nothing would ever remove a reason without its write.
       rmSync(join(aside, `${name}.why`), { force: true });
       faultPoint("spool.before-again");
       renameSync(join(aside, name), join(this.folder, name));
@@ -215,12 +196,12 @@ export class Spool {
     }
   }
 
-  /** Time when refused writes were last dropped to make room, ms since 1970; undefined if none were. */
+  /** Time when refused writes were last dropped to make room, ms since 1970; undefined if never. */
   get droppedAtMs(): number | undefined {
     return statSync(join(this.folder, REFUSED, DROPPED), { throwIfNoEntry: false })?.mtimeMs;
   }
 
-  /** Keeps only the newest refused writes. A file that cannot be removed stays until the next time: it must not make a write fail. */
+  /** Drops the oldest refused writes above the limits. Ignores errors, which must not stop the delivery of the other writes. */
   #dropRefused(): void {
     const aside = join(this.folder, REFUSED);
     try {
@@ -235,8 +216,7 @@ export class Spool {
           return at >= ENTRIES_MAX || sizeBytes > REFUSED_SIZE_MAX_BYTES;
         });
       if (tooMany.length === 0) return;
-      // The note is written first, and a reason is removed before its write. So a kill in between loses no note and leaves no reason
-      // without its write.
+      // In this order a kill does no harm: the file DROPPED is written before a write is dropped, and a reason is removed before its write.
       writeFileAtomic(join(aside, DROPPED), "Writes that were refused before these were dropped to make room.\n");
       for (const { file, why } of tooMany) for (const one of [why, file]) rmSync(one, { force: true });
     } catch {
@@ -244,7 +224,7 @@ export class Spool {
     }
   }
 
-  /** Removes half-written files of killed processes. No caller got an acknowledgement of these writes. */
+  /** Removes half-written files of killed processes, which never acknowledged these writes. */
   #sweep(folder: string): void {
     for (const name of list(folder, ".tmp")) {
       const file = join(folder, name);
@@ -258,7 +238,7 @@ export class Spool {
   }
 }
 
-/** Returns the write with a new idempotency key. The broker then does not take it for a repeated write. */
+/** Returns the write with a new idempotency key, so that the broker executes it again. */
 export function withNewKey(write: SpooledWrite): SpooledWrite {
   const { params, ...message } = parseRecord(write.line);
   const { _meta: meta, ...others } = isRecord(params) ? params : {};
@@ -272,7 +252,7 @@ function noteUndone(file: string): void {
   if (typeof entry === "object") writeFileAtomic(file, `${JSON.stringify({ schema: 1, ...entry, isUndone: true })}\n`);
 }
 
-/** Lists the files with the given endings; a missing folder counts as empty. Errors: STORE_* if the folder cannot be read. */
+/** Returns the sorted names with the given endings; none if the folder is missing. Errors: STORE_* if the folder cannot be read. */
 function list(folder: string, ...suffixes: string[]): string[] {
   try {
     return readdirSync(folder)
@@ -284,7 +264,7 @@ function list(folder: string, ...suffixes: string[]): string[] {
   }
 }
 
-/** Reads a write: "gone" if another process has delivered it, undefined for any other file. */
+/** Reads a write. Returns "gone" if another process has removed the file, and undefined if the file is not a write. */
 function readEntry(file: string): StoredWrite | "gone" | undefined {
   const text = readText(file);
   if (text === "" && !existsSync(file)) return "gone";

@@ -1,7 +1,4 @@
-/**
- * Starts the broker's process, one start at a time. The start lock only saves work: if twenty clients started twenty brokers, nineteen
- * would exit at the broker's own lock. The start lock proves nothing.
- */
+/** Starts the broker's process and waits for the broker. If two clients start one, the second broker exits, because of the lock. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,39 +22,38 @@ import { bridgeFault, isBridged, missingBridge } from "./bridge.ts";
 import { assertSockets, findBroker } from "./discover.ts";
 
 const POLL_MS = 15;
-/** Age above which a start mark is ignored: a dead process has left it. */
+/** Age after which the file `starting` (state-files.ts) has no effect, because its client has died. */
 export const START_MARK_MS = START_TIMEOUT_MS / 2;
-/** First pause before a failed start is repeated; the pause doubles each time. */
+/** Pause before the first repetition of a failed start. The pause doubles each time. */
 const START_AGAIN_MS = 1_000;
-/** Pause between attempts to start a resident; if one already runs, the second one exits at once. */
+/** Pause between attempts to start a resident. A second resident exits at once. */
 const BRIDGE_RESTART_MS = 5_000;
 
-/** A broker that answers. `started`: this call started it. */
+/** Running broker. `started`: true if this call started it. */
 export type Ensured = { health: Health; endpoint: string; started: boolean };
 
-/** Removes the mark of `palace stop`, so that clients start the broker again. */
+/** Cancels `palace stop`, so that clients may start the broker again. */
 export function clearStop(config: Config): void {
   clearStopped(config.paths);
 }
 
-/** Limits of the wait for a broker. */
+/** Options of the wait for a broker. */
 export type EnsureOptions = {
-  /** Time to wait for a broker that we cannot start. Default: 0; for a read-only palace, the time that a start may take. */
+  /** Time to wait for a broker that this machine cannot start. Default: 0, or START_TIMEOUT_MS for a read-only palace. */
   timeoutMs?: number | undefined;
-  /** Called if a broker is starting on this machine, so that the caller can wait. */
+  /** Called each time a broker or a bridge's resident is being started on this machine. */
   onStarting?: () => void;
 };
 
 /**
- * Returns a running broker and starts one if needed, but never for a given address or a read-only palace. Errors: BROKER_STOPPED (after
- * `palace stop`), BROKER_START_FAILED, TRANSPORT_REFUSED for a given address, PALACE_GONE, PROTOCOL_VERSION_MISMATCH, TRANSPORT_SANDBOXED,
- * and the error of the started broker.
+ * Returns a running broker. Starts one if needed, but not for an address in MEMPALACE_BROKER or a read-only palace. Errors: BROKER_STOPPED
+ * after `palace stop`, BROKER_START_FAILED, TRANSPORT_REFUSED for an address, PALACE_GONE, the errors of findBroker and of the broker.
  */
 export async function ensureBroker(config: Config, options: EnsureOptions = {}): Promise<Ensured> {
   if (isBridged(config)) return ensureBridged(config, options.onStarting);
   const running = await findBroker(config);
   if (running !== undefined) return { ...running, started: false };
-  // A broker started inside a sandbox could not open sockets either, but would fail only after the whole time for a start.
+  // In a sandbox without sockets, a started broker could not open its socket either, and this call would wait for it in vain.
   if (config.endpoint === undefined) await assertSockets(config);
   const since = performance.now();
   let started = false;
@@ -74,7 +70,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
         canStart,
         hasStarted: lastStart !== undefined,
       });
-      // Repeats the start at growing intervals: the process may have died, or exited as idle before we connected.
+      // Repeats the start, because the process may have died, or may have exited as idle before we connected.
       if (canStart && (lastStart === undefined || performance.now() - lastStart > againMs)) {
         if (lastStart !== undefined) againMs *= 2;
         started = (await startUnlessUp(config)) || started;
@@ -86,7 +82,7 @@ export async function ensureBroker(config: Config, options: EnsureOptions = {}):
   }
 }
 
-/** Waits until the broker has opened its palace; its door answers before that. Errors: the error that prevents the opening. */
+/** Waits until the broker has opened its palace; the door answers before that. Errors: why the broker cannot open the palace. */
 export async function untilOpen<T extends Pick<Ensured, "health">>(config: Config, found: T): Promise<T> {
   let { health } = found;
   for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(POLL_MS)) {
@@ -98,7 +94,7 @@ export async function untilOpen<T extends Pick<Ensured, "health">>(config: Confi
   throw new PalaceError(error.code, error.message, error.hint);
 }
 
-/** Does the same as ensureBroker over this container's bridge, and starts the bridge's resident if needed. */
+/** Does the same as ensureBroker over a bridge, and starts the bridge's resident if needed. */
 async function ensureBridged(config: Config, onStarting: (() => void) | undefined): Promise<Ensured> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const sinceMs = Date.now();
@@ -123,7 +119,7 @@ async function ensureBridged(config: Config, onStarting: (() => void) | undefine
 
 type Waiting = EnsureOptions & { waitedMs: number; canStart: boolean; hasStarted: boolean };
 
-/** Throws if waiting is useless: no broker will come, or none came in time. */
+/** Throws if no broker can be expected any more. */
 function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, hasStarted }: Waiting): void {
   const { paths } = config;
   if (isStopped(paths)) throw new PalaceError("BROKER_STOPPED", "the broker was stopped by hand", "run `palace start`");
@@ -146,10 +142,10 @@ function assertWorthWaiting(config: Config, { timeoutMs, waitedMs, canStart, has
   if (failed !== undefined) throw failed;
 }
 
-/** Returns true if this process started a broker, false if it waits for another start. */
+/** Starts a broker and returns true. Returns false if another client starts one, or a broker is running. */
 async function startUnlessUp(config: Config): Promise<boolean> {
   if (!takeStarting(config.paths, START_MARK_MS)) return false;
-  // Looks again, because the last owner of the mark may have started a broker. An error counts as a broker; the next search reports it.
+  // The last client with the file `starting` may have started a broker. An error counts as a broker, and the next search reports it.
   const isUp = await findBroker(config).then(
     (meanwhile) => meanwhile !== undefined,
     () => true,
@@ -159,7 +155,7 @@ async function startUnlessUp(config: Config): Promise<boolean> {
   return !isUp;
 }
 
-/** Returns the error for a given address at which no broker answers. */
+/** Returns the error for an address in MEMPALACE_BROKER at which no broker answers. */
 export function unanswered(endpoint: string): PalaceError {
   return new PalaceError(
     "TRANSPORT_REFUSED",
@@ -168,10 +164,7 @@ export function unanswered(endpoint: string): PalaceError {
   );
 }
 
-/**
- * Returns false for a read-only palace, as in the devbox: its broker runs elsewhere, and clients wait for it. The kernel enforces this: a
- * broker started here could not open the palace.
- */
+/** Returns false for a palace on a foreign mount, and for a read-only palace, as in the devbox: its broker runs elsewhere. */
 function mayStart(config: Config): boolean {
   const { paths } = config;
   if (foreignMount(config) !== undefined) return false;
@@ -179,12 +172,9 @@ function mayStart(config: Config): boolean {
   return !existsSync(paths.brokerFile) && !existsSync(paths.ledgerFile);
 }
 
-/**
- * Returns the error for a palace on a mount where its lock does not exclude another machine's broker. This machine never opens such a
- * palace.
- */
+/** Returns an error for a palace on a mount where a lock does not exclude another machine's broker. */
 export function foreignMount({ paths, trustMount }: Config): PalaceError | undefined {
-  // config.json may put the palace on another mount than its home.
+  // With config.json, the public palace may be on another mount than the home.
   const places = trustMount ? [] : [paths.home, paths.palaceDir].map((path) => ({ path, mount: mountOf(path) }));
   const foreign = places.find(({ mount }) => !hasCoherentLocks(mount));
   if (foreign === undefined) return undefined;
@@ -196,11 +186,11 @@ export function foreignMount({ paths, trustMount }: Config): PalaceError | undef
   );
 }
 
-/** Starts a broker that outlives this process, without waiting for it. `more`: further arguments of the broker. */
+/** Starts a broker that outlives this process, and does not wait for it. `more`: further arguments. */
 export function spawnBroker(config: Config, more: readonly string[] = []): void {
   const startedAtMs = performance.now();
   const child = spawnDetached(config, "mempalace-broker", ["--on-demand", ...more]);
-  // A child that exits early would leave its start mark, which delays every other start.
+  // Removes the file `starting` if the broker exits early, because the file would delay all other starts.
   child.on("exit", () => {
     if (performance.now() - startedAtMs < START_MARK_MS) dropStarting(config.paths);
   });
@@ -215,18 +205,17 @@ export function spawnBroker(config: Config, more: readonly string[] = []): void 
   });
 }
 
-/** Starts the bridge's resident; if one runs already, the second one exits. */
 function spawnResident(config: Config): void {
   spawnDetached(config, "palace", ["bridge", "run"]).on("error", () => {});
 }
 
-/** Starts one of our executables with this Node, detached, so that it outlives this process. */
+/** Starts one of our executables detached, so that it outlives this process. */
 function spawnDetached(config: Config, name: string, args: readonly string[]): ChildProcess {
-  // Does not use this file's own extension: in the shim's bundle that is .cjs.
+  // The shim's bundle has the extension .cjs, but the executables beside it have .js.
   const extension = import.meta.filename.endsWith(".ts") ? "ts" : "js";
   const file = fileURLToPath(new URL(`../../bin/${name}.${extension}`, import.meta.url));
   const { palace, env: handedOn } = config.handedOn();
-  // Leaves out the trace of the command that starts the process, because the process outlives this trace.
+  // Leaves out the trace context, because the process outlives the command that starts it.
   const { TRACEPARENT: _, ...env } = handedOn;
   const argv = [file, ...args, ...palace];
   const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", cwd: "/", env });

@@ -1,8 +1,4 @@
-/**
- * Ends a broker that speaks another protocol. We cannot ask it to stop, so it gets SIGTERM, which drains a broker of any version. A file is
- * never enough to decide which process gets the signal. The listener on the socket must give broker.json's instance id, and the kernel must
- * report broker.json's pid for that socket.
- */
+/** Ends a broker of another protocol version with SIGTERM. Brokers of all versions then finish their work and exit. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseRecord } from "../../base/parse-json.ts";
 import type { Config } from "../../config/config.ts";
@@ -15,7 +11,7 @@ import { readBrokerFile } from "./discover.ts";
 
 const POLL_MS = 15;
 
-/** Resolves when the broker is gone. Errors: `mismatch`; its hint differs if we cannot identify the broker's process. */
+/** Ends the broker and waits for its end. Errors: the code of `mismatch` if the broker's pid cannot be proven; TRANSPORT_TIMEOUT. */
 export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): Promise<void> {
   const pid = await provenPid(paths.brokerFile);
   if (pid === undefined)
@@ -34,13 +30,14 @@ export async function endOtherBroker({ paths }: Config, mismatch: PalaceError): 
   }
 }
 
+/** Returns the pid in broker.json if the socket's listener has broker.json's instance id and, according to the kernel, this pid. */
 async function provenPid(brokerFile: string): Promise<number | undefined> {
   const file = readBrokerFile(brokerFile);
   const door = file?.doors.find(({ kind }) => kind === "unix");
   if (file === undefined || door === undefined) return undefined;
   const { peerCredentials } = await import("../../base/libc.ts");
   const socket = await dial(door);
-  // For a connected socket the kernel names the process that listens on it.
+  // The kernel reports the listening process as the peer.
   const listener = peerCredentials(socket);
   const { body } = await get(socket, "/health");
   const { instanceId } = parseRecord(body);

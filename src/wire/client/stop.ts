@@ -1,4 +1,4 @@
-/** Stops the broker cleanly and keeps it stopped, for users who stop or restart it. */
+/** Stops the broker for `palace stop` and `palace restart`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { isStarting, setStopped } from "../../base/state-files.ts";
@@ -10,19 +10,20 @@ import { findBroker, readBrokerFile } from "./discover.ts";
 import { endOtherBroker } from "./stop-other-version.ts";
 
 const POLL_MS = 15;
-/** Time to wait for an answer: long enough for a busy broker. */
+/** Time to wait for an answer, even of a busy broker. */
 const ANSWER_MAX_MS = 10_000;
-/** Time that the broker may take to close the palace after it served the last peer. */
+/** Time to wait until the broker has closed the palace, after its door is closed. */
 const CLOSE_MAX_MS = 10_000;
 
 /**
- * Drains and stops the broker; returns when it is gone. A broker of this machine stays off until `clearStop`. Errors: TRANSPORT_TIMEOUT if
- * the broker does not answer or end; STORE_DISK_FULL and STORE_READ_ONLY if it has ended but its stop mark cannot be written.
+ * Stops the broker and waits for its end. Clients of this machine then do not start a broker until `clearStop`. Errors: TRANSPORT_TIMEOUT
+ * if the broker does not answer or end; STORE_DISK_FULL or STORE_READ_ONLY if the broker has ended but the file `stopped` cannot be
+ * written.
  */
 export async function stopBroker(config: Config): Promise<{ stopped: boolean; staysOff: boolean }> {
   if (config.endpoint !== undefined || hasBridge(config)) return { stopped: await endBroker(config), staysOff: false };
   const before = await findBroker(config).catch((error: unknown) => {
-    // Sets no stop mark, which would only prevent later starts: a process in this sandbox cannot end the broker.
+    // This process is in a sandbox and cannot end the broker, so it must not prevent later starts either.
     if (error instanceof PalaceError && error.code === "TRANSPORT_SANDBOXED") throw error;
     return undefined;
   });
@@ -32,11 +33,11 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
     await endOtherBroker(config, error);
     return true;
   });
-  // A starting broker may not have seen the mark: we wait for it and end it as well.
+  // A broker that is just starting may not have seen the file `stopped`, so this waits for that broker and ends it, too.
   const deadline = performance.now() + START_TIMEOUT_MS / 2;
   while (isStarting(config.paths, START_TIMEOUT_MS / 2) && performance.now() < deadline) await sleep(POLL_MS);
   if (await endBroker(config)) stopped = true;
-  // A broker that saw the stop mark before our request has ended by itself.
+  // If the broker saw the file `stopped` before our request, it ends by itself.
   if (!stopped && before !== undefined) {
     await untilClosed(config, before.health.instanceId);
     stopped = true;
@@ -51,7 +52,7 @@ export async function stopBroker(config: Config): Promise<{ stopped: boolean; st
   return { stopped, staysOff: true };
 }
 
-/** Sets the mark and returns why that failed, if it did: a full disk must not prevent a stop. */
+/** Writes the file `stopped`, or returns the error, because a full disk must not prevent a stop. */
 function markStopped({ paths }: Config): PalaceError | undefined {
   try {
     setStopped(paths);
@@ -62,7 +63,7 @@ function markStopped({ paths }: Config): PalaceError | undefined {
   }
 }
 
-/** Ends the running broker without the stop mark. Returns true if a broker ran. */
+/** Ends the running broker. Returns false if none is running. */
 async function endBroker(config: Config): Promise<boolean> {
   const isOurs = config.endpoint === undefined && !hasBridge(config);
   const found = await findBroker(config, isOurs ? ANSWER_MAX_MS : undefined).catch((error: unknown) => {
@@ -73,7 +74,7 @@ async function endBroker(config: Config): Promise<boolean> {
     const client = await connectClient({ config, agent: "palace stop", start: "never" });
     await client.call("broker.stop", {}).finally(() => client.close());
   } catch (error) {
-    // The broker may have seen the mark and be gone already.
+    // The broker may have seen the file `stopped` and have ended already.
     if (!(error instanceof PalaceError && error.code.startsWith("TRANSPORT_"))) throw error;
   }
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -90,7 +91,7 @@ async function endBroker(config: Config): Promise<boolean> {
   return true;
 }
 
-/** Waits until the palace is closed: the broker removes broker.json last, when everything is on disk. */
+/** Waits until the broker has closed the palace. The broker removes broker.json last. */
 async function untilClosed({ paths }: Config, instanceId: string): Promise<void> {
   const closedBy = performance.now() + CLOSE_MAX_MS;
   while (readBrokerFile(paths.brokerFile)?.instanceId === instanceId && performance.now() < closedBy)

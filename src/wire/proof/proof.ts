@@ -1,7 +1,4 @@
-/**
- * Proves that a palace is shared: a memory written through one shim is found through every other one, then erased. Shims are given as
- * command lines, so they may run here or in containers. `palace up` uses this proof.
- */
+/** Proves that shims share a palace: writes a memory through one shim and finds it through the others. `palace up` uses this proof. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Env } from "../../config/env.ts";
@@ -22,10 +19,7 @@ export type ProofOptions = {
   signal?: AbortSignal;
 };
 
-/**
- * Writes, finds and erases a memory. Errors: STORE_UNAVAILABLE if the memory is not found; the shim's own error if it cannot reach the
- * broker.
- */
+/** Writes, finds and erases a memory. `writer`, `readers`: command lines of shims. Errors: STORE_UNAVAILABLE. */
 export async function provePalace({ writer, readers, env, signal }: ProofOptions): Promise<Proof> {
   const startedAt = performance.now();
   const open = (argv: readonly string[]): Promise<StdioMcp> =>
@@ -53,7 +47,7 @@ export async function provePalace({ writer, readers, env, signal }: ProofOptions
   return { drawerId, readers: readers.length, ms: Math.round(performance.now() - startedAt) };
 }
 
-/** Searches a few times, because a search may show the palace as it was before the write. */
+/** Searches several times, because a search may miss a very recent write. */
 export async function canFind(reader: StdioMcp, word: string, wing: string): Promise<boolean> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const found = await reader.call("mempalace_search", { query: word, wing, limit: 5 });

@@ -1,7 +1,4 @@
-/**
- * The smallest MCP client over a process's stdin and stdout. It calls our tools through a real shim, on the host or through `docker exec`.
- * The proof of `palace up` and the demo use this client, because they must see what an agent sees.
- */
+/** Small MCP client that calls tools through a real shim, as an agent does. The proof of `palace up` and the demo use it. */
 import { McpChild, McpRefusal } from "../../base/mcp-child.ts";
 import { parseAs } from "../../base/parse-json.ts";
 import type { Env } from "../../config/env.ts";
@@ -11,11 +8,11 @@ export type ToolResult = Readonly<Record<string, unknown>>;
 
 export type StdioMcp = AsyncDisposable & {
   readonly pid: number;
-  /** Sends any other request. Errors: the server's message. */
+  /** Sends a request. Errors: STORE_UNAVAILABLE with the server's message. */
   request: (method: string, params: unknown) => Promise<unknown>;
-  /** Returns the tool's JSON answer. Errors: the server's message; the end of stderr if the process exited. */
+  /** Calls a tool and parses its JSON answer. Errors: STORE_UNAVAILABLE with the server's message, or with stderr if the process exited. */
   call: (tool: string, args: Record<string, unknown>) => Promise<ToolResult>;
-  /** Ends stdin and resolves to the exit code, or null if the process had to be killed. */
+  /** Ends stdin and resolves to the exit code; null if the process was killed. */
   close: () => Promise<number | null>;
 };
 
@@ -65,7 +62,7 @@ function toolResult(tool: string, result: unknown): ToolResult {
   return parseAs(text, isAnswer) ?? fail(`${tool} answered with text that is not JSON`);
 }
 
-/** Returns true for an object or a list; `list_tunnels` answers with a list. */
+/** Also accepts a list, because `list_tunnels` answers with a list. */
 function isAnswer(value: unknown): value is ToolResult {
   return typeof value === "object" && value !== null;
 }

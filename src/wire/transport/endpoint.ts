@@ -1,11 +1,11 @@
-/** Parses and dials a broker's address, written `unix:/path` or `http://host:port`. Knows nothing about messages. */
+/** Parses and dials a broker's address. */
 import { accessSync, constants } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { badValue, PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Door } from "../../protocol/spec.ts";
 
-/** A broker's address. */
+/** Address of a broker. */
 export type Endpoint = { kind: "unix"; path: string } | { kind: "tcp"; host: string; port: number };
 
 const PORT_MAX = 65_535;
@@ -22,13 +22,13 @@ export function parseEndpoint(text: string): Endpoint {
   );
 }
 
-/** Returns the text that `parseEndpoint` reads. */
+/** Returns the address as text for `parseEndpoint`. */
 export function formatEndpoint(endpoint: Endpoint | Door): string {
   if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
   return `http://${endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
 }
 
-/** Returns a connected socket. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
+/** Connects. Errors: TRANSPORT_REFUSED, TRANSPORT_TIMEOUT, TRANSPORT_SANDBOXED. */
 export function dial(endpoint: Endpoint): Promise<Socket> {
   const where = formatEndpoint(endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -39,7 +39,7 @@ export function dial(endpoint: Endpoint): Promise<Socket> {
         : new PalaceError("TRANSPORT_REFUSED", `no broker answers at ${where}`, "run `palace start`", { cause }),
     );
   try {
-    // Passes a named option, because Node takes a bare string of digits for a port.
+    // Uses the option `path`, because Node treats a path of only digits as a port.
     const { kind: _kind, ...address } = endpoint;
     const socket = connect({ ...address, noDelay: true });
     const why = `no answer from ${where} within ${DIAL_TIMEOUT_MS} ms`;
@@ -47,7 +47,7 @@ export function dial(endpoint: Endpoint): Promise<Socket> {
       socket.destroy();
       reject(new PalaceError("TRANSPORT_TIMEOUT", why, "run `palace status`"));
     }, DIAL_TIMEOUT_MS);
-    // This listener stays after the connect. Without it, an error before the caller adds a listener would end the process.
+    // This listener stays, because an error before the caller adds a listener would end the process.
     socket.on("error", refuse).once("connect", () => resolve(socket));
     return promise.finally(() => clearTimeout(timer));
   } catch (cause) {
@@ -62,10 +62,7 @@ function sandboxedAt(where: string, cause: unknown): string {
   return `a sandbox does not let this process open sockets (${(cause as NodeJS.ErrnoException).code} at ${where})`;
 }
 
-/**
- * Returns true if the system refused the socket itself. The kernel also answers EACCES for another user's socket; then the file's
- * permissions refuse access, too.
- */
+/** Returns true if a sandbox refused the connection, not the permissions of another user's socket (which also give EACCES). */
 function isSandboxed(endpoint: Endpoint, cause: unknown): boolean {
   const { code } = cause as NodeJS.ErrnoException;
   if (code !== "EACCES" || endpoint.kind === "tcp") return code === "EPERM" || code === "EACCES";

@@ -1,35 +1,32 @@
-/**
- * Newline-delimited messages over a byte stream: only LF ends a message (U+2028 does not). Each message is limited in bytes and depth. The
- * client, the broker and the shim's stdio all use this file.
- */
+/** Splits a byte stream into messages, each of which ends with LF, and decodes them. Limits their size and depth. */
 import { parseAs } from "../../base/parse-json.ts";
 import { FRAME_SIZE_MAX_BYTES, JSON_DEPTH_MAX } from "../../protocol/limits.ts";
 
 const LF = 10;
 
-/** A line without its LF, or the first and last bytes of a line that was too long. */
+/** Line without its LF, or the first and last bytes of a line that is too long. */
 export type Frame = { bytes: Buffer } | { oversize: true; head: Buffer; tail: Buffer };
 
-/** Number of bytes kept of a line that is too long. The head has the method and perhaps the id; the tail may have the id. */
+/** Bytes kept of a line that is too long. The head has the method. Head or tail has the id. */
 const HEAD_SIZE_BYTES = 1024;
 const TAIL_SIZE_BYTES = 256;
 
-/** Cuts a byte stream into lines, however it is chunked. Holds at most one line of `sizeMaxBytes` in memory. */
+/** Splits a byte stream into lines. Keeps at most `sizeMaxBytes` in memory. */
 export class FrameSplitter {
   readonly #sizeMax: number;
   readonly #returnedAt: number;
   #parts: Buffer[] = [];
   #size = 0;
-  /** Head and tail of a line that is too long; its other bytes are dropped. */
+  /** Line that is too long. Only its head and tail are kept. */
   #skipped: { head: Buffer; tail: Buffer; isReturned: boolean } | undefined;
 
-  /** Returns a line of more than `returnedAtBytes` before it ends, because it may never end. Default: as soon as it is too long. */
+  /** `returnedAtBytes`: size at which `push` returns a too long line although it has not ended, because it may never end. */
   constructor(sizeMaxBytes = FRAME_SIZE_MAX_BYTES, returnedAtBytes = sizeMaxBytes) {
     this.#sizeMax = sizeMaxBytes;
     this.#returnedAt = returnedAtBytes;
   }
 
-  /** Number of bytes of the line that has not ended yet. */
+  /** Number of bytes in memory of the line that has not ended yet. */
   get pendingBytes(): number {
     return this.#skipped === undefined ? this.#size : 0;
   }
@@ -56,7 +53,6 @@ export class FrameSplitter {
         skipped.isReturned = true;
       }
       if (end !== -1) {
-        // Earlier chunks may have brought parts of this line; `part` is this chunk's share and may be empty.
         const [first, ...more] = this.#parts;
         if (first !== undefined) frames.push({ bytes: more.length === 0 ? first : Buffer.concat(this.#parts) });
         this.#parts = [];
@@ -74,7 +70,7 @@ export class FrameSplitter {
   }
 }
 
-/** Returns the last bytes as a copy, so that the whole line can be freed. */
+/** Copies the last bytes, so that the whole line can be freed. */
 function lastOf(bytes: Buffer): Buffer {
   return Buffer.from(bytes.subarray(-TAIL_SIZE_BYTES));
 }
@@ -84,10 +80,7 @@ const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
 const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION}\s*,\s*)?${ID}\s*,`);
 const ID_LAST = new RegExp(String.raw`(?:,\s*${VERSION}\s*)?,\s*${ID}\s*\}\s*$`);
 
-/**
- * Returns the id of a request that is too long or not JSON, or null if no id is found. Python's clients write the id before the parameters,
- * TypeScript's after them. Reads 1,024 bytes of the head and 256 of the tail.
- */
+/** Returns the id of a too long or malformed request, or null. Python's clients write the id first, TypeScript's clients last. */
 export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   const first = head.subarray(0, HEAD_SIZE_BYTES).toString("latin1");
   const last = tail.subarray(-TAIL_SIZE_BYTES).toString("latin1");
@@ -96,17 +89,17 @@ export function idOfUnread(head: Buffer, tail: Buffer): number | string | null {
   return found === undefined || !/^[\x20-\x7e]*$/.test(found) ? null : (parseAs(found, isId) ?? null);
 }
 
-/** Returns true for the id of a request. */
+/** Returns true for a string or a number, which an id may be. */
 export function isId(value: unknown): value is number | string {
   return typeof value === "number" || typeof value === "string";
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Content of a line, or the reason why the line cannot be decoded. */
+/** Content of a line, or why the line cannot be decoded. */
 export type Decoded = { ok: true; message: unknown } | { ok: false; why: string };
 
-/** Decodes a line. An empty `why` means a blank line. Never throws. */
+/** Decodes a line. For a blank line `why` is empty. Never throws. */
 export function decodeFrame(bytes: Buffer): Decoded {
   let text: string;
   try {
@@ -124,7 +117,7 @@ export function decodeFrame(bytes: Buffer): Decoded {
   }
 }
 
-/** Returns true if the JSON is nested deeper than `depthMax`. Counts brackets outside strings, so other text may give a wrong result. */
+/** Returns true if the JSON is nested deeper than `depthMax`. Only counts brackets outside strings, so the text must be JSON. */
 export function isDeeper(json: string, depthMax: number): boolean {
   if (json.length < depthMax) return false;
   let depth = 0;

@@ -1,7 +1,4 @@
-/**
- * Makes the two HTTP exchanges that a client needs, by hand over a socket: loading node:http would take a third of the shim's start time.
- * `Upgrade: mcp` turns the socket into newline-delimited JSON-RPC; the other exchange is a plain GET.
- */
+/** Small HTTP client over a socket. Loading node:http would take a third of a shim's start. */
 import type { Socket } from "node:net";
 import { denied, PalaceError } from "../../base/errors.ts";
 import { DIAL_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -12,7 +9,7 @@ const BODY_SIZE_MAX_BYTES = 1024 * 1024;
 
 type Response = { status: number; headers: Map<string, string>; rest: Buffer };
 
-/** Turns the connection into a stream of messages. `rest`: bytes after the head. Errors: as `get`. */
+/** Turns the connection into a stream of messages, with `Upgrade: mcp`. `rest`: bytes after the response's head. Errors: as `get`. */
 export function upgrade(
   socket: Socket,
   headers: Record<string, string>,
@@ -26,10 +23,7 @@ export function upgrade(
   });
 }
 
-/**
- * Sends a GET with `Connection: close` and returns the answer with its body as text. Errors: BROKER_DENIED, BROKER_BUSY, TRANSPORT_REFUSED,
- * TRANSPORT_CLOSED, TRANSPORT_TIMEOUT; the socket is then destroyed.
- */
+/** Sends a GET and destroys the socket. Errors: BROKER_DENIED, BROKER_BUSY, TRANSPORT_REFUSED, TRANSPORT_CLOSED, TRANSPORT_TIMEOUT. */
 export function get(
   socket: Socket,
   path: string,
@@ -39,18 +33,16 @@ export function get(
   return exchange(socket, requestHead(path, { Connection: "close", ...more }), async () => {
     const { status, headers, rest } = await readHead(socket, timeoutMs);
     assertAdmitted({ status, headers });
-    // Accepts only digits, because Number() also accepts 1e3, 0x10 and -5.
+    // Number() would also accept 1e3, 0x10 and -5.
     const length = /^\d{1,9}$/.test(headers.get("content-length") ?? "") ? Number(headers.get("content-length")) : -1;
     if (length < 0 || length > BODY_SIZE_MAX_BYTES) throw strange();
-    const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1));
+    const body = await readUntil(socket, rest, (bytes) => (bytes.length >= length ? length : -1), timeoutMs);
     socket.destroy();
     return { status, headers, body: body.found.toString("utf8") };
   });
 }
 
-/**
- * Sends a request without a body and returns one header of the answer. The connection stays open for the next request. Errors: as `get`.
- */
+/** Sends a GET and returns one header of the response. The connection stays open for the next request. Errors: as `get`. */
 export function ask(socket: Socket, path: string, header: string, more: Record<string, string>): Promise<string> {
   return exchange(socket, requestHead(path, more), async () => {
     const value = (await readHead(socket)).headers.get(header);
@@ -59,7 +51,7 @@ export function ask(socket: Socket, path: string, header: string, more: Record<s
   });
 }
 
-/** Sends a request and reads its answer; destroys the socket on failure. */
+/** Sends a request and reads the response. Destroys the socket after an error. */
 async function exchange<T>(socket: Socket, head: string, read: () => Promise<T>): Promise<T> {
   try {
     socket.write(head);
@@ -74,7 +66,7 @@ function strange(why = "the other side does not answer as a palace broker does")
   return new PalaceError("TRANSPORT_REFUSED", why, "run `palace doctor`");
 }
 
-/** Throws if the answer does not admit us. Errors: BROKER_DENIED; BROKER_BUSY after too many refusals, or if all connections are in use. */
+/** Throws if the broker refuses the client: BROKER_DENIED; BROKER_BUSY if it refused the token too often or has too many connections. */
 function assertAdmitted({ status, headers }: Pick<Response, "status" | "headers">): void {
   if (![401, 403, 421, 429].includes(status)) return;
   const why = headers.get(REFUSED_HEADER);
@@ -120,12 +112,12 @@ async function readHead(socket: Socket, timeoutMs = DIAL_TIMEOUT_MS): Promise<Re
   return { status: Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? 0), headers, rest };
 }
 
-/** Reads until `end` returns an index, then pauses the socket. `rest`: the bytes after that index. */
+/** Reads until `end` returns the index after the last byte wanted (-1: reads on), then pauses the socket. `rest`: all later bytes. */
 function readUntil(
   socket: Socket,
   begun: Buffer,
   end: (bytes: Buffer) => number,
-  timeoutMs = DIAL_TIMEOUT_MS,
+  timeoutMs: number,
 ): Promise<{ found: Buffer; rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let bytes = begun;

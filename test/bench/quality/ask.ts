@@ -1,6 +1,6 @@
 const IN_FLIGHT = 4;
 
-/** Asks all questions, a few at a time. The answers are in the order of `asked`. */
+/** Asks all questions, a few at a time. Returns the answers in the order of `asked`. */
 export async function askAll<T, A>(asked: readonly T[], ask: (one: T) => Promise<A>): Promise<A[]> {
   const answers: A[] = [];
   const queue = [...asked.entries()];

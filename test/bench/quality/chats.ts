@@ -1,14 +1,10 @@
-/**
- * Writes three long chats about one project each, from chats.jsonl and a seed: messages of many words, follow-ups, long answers,
- * and wishes and figures said in passing. Pure. Used by talks-set.ts.
- */
+/** Writes three long chats about one project each, from chats.jsonl and a seed. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 import type { Exchange, Talk } from "./talks.ts";
 
-/** Kinds of questions about a long chat. */
 export const CHAT_KINDS = {
   order: "long: event order",
   summary: "long: a summary",
@@ -20,21 +16,21 @@ export const CHAT_KINDS = {
   contradiction: "long: a contradiction",
 } as const;
 type ChatKind = keyof typeof CHAT_KINDS;
-/** A `point` opens a new matter; a `note` is said inside a follow-up. */
 type Said = { key: string; topic: string; says: string };
-/** `terms`: word pairs of the point that a turn is about. Follow-ups and answers repeat them often. */
+/** Message of the user. `terms`: word pairs of the point that began the subject; follow-ups and answers repeat them. */
 type Turn = Said & { terms: string[] };
 type Plan = {
   id: string;
   topics: Record<string, string[]>;
+  /** Messages that each start a new subject. */
   points: Said[];
+  /** Remarks that the user makes in messages after a point. */
   notes: Said[];
   questions: { kind: ChatKind; ask: string; gold: string[] }[];
 };
 
 const SEED = 350;
 const SESSIONS = 5;
-/** Maximum number of follow-ups after each point. */
 const FOLLOW_UPS = 4;
 const FIRST_DAY = Date.UTC(2025, 1, 3, 18);
 const SESSION_DAYS = 23;
@@ -94,7 +90,7 @@ function makeChat({ id, topics, points, notes, questions }: Plan, chooser: Choos
   };
 }
 
-/** Gives each note a place between 0 and 1. Of two notes that belong together, the earlier note comes first. */
+/** Gives each note a place in the chat, from 0 (start) to 1 (end). Notes whose keys have the same first letter stay in order. */
 function spread(notes: readonly Said[], chooser: Chooser): (Said & { place: number })[] {
   const places = notes.map(() => chooser.below(1_000) / 1_000);
   for (let at = 1; at < notes.length; at++) {
@@ -116,12 +112,12 @@ function withFollowUps(points: readonly Said[], notes: (Said & { place: number }
   });
 }
 
-/** Returns pairs of consecutive words. */
+/** Returns pairs of consecutive long words. */
 function piecesOf({ says }: Said): string[] {
   return says.match(/[\p{L}\d.-]{4,} [\p{L}\d.-]{5,}/gu) ?? [];
 }
 
-/** Returns a point as it is, and a note inside a follow-up about its topic. */
+/** Returns the user's message: a point as it is, or a follow-up question that may contain a note. */
 function userText({ key, says }: Said, terms: readonly string[], chooser: Chooser): string {
   const code = chooser.chance(0.35) ? [filled(chooser.pick(CODE), terms, chooser)] : [];
   const isPoint = says.length > 100 || (key !== "" && says.includes("?"));

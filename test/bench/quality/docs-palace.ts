@@ -1,9 +1,8 @@
-/** Palace of the developers' questions: every page of npm-docs.ts, mined by mempalace-docs, one wing per package. */
+/** Palace of the documentation of npm packages (npm-docs.ts), one wing per package. */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { keptPalace } from "./kept.ts";
 
-/** Returns the kept palace of the pages in `folder`. */
 export function docsPalace(folder: string, model: string | undefined): Promise<string> {
   return keptPalace({ name: "npm-docs", content: basename(folder), model }, async (palace) => {
     for (const name of readdirSync(folder)) {

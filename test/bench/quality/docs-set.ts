@@ -1,4 +1,4 @@
-/** Asks our search (with one leg) and the real MemPalace the developers' questions. */
+/** Asks our search and the real MemPalace questions about npm packages, as developers ask them. */
 import Database from "better-sqlite3";
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
@@ -26,7 +26,7 @@ import {
 import { header, rowLine } from "./table.ts";
 import { wrapped } from "./wrapped.ts";
 
-/** Number of hits that are asked for. A passage after these hits counts as not found. */
+/** Number of hits to ask for. A passage after these hits counts as not found. */
 export const DOCS_LIMIT = 20;
 const SHOWN = 160;
 
@@ -128,10 +128,7 @@ function scored(question: DocsQuestion, hits: readonly DocsHit[], isWeak: boolea
   return { question, rank: rankOf(question, hits), isWeak, best: hits[0] };
 }
 
-/**
- * Throws if a passage is in no drawer, because then the label is wrong, or the documentation differs from the version for which the label
- * was written.
- */
+/** Throws if no drawer contains a question's passage: the question's label is then wrong or for another version of the documentation. */
 function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): void {
   const ledger = new Database(ledgerFile, { readonly: true });
   const rows = ledger.prepare("SELECT text FROM drawer").all() as { text: string }[];
@@ -142,7 +139,7 @@ function checkLabels(questions: readonly DocsQuestion[], ledgerFile: string): vo
   if (missing.length > 0) throw new Error(`no drawer holds these passages: ${JSON.stringify(missing)}`);
 }
 
-/** Asks the real MemPalace. `way` has further arguments of its search. MemPalace never calls an answer weak. */
+/** Asks the real MemPalace, which never calls an answer weak. `way`: further arguments of its search. */
 async function askMempalace(questions: readonly DocsQuestion[], folder: string, way: object): Promise<Asked[]> {
   await using mempalace = await openMempalaceOn(await docsPalace(folder, realModelDir));
   const asked: Asked[] = [];

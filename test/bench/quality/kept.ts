@@ -1,7 +1,4 @@
-/**
- * Folders and palaces that the quality bench makes once per machine, below the CI cache. A palace is copied before it is opened, so no run
- * and no other checkout's search changes the kept palace.
- */
+/** Folders and palaces in the CI cache that each machine makes once. A run opens a copy, so the cached palace never changes. */
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +10,7 @@ import { allQuiet } from "../settled.ts";
 
 const KEPT = join(CI_CACHE, "quality");
 
-/** Returns a cached folder, named by `name` and the hash of `content` (from what it is made). If the folder is missing, `make` fills it. */
+/** Returns a cached folder, named after `name` and a hash of `content`. `make` fills a new one. */
 export async function keptFolder(
   name: string,
   content: string,
@@ -29,16 +26,13 @@ export async function keptFolder(
     renameSync(part, folder);
   } catch (error) {
     rmSync(part, { recursive: true, force: true });
-    // Another run may have been faster.
+    // Another run may have made the folder meanwhile.
     if (!existsSync(folder)) throw error;
   }
   return folder;
 }
 
-/**
- * Returns the home of the palace that `fill` makes, by words or with the model in `model`. Every drawer and closet then has its vector, and
- * MemPalace's own files have all drawers and closets.
- */
+/** Returns the home of the palace that `fill` makes, with all vectors, and with all drawers in MemPalace's own files. */
 export function keptPalace(
   { name, content, model }: { name: string; content: string; model: string | undefined },
   fill: (palace: TestPalace) => Promise<void>,

@@ -1,10 +1,10 @@
-/** Lists the legs of the bench: the variants of our search that can be measured, each as settings of a palace. */
+/** Variants of our search that the quality bench measures, called legs. */
 import type { Env } from "../../../src/config/env.ts";
 import { realModelDir } from "../../helpers/palace.ts";
 
 /**
- * `mode`: the search's mode. `env`: the leg's settings. `env` is undefined if the leg cannot be measured here, and `why` then gives the
- * reason. A leg whose env names a model gets a palace in which everything is embedded.
+ * `env`: settings of the leg; undefined if the leg cannot be measured on this machine (`why` has the reason). A leg whose env names a
+ * model gets a palace with that model's vectors.
  */
 export type Leg = { name: string; mode: "lexical" | "auto"; env: Env | undefined; why?: string };
 

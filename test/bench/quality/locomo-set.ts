@@ -1,4 +1,4 @@
-/** LoCoMo's development half. Its sessions are mined as files, and every question is asked. locomo.ts has the metrics. */
+/** Mines the sessions of LoCoMo's development half as files, and asks every question. locomo.ts has the metrics. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../../src/config/env.ts";
@@ -26,15 +26,13 @@ import type { Options, Outcome } from "./options.ts";
 import { header, rowLine } from "./table.ts";
 
 type Answer = { results: ScoredHit[]; weak_match?: true; nothing_found?: true };
-/**
- * `own`: for each question about the palace, whether its answer was called weak. `foreign`: the same for questions about another palace.
- */
+/** `own`: for each question about the palace, whether the answer was called weak. `foreign`: the same for questions about other palaces. */
 type Measured = { scores: Score[]; own: boolean[]; foreign: boolean[] };
 
 const LIMIT = 100;
-/** Number n: every n-th question about another conversation is asked. */
+/** Asks only every n-th question about another conversation. */
 const FOREIGN_STEP = 4;
-/** Bars for the product by column, from docs/lab/search-recipe.md. */
+/** Minimum figures of our search by column, from docs/lab/search-recipe.md. */
 const BARS: Readonly<Record<string, Figures>> = {
   words: { recall5: 89, recall10: 94.5, hit5: 87.5, hit10: 92 },
   "+ MiniLM": { recall5: 90, recall10: 95.5, hit5: 89.5, hit10: 93 },
@@ -111,10 +109,7 @@ function joined(measured: readonly Measured[]): Measured {
   };
 }
 
-/**
- * Asks the questions about the conversations of `group`, which are in one palace, and every FOREIGN_STEP-th question about other
- * conversations.
- */
+/** Asks the questions about `group`, whose conversations share one palace, and every FOREIGN_STEP-th other question. */
 async function askOurs(
   group: readonly Conversation[],
   all: readonly Conversation[],
@@ -145,7 +140,6 @@ async function askOurs(
   return measured;
 }
 
-/** Returns the stored palace of the given conversations. */
 function palaceOf(group: readonly Conversation[], model: string | undefined): Promise<string> {
   const name = `locomo-${group.map(({ id }) => id).join("-")}`;
   return keptPalace({ name, content: JSON.stringify(group), model }, async (palace) => {
@@ -162,7 +156,7 @@ async function mine(palace: TestPalace, { id, sessions }: Conversation): Promise
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Asks the real MemPalace, with one palace for each conversation. MemPalace calls no answer weak. */
+/** Asks the real MemPalace, with one palace per conversation. MemPalace never marks an answer as weak, so `own` and `foreign` stay empty. */
 async function askMempalace(conversations: readonly Conversation[], way: object): Promise<Measured> {
   const scores: Score[] = [];
   for (const conversation of conversations) {

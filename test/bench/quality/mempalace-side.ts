@@ -1,7 +1,4 @@
-/**
- * The real MemPalace from the package index, on a copy of our side's palace. The broker writes MemPalace's own files beside its ledger, so
- * both have the same drawers, closets and vectors. The same model embeds the question.
- */
+/** Runs the real MemPalace on a copy of our palace, so that both searches have the same drawers, closets, vectors and model. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { realModelDir } from "../../helpers/palace.ts";
@@ -9,7 +6,7 @@ import { mempalaceMissing, type MempalaceVersion, openMempalace } from "../../he
 import { pythonHome } from "../python-side.ts";
 
 const MEMPALACE: MempalaceVersion = "3.11.0";
-/** Ways to call MemPalace's search: as it ships, and with the option that also takes candidates by words. */
+/** Arguments of MemPalace's search: its default, and the option that also finds candidates by words. */
 export const MEMPALACE_WAYS: Readonly<Record<string, Record<string, string>>> = {
   [`MemPalace ${MEMPALACE}`]: {},
   "its union": { candidate_strategy: "union" },
@@ -23,7 +20,7 @@ export function mempalaceUnavailable(): Promise<string | undefined> {
   return realModelDir === undefined ? Promise.resolve("there is no model for it") : mempalaceMissing(MEMPALACE);
 }
 
-/** Opens the real MemPalace on a copy of `kept`, an embedded palace of kept.ts. */
+/** Opens the real MemPalace on a copy of `kept`, a palace of kept.ts with vectors. */
 export async function openMempalaceOn(kept: string): Promise<MempalaceSide> {
   const python = pythonHome();
   const palace = join(python.home, "palace");

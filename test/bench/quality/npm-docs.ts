@@ -1,7 +1,4 @@
-/**
- * Documentation that npm packages ship, fetched once by `npm pack` at pinned versions (packages.txt). Keeps only the pages' markdown: no
- * changelogs, licences, lists of sponsors or translations.
- */
+/** Markdown documentation of npm packages, fetched once by `npm pack` at pinned versions (packages.txt). */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +24,7 @@ export function packages(): NpmPackage[] {
     });
 }
 
-/** Returns a folder with one folder for each package. Throws if the registry cannot be reached. */
+/** Returns a folder with one folder per package. Throws if the registry cannot be reached. */
 export function npmDocs(): Promise<string> {
   const wanted = packages();
   return keptFolder("npm-docs", JSON.stringify([wanted, NOT_DOCUMENTATION.source]), async (folder) => {

@@ -1,11 +1,11 @@
-/** Reads the developers' questions (questions.jsonl) and scores the answers to them. */
+/** Reads the developers' questions (questions.jsonl) and scores answers to them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Passage that answers a question: the drawers of `file` that contain `text`. Both are literal, but blanks of any kind are equal. */
+/** Passage that answers a question: the drawers of `file` that contain `text`, with any white space between words. */
 export type Passage = { file: string; text: string };
 export type DocsQuestion = { id: string; kind: Kind; question: string; passages: Passage[] };
-/** `path` is the path of the mined file, or its last part. */
+/** `path`: path of the mined file, or only its end. */
 export type DocsHit = { path: string; wing: string; text: string };
 export type Asked = { question: DocsQuestion; rank: number | undefined; isWeak: boolean; best: DocsHit | undefined };
 
@@ -24,7 +24,6 @@ export const KINDS = {
   wrappedOfftopic: "the same, about something else",
 } as const;
 export type Kind = keyof typeof KINDS;
-/** Kinds of questions that the documentation does not answer. */
 export const UNANSWERED: ReadonlySet<Kind> = new Set<Kind>(["offtopic", "smalltalk", "wrappedOfftopic"]);
 const FIVE = 5;
 
@@ -35,7 +34,7 @@ export function readQuestions(): DocsQuestion[] {
   return lines.map((line) => JSON.parse(line) as DocsQuestion);
 }
 
-/** Returns the place, from 1, of the first hit that contains a passage. */
+/** Returns the rank, from 1, of the first hit that contains a passage. */
 export function rankOf({ passages }: DocsQuestion, hits: readonly DocsHit[]): number | undefined {
   const at = hits.findIndex((hit) => passages.some((passage) => isFrom(hit, passage) && holds(hit.text, passage.text)));
   return at === -1 ? undefined : at + 1;

@@ -1,6 +1,6 @@
-/** Table of the quality bench: one row per figure, one column per leg. Rows appear as they are measured, set by set. */
+/** Table of the quality bench: one row per figure, one column per variant of our search. Rows are printed as they are measured. */
 
-/** Cells by the name of their column. */
+/** `cells`: printed values by column name. */
 export type Row = { name: string; cells: Readonly<Record<string, string>> };
 
 const NAME_WIDTH = 34;

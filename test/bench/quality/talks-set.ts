@@ -1,4 +1,4 @@
-/** Asks about six made-up talks with an assistant, which `palace mine convos` files as transcripts. The talks are in talks.ts. */
+/** Asks about six generated conversations (talks.ts), which `palace mine convos` files as transcripts. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../../src/config/env.ts";
@@ -13,7 +13,7 @@ import { header, rowLine } from "./table.ts";
 import { KINDS, makeTalks, type Talk, type TalkQuestion } from "./talks.ts";
 
 type Hit = { authored_at: string; text: string };
-/** `recall`: share of the answering exchanges among the first 5 and 10 hits. `isFirst`: true if the first hit is one of these exchanges. */
+/** `recall5`, `recall10`: share of the answering exchanges among the first 5 or 10 hits. `isFirst`: the first hit is right. */
 type Score = { question: TalkQuestion; recall5: number; recall10: number; isFirst: boolean; hits: Hit[] };
 
 const LIMIT = 10;
@@ -69,7 +69,7 @@ async function askOurs(name: string, talks: readonly Talk[], env: Env, mode: Leg
   return scores;
 }
 
-/** Returns the stored palace of the given talks: one wing per talk, and one Claude Code transcript per session. */
+/** Returns the cached palace of the conversations: one wing each, and one Claude Code transcript per session. */
 function palaceOf(name: string, talks: readonly Talk[], model: string | undefined): Promise<string> {
   return keptPalace({ name, content: JSON.stringify(talks), model }, async (palace) => {
     for (const talk of talks) await mine(palace, talk);

@@ -1,13 +1,10 @@
-/**
- * Writes six long talks of a user with an assistant, from talks.jsonl and a seed: short questions, long answers, and facts said in passing
- * that change over time. Pure. Used by talks-set.ts.
- */
+/** Writes six long conversations with an assistant, from talks.jsonl and a seed. They mention facts that change over time. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Chooser } from "../../fuzz/chooser.ts";
 import { seededRandom } from "../../helpers/random.ts";
 
-/** Kinds of questions: about one fact, about a fact's newest, first or last value, or about everything that was said about a fact. */
+/** Kinds of questions: about one fact, about its newest, first or last value, or about everything that was said about it. */
 export const KINDS = {
   fact: "a fact",
   latest: "the latest value",
@@ -24,7 +21,7 @@ type Topic = { name: string; terms: string[]; asks: string[] };
 type Plan = { id: string; topics: Topic[]; facts: Fact[] };
 
 export type Exchange = { at: string; user: string; assistant: string };
-/** `gold`: the times of the exchanges that answer the question, in their order. */
+/** `gold`: times of the exchanges that answer the question, in order. */
 export type TalkQuestion = { kind: string; question: string; gold: string[] };
 export type Talk = { id: string; sessions: Exchange[][]; questions: TalkQuestion[] };
 
@@ -49,9 +46,7 @@ const ASIDES = [
   "A friend told me that the {A} matters more than the {B}.",
   "I am not sure about the {A} yet.",
 ];
-/**
- * {A} and {B} are terms of the topic. {Q} is a question that the user may ask later, because real answers also repeat words of questions.
- */
+/** {A} and {B} are terms of the topic. {Q} is a later question of the user: real answers also contain words of later questions. */
 const ADVICE = [
   "Start with the {A}: write down what you expect from it, then compare that with the {B}. Most people underestimate how strongly the two depend on each other.",
   "A common mistake is to decide on the {A} before the {B} is settled. Take a week, collect numbers, and only then commit to anything that is hard to undo.",
@@ -102,7 +97,7 @@ function makeTalk({ id, topics, facts }: Plan, chooser: Chooser): Talk {
   return { id, sessions, questions };
 }
 
-/** Returns the time of an exchange. Two sessions are nine days apart, two exchanges are seven minutes apart. */
+/** Returns an exchange's time: sessions are nine days apart, exchanges seven minutes. */
 function timeOf(slot: number): string {
   const ms = FIRST_DAY + Math.floor(slot / EXCHANGES) * 9 * DAY_MS + (slot % EXCHANGES) * 7 * MINUTE_MS;
   return new Date(ms).toISOString();

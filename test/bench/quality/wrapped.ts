@@ -1,10 +1,7 @@
-/**
- * Wraps the developers' questions as people write prompts: a greeting, some sentences about the situation, the question, and thanks or a
- * pasted log behind it. The same words are chosen in every run.
- */
+/** Wraps the developers' questions as people write prompts: with a greeting, the situation, and thanks or a pasted log. Deterministic. */
 import type { DocsQuestion, Kind } from "./score.ts";
 
-/** Kinds of questions that are wrapped, and the kind of the resulting prompts. */
+/** Kinds of questions to wrap, and the kinds of the resulting prompts. */
 const WRAPPED: Partial<Record<Kind, Kind>> = {
   natural: "wrapped",
   paraphrase: "wrapped",
@@ -42,8 +39,8 @@ const LOG = Array.from(
 ).join("\n");
 
 /**
- * Makes a prompt from each question of a kind in WRAPPED. In turn the question is last, first, in the middle, or before a log of 1,500
- * characters.
+ * Makes a prompt of each question of a kind in WRAPPED. The question is near the beginning, in the middle, at the end, or before a log of
+ * 1,500 characters.
  */
 export function wrapped(questions: readonly DocsQuestion[]): DocsQuestion[] {
   return questions

@@ -1,7 +1,4 @@
-/**
- * Compares two answers. Ids and times are masked by their form, and free wording is reduced to "a text". Values that depend on the ranking
- * or the model are reduced to "a number". Every other difference is a finding, unless an entry of api-differences.ts allows it.
- */
+/** Compares two answers except ids, times, wording and ranking. A difference is a finding, unless api-differences.ts lists it. */
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
 import { API_DIFFERENCES } from "./api-differences.ts";
@@ -13,7 +10,7 @@ export type Told = { tools: unknown[] } | { status: number; body: unknown } | { 
 const ID = /\b(working|history|patterns|memory_bank|books?)_[0-9a-f]{8}((?:_chunk_\d+)?)\b/g;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?$/;
 const JSON_TEXT = /^[[{].*[\]}]$/s;
-/** Keys whose texts have a different wording on each server, or whose parts are compared elsewhere. */
+/** Keys whose texts each server words differently, or whose parts are compared elsewhere. */
 const WORDED = [
   "formatted_injection",
   "context_only",
@@ -23,18 +20,18 @@ const WORDED = [
   "data_path",
   "version",
 ];
-/** Keys whose numbers depend on the ranking, the model or the machine. */
+/** Keys whose numbers depend on ranking, model or machine. */
 const OF_RANKING = [
   ...["distance", "original_distance", "similarity", "embedding_similarity", "final_rank_score", "combined_score"],
   ...["embedding_weight", "learned_weight", "minutes_ago", "pid", "quality"],
 ];
-/** Age of a memory that was made in this run. questions.test.ts tests the wording of higher ages. */
+/** Matches the age of a memory that this run stored. questions.test.ts tests higher ages. */
 const AGE = /^(?:now|\d+m)$/;
-/** Age of a memory in a tool's text. */
+/** Matches the age of a memory in a tool's text. */
 const AGE_IN_TEXT = /\((?:now|\d+m)(?=,)/g;
 const DIGITS = 4;
 
-/** Returns undefined if the answers agree. `used` collects the names of the accepted differences that the comparison needed. */
+/** Returns undefined if the answers agree. Adds to `used` the names of the listed differences that it needed. */
 export function compareAnswers(
   version: RoampalVersion,
   step: Step,
@@ -54,7 +51,7 @@ export function compareAnswers(
   return isSame(...pair) ? undefined : { theirs: pair[0], ours: pair[1] };
 }
 
-/** Returns the keys and types of an answer without its values. A list sorted by score keeps its scores, in order. */
+/** Returns an answer's keys and types without its values. A list sorted by score retains its scores. */
 function shape(step: Step, told: Told): unknown {
   const { query, sort_by } = given(step);
   const results = bodyOf(told)?.["results"];
@@ -64,7 +61,7 @@ function shape(step: Step, told: Told): unknown {
     : masked(told);
 }
 
-/** Compares two values. The order of keys does not count. */
+/** Compares two values. The order of keys does not matter. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
   if (!isRecord(a) || !isRecord(b)) return a === b;
@@ -82,14 +79,14 @@ function masked(value: unknown, key = ""): unknown {
   }
   if (Array.isArray(value)) {
     const list = value.map((one) => masked(one));
-    // Sorts memories by their words, because memories made in the same moment may come in any order.
+    // Sorts memories by their words, because the order of memories of the same moment is free.
     return key === "results" ? list.toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1)) : list;
   }
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, masked(one, name)]));
 }
 
-/** Returns the tools' names and what each argument accepts, without the descriptions. */
+/** Returns the tools' names and argument schemas, without descriptions. */
 function toolsOf(told: Told): unknown {
   if (!("tools" in told)) return undefined;
   const tools = told.tools as { name: string; inputSchema: unknown }[];
@@ -100,7 +97,7 @@ function wordsOf(memory: unknown): string {
   return isRecord(memory) ? String(memory["content"] ?? memory["text"]) : "";
 }
 
-/** Parses a list that is stored as a text. */
+/** Parses and masks JSON that is stored as a text. */
 function asJson(text: string): unknown {
   try {
     return masked(JSON.parse(text));
@@ -109,7 +106,7 @@ function asJson(text: string): unknown {
   }
 }
 
-/** Returns the id that a server gave with an answer. */
+/** Returns the id in a server's answer, if any. */
 export function idIn(told: Told | undefined): string | undefined {
   if (told === undefined) return undefined;
   if ("tools" in told) return undefined;

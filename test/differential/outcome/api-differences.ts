@@ -1,8 +1,4 @@
-/**
- * Lists where our HTTP API and our tools deliberately answer differently from the real Roampal, one entry for each
- * reason. The differential test forgives a disagreement only by an entry of this table, and fails if no step needed an
- * entry.
- */
+/** Lists the deliberate differences from the real Roampal. The test accepts only these, and fails if one is not needed. */
 import { asksNothing } from "../../../src/protocol/small-talk.ts";
 import type { RoampalVersion } from "../../helpers/python-roampal.ts";
 import { isRecord, withoutKeys } from "../mend.ts";
@@ -35,7 +31,7 @@ const OLD = ["0.3.6.1"] as const;
 const NEW = ["0.6.0"] as const;
 const BOTH = ["0.3.6.1", "0.6.0"] as const;
 
-/** Compares the statuses only. */
+/** Accepts the two statuses `theirs` and `ours`, whatever the bodies are. */
 const statuses =
   (theirs: number, ours: number, is: (step: Step) => boolean): ApiDifference["mend"] =>
   (theirAnswer, ourAnswer, step) =>
@@ -46,7 +42,6 @@ const without =
   (theirs, ours, step) =>
     is(step) ? [withoutKeys(theirs, theirKeys), withoutKeys(ours, ourKeys)] : undefined;
 
-/** Keys of a memory and of its metadata, wherever an answer contains a memory. */
 const STANDING = [
   ...["content", "text", "score", "uses", "success_count", "last_outcome", "last_used", "outcome_history"],
   "original_id",

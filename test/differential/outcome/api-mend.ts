@@ -1,4 +1,4 @@
-/** Helpers of the entries in api-differences.ts. They remove parts of answers and find the memories in them. */
+/** Helpers of the entries in api-differences.ts: remove parts of answers, and find memories in them. */
 import { isRecord } from "../mend.ts";
 import type { Step } from "./api-steps.ts";
 
@@ -19,7 +19,7 @@ export function textOf(told: unknown): string | undefined {
   return isRecord(told) && typeof told["text"] === "string" ? told["text"] : undefined;
 }
 
-/** Returns the body of a request. */
+/** Returns a request's body, or an empty one. */
 export function given(step: Step): Row {
   return step.via === "http" && isRecord(step.body) ? step.body : {};
 }
@@ -32,7 +32,7 @@ export function isTool(step: Step, name: string): boolean {
   return step.via === "tool" && step.name === name;
 }
 
-/** Returns the names of the invalid fields, sorted, or undefined if the answer is not about invalid fields. */
+/** Returns the sorted names of the invalid fields, or undefined if the answer is not about invalid fields. */
 export function places(told: unknown): string[] | undefined {
   const detail = bodyOf(told)?.["detail"];
   if (statusOf(told) !== 422 || !Array.isArray(detail)) return undefined;
@@ -51,7 +51,7 @@ function mapLists(told: unknown, change: (memories: Row[]) => unknown): unknown 
   return { ...(told as Row), body: { ...body, ...Object.fromEntries(changed) } };
 }
 
-/** Keeps the memories that both answers show for a question, in any order, and of each memory the keys that both have. */
+/** Reduces both answers to a question to their shared memories, in any order, and each memory to its shared keys. */
 export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unknown, unknown] | undefined {
   const isAsked = isPath(step, "hooks/get-context") || (isPath(step, "search") && given(step)["query"] !== undefined);
   const [a, b] = [bodyOf(theirs), bodyOf(ours)];
@@ -72,7 +72,7 @@ export function memoriesShared(theirs: unknown, ours: unknown, step: Step): [unk
   return [shared(a, b), shared(b, a)];
 }
 
-/** Counts the memories that both answers show for a question. */
+/** Counts the memories that both answers to a question show. */
 export function sharedCount(theirs: unknown, ours: unknown, step: Step): number {
   const [shared] = memoriesShared(theirs, ours, step) ?? [];
   const body = bodyOf(shared) ?? {};
@@ -93,7 +93,7 @@ function onlyShared(one: Row, other: Row): Row {
   );
 }
 
-/** Keeps the entries that both answers list in a text, in any order and without their numbers. */
+/** Reduces two texts to the entries that both list, in any order and without numbers. */
 export function entriesShared(theirs: unknown, ours: unknown): [unknown, unknown] | undefined {
   const texts = [theirs, ours].map((told) => textOf(told));
   if (!texts.every((text) => text?.includes("result(s) for ") === true)) return undefined;
@@ -109,6 +109,6 @@ export type Entry = { notes: string; words: string };
 
 function entryOf(text: string): Entry {
   const [notes = "", words = ""] = text.replace(/^\d+\. /, "").split(/(?<=\[id:\S+\]) /, 2);
-  // Masks the age, because a new minute may have begun on only one of the two servers.
+  // Masks the age, because a new minute may have begun for only one of the servers.
   return { notes: notes.replace(/\((?:now|\d+m)\b/, "(<age>"), words };
 }

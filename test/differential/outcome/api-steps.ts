@@ -1,10 +1,7 @@
-/**
- * Makes the seeded steps for both servers: requests of the HTTP API and calls of the tools, in one order, on one
- * memory.
- */
+/** Makes seeded random steps (HTTP requests and tool calls) that Roampal and we execute on one memory each. */
 import { seededRandom } from "../../helpers/random.ts";
 
-/** `@3@` in a step is the id from the answer to step 3. `@3:history@` is that memory's id after its move. */
+/** `@3@` in a step is the id from the answer to step 3; `@3:history@` is that memory's id after it has moved to `history`. */
 export type Step =
   | { via: "http"; method: "GET" | "POST"; path: string; body?: unknown }
   | { via: "list" }
@@ -32,7 +29,7 @@ class Script {
     return values[Math.floor(this.#random() * values.length)] as T;
   }
 
-  /** Returns a text that differs from any other. */
+  /** Returns a new text that differs from all earlier ones. */
   text(): string {
     this.#named += 1;
     return `${this.pick(TOPICS)} ${this.pick(TOPICS)} note${this.#named}`;
@@ -99,7 +96,7 @@ function keepTakeaway(script: Script, via = script.pick(["http", "tool"])): numb
   return at;
 }
 
-/** Adds two turns. Each turn scores two memories that are made for this turn, and the exchange before this turn. */
+/** Adds two turns. Each scores two memories that were made for it, and the exchange of the turn before. */
 function turns(script: Script): void {
   const made = [0, 1].map(() => keepTakeaway(script, "http"));
   turn(script, Object.fromEntries(made.map((at) => [`@${at}@`, script.pick(OUTCOMES)])));
@@ -175,7 +172,7 @@ const ACTS: ((script: Script) => unknown)[] = [
   ask,
 ];
 
-/** Requests that are invalid, or only just valid. */
+/** Invalid requests, and requests that are barely valid. */
 const WRONG: [path: string, body: unknown][] = [
   ["hooks/get-context", {}],
   ["hooks/get-context", { query: 5 }],

@@ -1,7 +1,4 @@
-/**
- * Runs the real Roampal's own clients, unchanged, against the broker's port over real HTTP: the hooks of Claude Code and the MCP server.
- * The test only chooses another port number (client/sitecustomize.py).
- */
+/** Runs the real Roampal's hooks and MCP server, unchanged except for the port number, against the broker over real HTTP. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -64,10 +61,10 @@ for (const version of ROAMPAL_VERSIONS) {
     await using palace = await withDoors(false, LOCAL);
     const { instance, holders } = await identity(palace);
     const isSame = async (): Promise<void> => expect((await identity(palace)).instance).toBe(instance);
-    // The hook gives `lsof` five seconds. On a busy machine that is too little, and the hook then kills no process.
+    // The hook stops `lsof` after five seconds. On a busy machine that may be too early, and the hook then kills no process.
     await vi.waitFor(
       async () => {
-        // The id is longer than we accept, so the hook gets an error.
+        // The session id is longer than we accept, so the hook gets an error.
         await submit(version, palace, "s".repeat(300), "How is the oven cleaned?");
         await vi.waitFor(isSame, { timeout: 60_000, interval: 100 });
         if (version === "0.3.6.1")
@@ -117,7 +114,7 @@ for (const version of ROAMPAL_VERSIONS) {
 
 type Found = { uses: number; metadata: Record<string, unknown> };
 
-/** Starts Roampal's own MCP server over stdio, which calls the broker's port. */
+/** Starts Roampal's MCP server over stdio, which calls the broker's port. */
 async function mcpServer(
   version: RoampalVersion,
   palace: Behind,

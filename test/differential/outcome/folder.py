@@ -17,7 +17,7 @@ async def do(memory, step):
         return await memory.store(*given)
     if what == "fact":
         text, tags, importance, confidence, always = given
-        # 0.6.0 cannot mark a fact as always shown.
+        # 0.6.0 has no facts that are always shown.
         more = {"always_inject": always} if "always_inject" in inspect.signature(memory.store_memory_bank).parameters else {}
         return await memory.store_memory_bank(text, tags, importance=importance, confidence=confidence, **more)
     if what == "archive":
@@ -29,7 +29,7 @@ async def do(memory, step):
     if what == "score":
         id, outcome, reason = given
         scored = await memory._outcome_service.record_outcome(id, outcome, failure_reason=reason)
-        # The memory moves after the answer.
+        # Waits, because the memory moves after the answer.
         await asyncio.sleep(0.2)
         return scored is not None
     if what == "search":
@@ -38,7 +38,7 @@ async def do(memory, step):
         found = memory.get_by_id(given[0])
         return None if found is None else found.get("content") or found.get("text")
     if what == "relate":
-        # No version adds a relationship by itself.
+        # Roampal itself never adds a relationship.
         return memory._kg_service.add_relationship(given[0], "evolution", {"to": given[0], "reason": given[1]})
     if what == "books":
         return [[one["title"], one.get("chunk_count", one.get("chunks"))] for one in await memory.list_books()]
@@ -46,7 +46,7 @@ async def do(memory, step):
 
 
 def graphs_of(kg):
-    """Returns the graphs of 0.3.6.1 from the process's memory. Newer versions have no graphs."""
+    """Returns the graphs of 0.3.6.1 as the process has them. Newer versions have no graphs."""
     if kg is None:
         return None
     documents = {id: sorted(names) for id, names in kg.content_graph._doc_entities.items()}
@@ -65,7 +65,7 @@ async def main():
         made.append(await do(memory, [made[int(one[1:])] if isinstance(one, str) and one[:1] == "$" else one for one in step]))
     kg = getattr(memory, "_kg_service", None)
     if kg is not None:
-        # Without this, Roampal would save the graphs seconds after the last change.
+        # Saves at once. Roampal would save the graphs seconds after the last change.
         kg._save_kg_sync()
         kg._save_relationships_sync()
     held = {}

@@ -1,7 +1,4 @@
-/**
- * Imports data folders of the real Roampal 0.3.6.1 and of the newest version field by field, and exports them again unchanged,
- * including the graphs of 0.3.6.1. Roampal then searches and scores in the exported folder. Only its model is a stand-in (folder.py).
- */
+/** Imports data folders of the real Roampal, exports them unchanged, and lets Roampal search and score in the export. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +16,7 @@ type Held = {
   collection: string;
   text: string;
   metadata: Record<string, unknown>;
-  /** Python's type of each field, by the field's name. */
+  /** Python's type of each field, by name. */
   types: Record<string, string>;
   isZero: boolean;
 };
@@ -34,7 +31,7 @@ type Folder = {
 const score = (id: string, outcome: string, times: number, reason: string | null = null): Step[] =>
   Array.from({ length: times }, () => ["score", id, outcome, reason]);
 
-/** Steps that make one thing of each kind that a Roampal keeps. */
+/** Steps that make records of each kind that Roampal stores. */
 const LIFE: Step[] = [
   ["store", "the flaky deploy wants a longer timeout", "working", { query: "why does the deploy fail", project: "a" }],
   ["store", "rebase before merging", "history", {}],
@@ -64,7 +61,6 @@ async function palaceSays(palace: TestPalace, ...args: string[]): Promise<Record
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Expects our palace to have each of these memories. */
 async function expectHere(palace: TestPalace, held: Folder["held"]): Promise<void> {
   for (const [id, { collection, text, metadata }] of Object.entries(held)) {
     const told = await palaceSays(palace, "outcome", "why", id);
@@ -118,7 +114,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(opened.faults).toEqual([]);
         expect(withoutVectors(opened.held)).toEqual(withoutVectors(held));
         expect(opened.graphs).toEqual(life.graphs);
-        // 0.3.6.1 keeps the zero vectors of the folder. The newest version computes the embeddings again.
+        // 0.3.6.1 retains the folder's zero vectors. The newest version computes them again.
         expect(Object.values(opened.held).every(({ isZero }) => isZero)).toBe(version === "0.3.6.1");
 
         const moved = Object.keys(held).find((id) => id.startsWith("history_") && id !== life.made[1]) ?? "";
@@ -147,7 +143,7 @@ for (const version of ROAMPAL_VERSIONS) {
         expect(used.held[moved]?.metadata["uses"]).toBe(3);
         expect(Object.keys(used.held)).toHaveLength(count + 1);
 
-        // The memories that Roampal scored meanwhile are imported again.
+        // Imports again the memories that Roampal has scored meanwhile.
         expect(await palaceSays(palace, "outcome", "import", back)).toMatchObject({
           ...{ added: 1, updated: 1, kept: [], graphs: { refused: [] } },
         });

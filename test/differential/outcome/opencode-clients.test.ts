@@ -1,7 +1,4 @@
-/**
- * Runs the real Roampal's own plugin for opencode, unchanged, against the broker's port over real HTTP. The test only chooses another port
- * number. The model that judges for the plugin is a server of the test.
- */
+/** Runs the real Roampal's plugin for opencode, unchanged except for the port number, against the broker over real HTTP. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -37,7 +34,7 @@ for (const version of ROAMPAL_VERSIONS) {
 
       await opencode.turn("s1", "How is the oven cleaned?", "With soda and patience.");
       const shown = await opencode.turn("s1", "Thanks, that worked. And the fridge?", "With vinegar.");
-      // 0.6.0 does not show the exchange to the agent for a score, because its model judges the exchange.
+      // 0.6.0 does not ask the agent for a score, because its model judges the exchange.
       if (version === "0.3.6.1") expect(shown).toContain("With soda and patience.");
       const summaries = (): Promise<unknown> =>
         found(palace, { metadata_filters: { memory_type: "exchange_summary" } });
@@ -46,7 +43,7 @@ for (const version of ROAMPAL_VERSIONS) {
       const facts = (): Promise<unknown> => found(palace, { metadata_filters: { memory_type: "fact" } });
       if (version === "0.6.0") await expect.poll(facts, POLL).toMatchObject([{ content: FACT }]);
 
-      // The summary does not replace the second exchange. The next prompt asks about that exchange.
+      // The stored summary is of the first exchange only, so the next prompt asks about the second exchange.
       if (version === "0.3.6.1") expect(await opencode.turn("s1", "Good.", "Yes.")).toContain("With vinegar.");
       expect(await opencode.turn("s2", "What is the oven cleaned with, soda?", "Yes.")).toContain(SUMMARY);
       expect(await told(palace.door, "/api/health")).toMatchObject({ instance_id: instance });
@@ -60,7 +57,7 @@ async function found(palace: Behind, narrowed: object): Promise<unknown> {
   return (await told(palace.door, "/api/search", asked))["results"];
 }
 
-/** Starts a model behind an API like OpenAI's that calls every exchange a success. Its answer has the fields of both versions. */
+/** Starts a model behind an API like OpenAI's that judges every exchange as a success, in the fields of both Roampal versions. */
 async function judgingModel(): Promise<AsyncDisposable & { url: string; asked: string[] }> {
   const verdict = { summary: SUMMARY, outcome: "worked", exchange_summary: SUMMARY, exchange_outcome: "worked" };
   const content = JSON.stringify({ ...verdict, facts: [FACT] });

@@ -22,7 +22,7 @@ def spelled():
 
 
 def aged(seconds):
-    """Returns Roampal's words for an age. The time has a zone; 0.6.0 drops the zone and compares with local time."""
+    """Returns Roampal's words for an age. The time has a zone, because 0.6.0 drops it and compares with local time."""
     return system._humanize_age((datetime.now().astimezone() - timedelta(seconds=seconds)).isoformat())
 
 

@@ -1,7 +1,5 @@
 /**
- * Compares what we read from a question, and learn from it, with the real Roampal's own functions on the same seeded cases: concepts, kinds
- * of talk, acronyms, ages, a concept's outcomes by collection, known solutions. 0.6.0 has no knowledge graphs, so it gets only the other
- * cases. Every accepted difference is an entry below, and the run must meet each entry.
+ * Compares our reading of questions and our learning from outcomes with the real Roampal. Also fails if an accepted difference occurs in no case.
  */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -19,7 +17,7 @@ import { seededRandom } from "../../helpers/random.ts";
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences: the name and the reason. The first entries need the graphs. */
+/** Accepted differences in the graphs, each with its reason. Only Roampal 0.3.6.1 has graphs. */
 const GRAPH_DIFFERENCES = {
   "own-words-whole":
     "the original drops every word that contains one of its own words, `networking` for `working` (defect D9)",
@@ -48,7 +46,7 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const COLLECTIONS = ["working", "history", "patterns", "memory_bank", "books"] as const;
 /**
- * Words for the texts: words of each kind of talk (whole and inside others), words about the memory itself, short words, stop words, other
+ * Words from which the texts are made: words of each kind of question, names of the memory's own tools and collections, stop words, other
  * scripts.
  */
 const WORDS =
@@ -56,7 +54,7 @@ const WORDS =
   understanding concept write rewrite essay blogs draft networking Working history-book document documents search_memory memory_bank
   add_to_memory_bank result results validated query the how does it an ox C++ node.js git-rebase snake_case Größe café 日本語 42 2024 user's
   docker compose flaky timeout deploy "quoted" (paren) – e-mail`.split(/\s+/);
-/** Words that are not about the memory itself, because we and Roampal drop words about the memory differently. */
+/** Words of the texts for the graphs. None is about the memory itself, because we and Roampal drop such words differently. */
 const PLAIN = "docker compose flaky timeout deploy pipeline cache login token rust linker schema".split(" ");
 
 type Told = [text: string, of: string, outcome: Telling][];
@@ -91,7 +89,7 @@ function cases(): Cases {
     Array.from({ length: below(most) }, () => [pick(texts), of(), outcome()]);
   return {
     texts: Array.from({ length: CASES }, () => some(WORDS, 14)),
-    // Each age is half a minute away from an age at which the wording changes, so a slow run gets the same wording.
+    // Each age is half a minute away from a change of wording, so a slow run gets the same wording.
     ages: Array.from(
       { length: CASES },
       (_, at) => 30 + pick([60 * (at % 100), HOUR * (at % 60), DAY * (at % 40), DAY * at * 2]),
@@ -183,7 +181,7 @@ function expectRoutes({ told, query }: Case, theirs: Routed | undefined, note: N
   if (Math.abs(without.total - ours.total) > NEAR) note("partials-are-uses");
   const { total_score: total = 0, top_collections: top } = recommended;
   expect(without.total).toBeCloseTo(total, 9);
-  // The last digits of a sum depend on its order, so a score near a threshold may be above or below the threshold.
+  // The last digits of a sum depend on its order, so a score near a threshold may be on either side.
   const isOn = (edge: number, score: number): boolean => Math.abs(score - edge) < NEAR;
   if (isOn(0.5, total) || isOn(2, total)) return;
   if (Object.values(scores).some((score) => [0.1, 0.5].some((edge) => score !== edge && isOn(edge, score)))) return;

@@ -12,7 +12,7 @@ from roampal.backend.modules.memory.scoring_service import ScoringService
 
 
 class Kept:
-    """A collection with the methods that the services call."""
+    """Collection with the methods that the services call."""
 
     def __init__(self):
         self.held = {}
@@ -44,7 +44,7 @@ async def embed(*_given, **_named):
 
 
 async def live(case):
-    """Applies outcomes to one memory, one after another; returns its id, score, uses and successes after each."""
+    """Applies outcomes to one memory. Returns its id, score, uses and successes after each."""
     kept = {name: Kept() for name in ("working", "history", "patterns", "memory_bank")}
     promotion = PromotionService(collections=kept, embed_fn=embed)
     outcomes = OutcomeService(collections=kept, promotion_service=promotion)

@@ -1,8 +1,4 @@
-/**
- * Compares the rules of memory that learns from outcomes with the real Roampal's own services, of 0.3.6.1 and of the
- * newest version, on the same seeded cases. Every accepted difference is an entry below, and the run must meet each
- * entry.
- */
+/** Compares our scoring with the real Roampal's services on seeded cases. Each entry of DIFFERENCES must occur. */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { chunks } from "../../../src/learning/memory/cut-book.ts";
@@ -17,7 +13,7 @@ import { askRoampal, ROAMPAL_VERSIONS, type RoampalVersion, roampalMissing } fro
 
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 
-/** Accepted differences: the name, where the run meets it, and the reason. */
+/** Accepted differences, with their reasons. */
 const DIFFERENCES = {
   "unknown-changes-nothing":
     "the seed document says so; both packages subtract 0.05 from the score and count a use (decision 1)",
@@ -31,7 +27,7 @@ const SEED = Number(process.env["PALACE_DIFFERENTIAL_SEED"] ?? 1);
 const LIVES = 600;
 const RANKS = 600;
 const CUTS = 200;
-/** Largest accepted difference of two numbers. 0.6.0 uses 1.96 as the quantile, which is as good (outcome-memory.md 2.9). */
+/** Largest accepted difference of two numbers. 0.6.0 rounds a quantile to 1.96, which outcome-memory.md 2.9 accepts. */
 const TOLERANCES: Readonly<Record<RoampalVersion, number>> = { "0.3.6.1": 1e-6, "0.6.0": 1e-5 };
 const DAY_MS = 86_400_000;
 const THRESHOLDS = [0.1, 0.2, 0.4, 0.7, 0.9];
@@ -93,7 +89,7 @@ function cases(): { lives: Life[]; ranks: Ranked[]; cuts: Cut[] } {
   };
 }
 
-/** Returns the cases as rules.py reads them. Roampal does not get outcomes that change nothing here. */
+/** Returns the cases as rules.py reads them, without outcomes that change nothing in our rules. */
 function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   return {
     lives: lives.map(({ collection, score, uses, successes, days, outcomes }) => ({
@@ -109,12 +105,12 @@ function asked({ lives, ranks, cuts }: ReturnType<typeof cases>): unknown {
   };
 }
 
-/** Formats a time without a zone, as Roampal writes it. */
+/** Formats a time without a zone, as Roampal does. */
 function localTime(ms: number): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 }
 
-/** Returns the state of a memory after each outcome that counts. */
+/** Returns a memory's state after each outcome that counts. */
 function live({ collection, score, uses, successes, days, outcomes }: Life): Step[] {
   let now = { ...newStanding(score), uses, successes };
   let place: Collection | undefined = collection;
@@ -129,7 +125,7 @@ function live({ collection, score, uses, successes, days, outcomes }: Life): Ste
   });
 }
 
-/** Returns why two steps differ, or undefined if they are the same. */
+/** Returns why two steps differ, or undefined if they agree. */
 function difference(ours: Step, theirs: Step, before: Step, version: RoampalVersion): string | undefined {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < TOLERANCES[version];
   const same =

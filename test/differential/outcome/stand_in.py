@@ -37,7 +37,7 @@ def by_words(text):
 
 
 class Model:
-    """Replaces the model of sentence_transformers that 0.3.6.1 uses. It has no cross-encoder."""
+    """Replaces the sentence_transformers model of 0.3.6.1, without a cross-encoder."""
 
     def __init__(self, *_given, **_named):
         pass
@@ -50,7 +50,7 @@ class Model:
 
 
 class Norm:
-    """Replaces scipy, which Roampal asks for one number."""
+    """Replaces scipy, from which Roampal needs one function."""
 
     @staticmethod
     def ppf(share):

@@ -1,7 +1,4 @@
-/**
- * Entries of api-differences.ts for the list of tools: where our tools and their arguments differ from the real
- * Roampal's.
- */
+/** Entries of api-differences.ts about the list of tools and their arguments. */
 import { isRecord, withoutKeys } from "../mend.ts";
 import type { ApiDifference } from "./api-differences.ts";
 import type { Row } from "./api-mend.ts";
@@ -11,10 +8,7 @@ const BOTH = ["0.3.6.1", "0.6.0"] as const;
 
 type Tool = { properties: Row; required?: string[] };
 
-/**
- * Removes arguments of one tool, and whether they are required, from both lists. If one list lacks the tool, removes
- * the tool.
- */
+/** Removes arguments of one tool from both lists. If one list lacks the tool, removes the tool. */
 const without =
   (tool: string, ...names: readonly string[]): ApiDifference["mend"] =>
   (theirs, ours, { via }) => {

@@ -1,4 +1,3 @@
-/** Restore drill: 8,000 drawers are backed up under load, everything is destroyed and restored, and every row is compared. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -56,7 +55,6 @@ it("a backup made under load restores 8,000 drawers into the ledger and into Mem
   expect(publicRows()).toEqual(embedded(ledgerFile));
 });
 
-/** Returns a hash of the first `drawers` drawers and their vectors. */
 function digest(file: string, drawers: number): { rows: number; sha256: string } {
   const ledger = new Database(file, { readonly: true });
   try {

@@ -1,4 +1,3 @@
-/** Tests `palace import`, which merges two memories, through real brokers and the command line. */
 import { spawn } from "node:child_process";
 import {
   createReadStream,
@@ -109,7 +108,6 @@ test("the next import finishes an import killed at any step, without lost or dou
   const { home } = host.config.paths;
   for (const fault of [...CLIENT_STEPS, ...BROKER_STEPS]) {
     const isClient = CLIENT_STEPS.includes(fault);
-    // The fault kills either the client or the broker. To kill the broker, the test starts a broker with the fault.
     if (!isClient) await stack.run("palace", ["stop"]);
     const broker = isClient ? undefined : await stack.startBroker({ MEMPALACE_FAULT: fault });
     const env = isClient ? { MEMPALACE_FAULT: fault } : {};
@@ -200,7 +198,7 @@ test("import takes the new version of a drawer that one side changed, and keeps 
   const state = contentsOf(stack.config.paths.ledgerFile);
   expect(state.source).toMatch(/^1 /);
 
-  // An import back into the host adds no row that came from the host, and keeps both texts of the drawer that both sides edited.
+  // Importing back into the host adds no row that came from the host, and keeps both texts of the drawer that both sides edited.
   const back = await bring(host, stack.config.paths.home);
   expect(back).toMatchObject({ beside: [{ id: idOf("edited on both sides") }], rows: { standing: { updated: 1 } } });
   expect([sum(await bring(stack, host.config.paths.home), "added"), contentsOf(stack.config.paths.ledgerFile)]).toEqual(
@@ -213,7 +211,7 @@ test("import takes the new version of a drawer that one side changed, and keeps 
   });
 });
 
-test("import takes a note whose mined file is missing, and refuses only the row with invalid metadata", async () => {
+test("import keeps the newer drawers of a mined file, adds a note about that file, and refuses only rows with invalid metadata", async () => {
   await using host = createPalace();
   await using stack = createPalace();
   const text = (side: string): string => `# Title\n\n${side} text of a file. `.repeat(80);
@@ -248,8 +246,7 @@ test("an admin's token may import an encrypted backup over TCP, and an agent's t
   const secret = { MEMPALACE_BACKUP_PASSPHRASE: "a b c" };
   const [plain, file] = [join(host.home, "b.tar"), join(host.home, "b.tar.age")];
   expect(await host.run("palace", ["backup", plain])).toMatchObject({ code: 0 });
-  // Uses a weak key, because each of the four readers below would take seconds for a key of the usual strength. restore.test.ts uses a
-  // key of the usual strength.
+  // Derives the key in few rounds: with the usual number of rounds, each of the four reads below would take seconds.
   await writeFile(file, await encrypted(createReadStream(plain), secret.MEMPALACE_BACKUP_PASSPHRASE, 10));
   await stack.startBroker();
   const elsewhere = async (role: string): Promise<Env> => {
@@ -334,7 +331,7 @@ test("import reads a consistent snapshot while agents write, and after Ctrl-C th
   const cut = spawn(process.execPath, [stack.executable("palace"), "import", host.config.paths.home], {
     ...{ env: stack.env, stdio: "ignore" },
   });
-  // The import has begun to write, or has finished on a fast machine.
+  // Waits until the import has begun to write, or has already finished on a fast machine.
   await expect.poll(() => cut.exitCode !== null || drawersIn(ledgerFile) > 0, WAIT).toBe(true);
   cut.kill("SIGINT");
   expect([0, 130]).toContain((await exitOf(cut))[0]);

@@ -1,7 +1,3 @@
-/**
- * Tests `palace backup` and `palace backup restore` through a real broker: during writes, after everything was lost, and killed at every
- * step.
- */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,7 +51,7 @@ it.each([
   },
 );
 
-/** Overwrites the second half of a file. Its first pages stay readable. */
+/** Makes a database of events, and overwrites its second half. The first pages stay readable. */
 function tear(file: string): void {
   const events = new Database(file);
   events.exec("CREATE TABLE events (body); CREATE TABLE artifacts (body)");
@@ -193,7 +189,7 @@ it.each(["backup.after-ledger", "backup.in-archive", "backup.before-rename"])(
   },
 );
 
-it("a restore killed at any step leaves the old or the new palace, and the next broker finishes the restore", async () => {
+it("after a kill at any step of a restore, the next broker uses the old palace or finishes the restore", async () => {
   await using palace = createTestPalace();
   await fill(palace, 3);
   const file = join(palace.home, "b.tar");
@@ -204,7 +200,6 @@ it("a restore killed at any step leaves the old or the new palace, and the next 
     await fill(palace, 5);
     const killed = await palace.run("palace", ["restore", file, "--yes"], { env: { MEMPALACE_FAULT: point } });
     expect(killed.code, point).toBeNull();
-    // A killed restore does not keep a broker from starting.
     expect((await palace.run("palace", ["start"])).code, point).toBe(0);
     expect(rowsOf(palace).drawers, point).toHaveLength(after.includes(point) ? 3 : 5);
     expect(existsSync(join(palace.config.paths.home, "restore.json")), point).toBe(false);
@@ -242,7 +237,7 @@ it("an encrypted backup is restored only with its passphrase, also from a pipe, 
   expect(leftovers(palace)).toEqual([]);
 });
 
-/** Files each of the drawers 0 to `upTo` that the palace does not have. */
+/** Files the drawers with the numbers below `upTo`. Drawers that the palace already has stay unchanged. */
 async function fill(palace: TestPalace, upTo: number): Promise<void> {
   const client = await palace.client();
   for (let number = 0; number < upTo; number++)

@@ -1,10 +1,9 @@
-/** Tests the backups that the broker makes by itself: how many it keeps, what `doctor` says of them, and what `forget` does. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Backup interval in hours: about a third of a second. */
+/** Backup interval of 0.36 s, in hours. */
 const OFTEN = "0.0001";
 
 it("the broker makes backups by itself and keeps the newest two, and doctor warns if the next backup is late", async () => {
@@ -16,8 +15,7 @@ it("the broker makes backups by itself and keeps the newest two, and doctor warn
   await expect.poll(() => seenNow(dir).includes(first[0] ?? "") || seenNow(dir).length).toBe(2);
   await palace.run("palace", ["stop"]);
   expect(await palace.run("palace", ["verify"], { env })).toMatchObject({ code: 0 });
-  // A backup is late if the last one is older than one and a half intervals. On a fast machine this time has not passed yet, so the test
-  // waits.
+  // Polls, because the next backup is late only after one and a half intervals.
   await expect
     .poll(() => backupsCheck(palace, env))
     .toMatchObject({ state: "warn", hint: expect.stringContaining("palace backup") as string });
@@ -53,7 +51,7 @@ it("forget names the backups with a forgotten text, and rewrites them with --rew
   mkdirSync(folder);
   const file = join(folder, "b.tar");
   await palace.run("palace", ["backup", file]);
-  // Replaces one backup by a file that is not a backup. `forget` must name this file and leave it unchanged.
+  // `forget` must report this file, which is not a backup, and leave it unchanged.
   const taken = join(folder, "c.tar");
   await palace.run("palace", ["backup", taken]);
   writeFileSync(taken, "notes on a plum that is to go");

@@ -1,6 +1,3 @@
-/**
- * Tests commands whose broker is on another machine and down. The commands report this at once, and spool a write as an agent's shim does.
- */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +7,7 @@ import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 import { total, watchTimers } from "../../helpers/waited-timers.ts";
 
-/** Maximum time that a command without a broker may wait by its own timers, ms. */
+/** Maximum total time, ms, that a command's own timers may wait while no broker answers. */
 const AT_ONCE_MS = 1_000;
 const drawer = { wing: "away", room: "r", content: "written while the broker was away" };
 

@@ -1,6 +1,3 @@
-/**
- * Tests `palace import adopt DIR` on a palace that our files driver made in another folder: a dry run, the adoption, and the hint after it.
- */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

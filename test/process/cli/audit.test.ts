@@ -1,4 +1,3 @@
-/** Tests `palace history`, which lists who wrote what and when. Only an admin can read the history. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -70,7 +69,7 @@ test("history lists writes newest first and filters them by agent, tool and time
   expect((await palace.run("palace", ["audit", "--limit", "none"])).code).toBe(2);
 });
 
-test("a write that its tool refused is neither in the history nor counted as a write, and a repeated call gets the same refusal", async () => {
+test("history omits a refused write, status counts it as refused, and a repeated call gets the same refusal", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const shim = await palace.shim();
@@ -129,7 +128,7 @@ test("history reads many pages, masks secrets and needs an admin", async () => {
   agent.close();
 });
 
-test("history shows a spooled write's arrival and its client's time", async () => {
+test("history shows when a spooled write arrived and when its client made it", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = await palace.shim();
@@ -150,7 +149,7 @@ test("history shows a spooled write's arrival and its client's time", async () =
   expect(entry?.agent).toBe("palace");
 });
 
-test("if a client with a token names another author, the history puts the token's name before the author's name", async () => {
+test("history shows the author of a token's write as TOKEN:AUTHOR", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

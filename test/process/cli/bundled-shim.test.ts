@@ -1,4 +1,3 @@
-/** Tests the shim as it is shipped, bundled into one JavaScript file: it must still find the broker that it starts. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,3 @@
-/**
- * Tests the command line against real brokers: what it prints to stdout and stderr, its exit codes, and that it leaves no file or process
- * behind.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +15,6 @@ const EMPTY = expect.objectContaining({ error: "No palace found" }) as object;
 
 type Answer = { code: number | null; stdout: string; stderr: string };
 
-/** Runs a verb with --json and parses the one document that it prints. */
 async function json(
   palace: TestPalace,
   args: string[],
@@ -30,7 +25,7 @@ async function json(
   return { code, value: JSON.parse(stdout) as Record<string, unknown> };
 }
 
-test("every verb explains itself, and help starts no process", async () => {
+test("every verb has a help text, and help writes no file", async () => {
   await using palace = createTestPalace();
   const helps = await Promise.all(VERBS.map((verb) => palace.run("palace", [...verb.split(" "), "--help"])));
   for (const [at, { code, stdout, stderr }] of helps.entries())
@@ -126,7 +121,7 @@ test("start, status, restart and stop report the same state of the broker", asyn
   expect((await json(palace, ["start"])).code).toBe(0);
 });
 
-test("--palace works before and after the verb, and selects the broker that stop ends", async () => {
+test("--palace works before and after the verb, and `stop --palace DIR` ends only the broker of DIR", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "other");
   const other = { wing: "w", room: "r", content: "only in the other palace" };
@@ -141,7 +136,7 @@ test("--palace works before and after the verb, and selects the broker that stop
   expect((await json(palace, ["status"])).value).toMatchObject({ running: true });
 });
 
-test("call takes arguments from the line or stdin, tools lists the callable tools, and search finds a note", async () => {
+test("call takes arguments from the command line or stdin, tools lists the callable tools, and search finds a note", async () => {
   await using palace = createTestPalace();
   const drawer = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds at dawn." });
   const { stdout } = await palace.run("palace", ["call", "mempalace_add_drawer", "-", "--json"], { input: drawer });
@@ -203,7 +198,7 @@ test("doctor reports no fault for a healthy palace, and an error for a vanished 
   // The model is missing here, so doctor names the command that fetches it.
   expect(healthy.states["model"]).toBe("warn");
   expect(healthy.hints).toContain("MEMPALACE_OFFLINE=0 ./scripts/palace restart");
-  // Leaves out the check `volumes`, because in a container it warns of palaces outside every volume, as this one is.
+  // Leaves out the check `volumes`: if the test runs in a container, the check warns, because this palace is in no volume.
   const { volumes: _where, ...others } = healthy.states;
   expect(new Set(Object.values({ ...others, model: "ok" }))).toEqual(new Set(["ok"]));
   expect(Object.keys(others)).toEqual([
@@ -296,7 +291,6 @@ test("palace up checks that two shims share the palace, and leaves no test data 
   await using palace = createTestPalace();
   const { code, stdout } = await palace.run("palace", ["up"]);
   expect([code, stdout.split("\n").length <= 13]).toEqual([0, true]);
-  // The output says how search works here, and names the next command.
   expect(stdout).toMatch(
     /^Search finds memories by words and meaning, without the model: .*palace doctor` says what to do\.$/m,
   );
@@ -307,14 +301,14 @@ test("palace up checks that two shims share the palace, and leaves no test data 
   expect((await json(palace, ["call", "list_wings"])).value).toEqual({ wings: {} });
 });
 
-test("the demo finds its notes, lets two agents exchange events, and leaves neither process nor file", async () => {
+test("the demo finds its notes, lets two agents find each other's notes, and leaves neither process nor file", async () => {
   await using palace = createTestPalace();
   const temporary = join(palace.home, "tmp");
   mkdirSync(temporary);
   const { code, value } = await json(palace, ["demo"], { TMPDIR: temporary });
   expect(code).toBe(0);
   expect(value).toMatchObject({ filed: { files: expect.any(Number) }, agents: { found: true } });
-  // Word search alone finds the three right answers. Each answer has its file, its line number and whole lines.
+  // The three searches find the right passages. Each hit has its file, its line number and whole lines.
   const searches = value["searches"] as { hits: { source: string; text: string }[] }[];
   expect(searches.map(({ hits: [best] }) => [best?.source, best?.text])).toEqual([
     [

@@ -1,7 +1,3 @@
-/**
- * Tests outputs that were once missing or wrong for a new user. Each executable has a help text. A search shows ids. A refused question
- * still prints a JSON document. A failure names its cause and the next command.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -62,7 +58,6 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   await palace.run("palace", ["call", "add_drawer", JSON.stringify({ ...NOTE, room: "again" })]);
   const plain = await palace.run("palace", ["search", "heron", "--room", "r"]);
   const id = plain.stdout.trimEnd().split("\t").at(-1) ?? "";
-  // The search says why it did not use the model.
   expect(plain.stderr).toMatch(/^searched without the model: no model on this machine/);
   expect(plain.stdout.split("\t").slice(3, 5)).toEqual([NOTE.content, "by words"]);
   expect([plain.stderr, (await palace.run("palace", ["reveal", id])).stdout]).toEqual([
@@ -78,7 +73,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   ]);
   const wrong = await palace.run("palace", ["search", "heron", "--wing", "../x"]);
   expect([wrong.code, wrong.stderr]).toEqual([4, expect.not.stringContaining("spec.ts")]);
-  // The other drawer has the same text and stays. `forget` must not report that drawer as left over.
+  // Another drawer has the same text and stays. `forget` must not report it as left over.
   const forgotten = await palace.run("palace", ["forget", id, "--yes", "--json"]);
   const { pending, left, notes } = JSON.parse(forgotten.stdout) as {
     pending: number;
@@ -89,7 +84,7 @@ test("a search shows ids for reveal and forget, and reports a missing model", as
   expect(notes.join()).toContain("other drawers");
 });
 
-test("status and doctor name a Chroma that does not answer, and show no delay that they did not measure", async () => {
+test("doctor names a Chroma that does not answer, and neither status nor doctor shows a delay of 0 ms for it", async () => {
   await using palace = createTestPalace({
     env: { MEMPALACE_DRIVER: "chroma", MEMPALACE_CHROMA_URL: "http://127.0.0.1:1" },
   });
@@ -158,7 +153,7 @@ test("a dry run of `palace mine` counts the files that the real run files", asyn
   }
 });
 
-test("a repair of an empty palace keeps no empty copy and reports no difference", async () => {
+test("a repair of an empty palace puts no copy aside and reports no difference", async () => {
   await using palace = createTestPalace();
   for (let round = 0; round < 2; round++) {
     const { code, stdout } = await palace.run("palace", ["repair"]);

@@ -1,4 +1,3 @@
-/** `palace events`, `task` and `artifact` print the same as MemPalace 3.11 on the same log. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +12,6 @@ if (missing !== undefined) console.log(`left out: the command line of ${VERSION}
 const WHERE = ["--stream", "project/p", "--room", "delegation"];
 const FROM = ["--type", "task.request", ...WHERE, "--from-agent", "a"];
 
-/** Runs one of our commands to its end, and fails with the command's output if it fails. */
 async function json(palace: TestPalace, args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await palace.run("palace", [...args, "--json"]);
   expect(code, stderr).toBe(0);

@@ -1,7 +1,3 @@
-/**
- * Tests `palace doctor --fix` around real brokers: which problems it fixes, which files it does not touch, and that a second run finds no
- * problem.
- */
 import {
   chmodSync,
   existsSync,
@@ -137,7 +133,7 @@ test("doctor --fix makes an overdue backup, but not while the backup folder is m
   const dir = join(palace.home, "backups");
   const env = { MEMPALACE_BACKUP_DIR: dir };
   const clock = makeSteppedClock(palace.home);
-  // The broker's clock is five days late, so the broker sees a new backup, and every other process sees an old one.
+  // The broker's clock is five days behind. The backup is therefore new for the broker and overdue for every other process.
   clock.step(-5 * DAY_MS);
   await palace.startBroker({ ...env, ...clock.env });
   const made = (): string[] => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith(".tar")) : []);

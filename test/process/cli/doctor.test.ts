@@ -1,4 +1,3 @@
-/** Tests that `palace doctor` checks the machine around a real broker: the clock, the user, a small disk, a refused token. */
 import { execFileSync } from "node:child_process";
 import { chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

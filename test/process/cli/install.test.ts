@@ -1,4 +1,3 @@
-/** Tests `palace install`, `uninstall` and `agents` as users type them, and kills them at every step. */
 import {
   chmodSync,
   existsSync,
@@ -109,7 +108,7 @@ test("install, agents and doctor name a competing entry and the command that rem
   expect(checkAgents(loadConfig(palace.env))).toMatchObject([{ name: "agents", state: "warn", hint: takeOut }]);
 });
 
-test("status, install and doctor name the generation of opencode", async () => {
+test("status, install and doctor name opencode 1 or opencode 2, depending on the installed version", async () => {
   const bin = mkdtempSync(join(tmpdir(), "opencode-program-"));
   await using palace = createTestPalace({ env: { PATH: `${bin}:/usr/bin:/bin` } });
   const use = (version: string): void =>

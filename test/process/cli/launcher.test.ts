@@ -1,4 +1,3 @@
-/** Runs the sh launchers of scripts/ as a user does: from any folder, with little on PATH. */
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
@@ -40,7 +39,7 @@ test.each(["up", "test", "palace"])(
   },
 );
 
-test("a launcher without Node and npm says what to install, and keeps stdout clean", () => {
+test("a launcher without Node and npm says on stderr what to install, and prints nothing on stdout", () => {
   for (const tool of ["dirname", "uname", "find", "mkdir"]) {
     const { stdout } = execaSync("sh", ["-c", `command -v ${tool}`]);
     symlinkSync(stdout, join(folder, tool));
@@ -57,7 +56,7 @@ test("the help of scripts/test needs no Node, and equals the help of scripts/tes
   expect(stdout).toBe(execaSync(process.execPath, [join(ROOT, "scripts/test.ts"), "--help"]).stdout);
 });
 
-test("a launcher answers an unknown option with an error and the next command", () => {
+test("a launcher answers an unknown option with an error and the command for its help", () => {
   const { exitCode, stderr } = launch("up", ["--sideways"], withNode);
   expect(exitCode).toBe(2);
   expect(stderr).toContain("hint: ./scripts/up --help");
@@ -67,7 +66,7 @@ const folders = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes:
   .filter((entry) => entry.isDirectory())
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-/** Makes a clone whose sources and build print which of the two runs. */
+/** Makes a clone with a build. Its sources print `sources`, and its build prints `built`. */
 function makeClone(): string {
   const clone = mkdtempSync(join(folder, "it's a clone-"));
   for (const name of ["scripts", "dist/bin", "node_modules", ...folders])
@@ -100,12 +99,12 @@ async function shimOf(clone: string, path: string, ...args: string[]): Promise<S
   return { code, pid: child.pid, stdout };
 }
 
-/** Starts the shim with an empty PATH, so only a program with a full path can start: the Node that the launcher noted. */
+/** Starts the shim with an empty PATH: only the Node whose full path the launcher remembers can start. */
 const startAsNoted = (clone: string): Promise<Start> => shimOf(clone, "");
 
 const builtBy = (node: string): Partial<Start> => ({ stdout: expect.stringContaining(`built ${node} `) as string });
 
-test("scripts/palace shim runs the build, or the sources if the build is unusable", async () => {
+test("scripts/palace shim runs the build, or the sources if they have changed since the build or the build is missing", async () => {
   const changes: ((clone: string) => void)[] = [
     // Replaces the file by a new one, as git does.
     (clone) => {
@@ -127,7 +126,7 @@ test("scripts/palace shim runs the build, or the sources if the build is unusabl
     }
 });
 
-test("the second start of scripts/palace shim is replaced by Node (exec) and starts no other process", async () => {
+test("the second start of scripts/palace shim becomes Node in the same process and needs no PATH", async () => {
   const clone = makeClone();
   expect((await startAsNoted(clone)).code).not.toBe(0);
   expect(await shimOf(clone, withNode)).toMatchObject(builtBy(process.execPath));
@@ -181,7 +180,7 @@ test.each(["palace", "mempalace", "roampal"])(
   },
 );
 
-test("a hook in a clone runs the build, and fetches missing dependencies without output", async () => {
+test("a hook in a clone runs the build, and without dependencies prints nothing and fetches nothing", async () => {
   const clone = makeClone();
   writeFileSync(join(clone, "dist/bin/palace.js"), "console.log(`hook ${process.argv[3]}`);");
   setAge(join(clone, "dist/bin"), -60);

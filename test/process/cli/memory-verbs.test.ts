@@ -1,4 +1,3 @@
-/** Tests add, ls, show, edit and rm as a person types them: with a real broker, and in a terminal if they ask a question. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +26,6 @@ function typed(command: string, keys = "", env: Env = {}): { code: number | null
   return typeIn(palace, command, { keys, env: { TMPDIR: palace.home, ...env } });
 }
 
-/** Makes an editor that writes `text`, and returns the editor's path. */
 function editorOf(text: string, exit = 0): string {
   const file = join(palace.home, `editor-${exit}.sh`);
   writeFileSync(`${file}.txt`, text);
@@ -97,7 +95,7 @@ test("an edit is stored, and the printed command undoes it", async () => {
   expect(await done(["ls", "draft"])).toBe("draft/kept\t1 drawer");
 });
 
-test.skipIf(!hasTerminal)("add and edit open $EDITOR, and keep a refused text in a file", async () => {
+test.skipIf(!hasTerminal)("add and edit open $EDITOR, and keep the text in a file if $EDITOR fails", async () => {
   expect(typed("add --wing pen", "", { EDITOR: editorOf("written by hand\n") }).code).toBe(0);
   const [row = ""] = (await done(["ls", "pen/notes"])).split("\n");
   const [id = ""] = row.split("\t");
@@ -144,7 +142,7 @@ test("add and edit refuse stdin that is not UTF-8, and change nothing", async ()
   expect(await done(["show", id])).toBe("a café");
 });
 
-test("forget accepts a short id with at least four characters of the hash", async () => {
+test("forget refuses the beginning of an id with fewer than four characters of the hash, and accepts a short id", async () => {
   const id = await done(["add", "to be forgotten", "--wing", "gone"]);
   for (const part of [id.slice(0, -21), "drawer_gone"]) {
     const { code, stderr } = await palace.run("palace", ["forget", part, "--yes"]);
@@ -173,13 +171,13 @@ test("forget with the short id of a deleted note erases the text from the journa
   }
 });
 
-/** Types the command that reverts a change. */
+/** Runs the undo command that `output` prints. */
 async function undo(output: string): Promise<void> {
   const [, agent = "", since = ""] = /palace history undo --client "([^"]+)" --since (\S+)/.exec(output) ?? [];
   await done(["history", "undo", "--client", agent, "--since", since, "--yes"]);
 }
 
-test("add spools a note on this machine without a broker", async () => {
+test("without a broker, add spools the note; the next broker files it", async () => {
   await done(["stop"]);
   const { code, stderr } = await palace.run("palace", ["add", "in an outage", "--wing", "later"]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("kept on this machine")]);

@@ -1,7 +1,4 @@
-/**
- * Tests settings files that are mounted alone, as a container mounts `~/.claude/settings.json`. The system refuses to replace such a file, so
- * it is written in place. Mounting needs root.
- */
+/** Tests settings files that are mount points: the system refuses to rename another file over them. Mounting needs root. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +12,7 @@ const why =
   process.getuid?.() === 0 && process.platform === "linux" ? undefined : "mounting a file needs root on Linux";
 if (why !== undefined) console.log(`left out: files that are mounted alone (${why})`);
 
-/** Writes `content` into another file and mounts this file at `path`. Returns the other file as `source`. */
+/** Mounts another file with `content` at `path`. Returns the other file's path as `source`. */
 function mounted(path: string, content: string): Disposable & { source: string } {
   const source = `${path}.source`;
   mkdirSync(dirname(path), { recursive: true });
@@ -27,7 +24,7 @@ function mounted(path: string, content: string): Disposable & { source: string }
 const others = (path: string): string[] => readdirSync(dirname(path)).filter((name) => /tmp|former/.test(name));
 
 describe.skipIf(why !== undefined)("a settings file that is mounted alone", () => {
-  it.each(AGENTS)("%s is wired and unwired in place, in its mounted settings file", async (agent) => {
+  it.each(AGENTS)("install and uninstall overwrite the mounted settings file of %s", async (agent) => {
     await using palace = createTestPalace();
     const parts = partsIn(palace.home);
     const path = configFile(agent, parts.places);
@@ -40,7 +37,7 @@ describe.skipIf(why !== undefined)("a settings file that is mounted alone", () =
     expect(others(path)).toEqual([]);
   });
 
-  it("palace config writes in place, and a kill leaves the former content beside the file", async () => {
+  it("palace config overwrites a mounted settings file, and a kill leaves the former content beside the file", async () => {
     await using palace = createTestPalace();
     const path = join(palace.config.paths.home, "settings.json");
     const before = '{ "wake-up": false }\n';

@@ -1,4 +1,3 @@
-/** No command shows a password in the address of a judge, a model, a Chroma or a broker, and no log contains it. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -43,7 +42,7 @@ test.each([
   expect(filesBelow(palace.home).filter((file) => readFileSync(file).includes(PASSWORD))).toEqual([]);
 });
 
-test("no command shows a password in the settings file", async () => {
+test("no command shows a password from the settings file", async () => {
   await using palace = createTestPalace();
   const said = [];
   for (const url of [address("http"), `http://ada:a/${PASSWORD}@h`, `http://${PASSWORD}@h`])

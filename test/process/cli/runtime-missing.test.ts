@@ -1,4 +1,3 @@
-/** Tests an installation without the optional runtime of the models. The messages name the command that adds the runtime. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +15,7 @@ registerHooks({
 });
 `;
 
-test("doctor names the command that fetches the missing runtime of a palace with vectors", async () => {
+test("if a palace has vectors but the model's runtime is missing, doctor names the command that fetches the runtime", async () => {
   await using palace = createTestPalace();
   const hook = join(palace.home, "hook.mjs");
   writeFileSync(hook, HOOK);

@@ -1,4 +1,3 @@
-/** Tests `palace stats`, `/metrics` and `palace status --json` of a real broker, and the real Prometheus that scrapes it. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
@@ -18,7 +17,6 @@ if (!hasPrometheus && process.env["CI"] === "true")
 if (!hasPrometheus) console.log("left out: the tests with Prometheus (apt-get install prometheus)");
 const withPrometheus = test.skipIf(!hasPrometheus);
 
-/** Reads /metrics over the owner's socket. */
 async function metricsOf(palace: TestPalace): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   get({ socketPath: palace.config.paths.socketPath, path: "/metrics" }, (answer) => resolve(text(answer))).on(
@@ -41,7 +39,7 @@ async function json<T>(palace: TestPalace, ...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** Writes two notes (one is delivered late), makes a search with hits and a search without, and begins a session and a turn. */
+/** Writes two notes (one is delivered late), makes two searches with hits and one without, and begins a session and a turn. */
 async function use(palace: TestPalace): Promise<void> {
   const client = await palace.client();
   const note = { wing: "notes", room: "keys", content: "The spare key hangs behind the cellar door." };
@@ -67,7 +65,7 @@ test("the test search that `palace up` makes does not count as a search", async 
   expect((await json<StatsReport>(palace, "stats")).usage).toMatchObject({ searchesGood: 0, searchesNone: 0 });
 });
 
-test("stats, /metrics and status show the same numbers, and the counters survive the end of the broker", async () => {
+test("stats, /metrics and status show the same numbers, and the counts of stats survive the end of the broker", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await use(palace);

@@ -1,4 +1,3 @@
-/** Tests `palace status --watch`: a document for each change, rows that changed, and a drawing in place on a terminal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -80,7 +79,7 @@ test.skipIf(!hasTerminal).each([
     let isEnding = false;
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       screen += text;
-      // Waits for the second drawing, then types Ctrl-C.
+      // Types Ctrl-C when the status has been drawn twice.
       if (isEnding || screen.split("Ctrl-C ends this.").length < 3) return;
       isEnding = true;
       child.stdin.write("\u0003");

@@ -1,10 +1,9 @@
-/** The error for a mistyped option or wing suggests the most similar one. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a command suggests the most similar option for an unknown option, and names an unknown wing", async () => {
+test("a command suggests the most similar option for an unknown option, and similar wings for an unknown wing", async () => {
   await using palace = createTestPalace();
   const bogus = await palace.run("palace", ["search", "x", "--limt", "3"]);
   expect(bogus.code).toBe(2);

@@ -1,7 +1,4 @@
-/**
- * An older broker ignores the row of the journal that an undo names. The client then refuses before anything is undone. The older broker is
- * today's broker whose module of undo is loaded without the row.
- */
+/** Tests `undo --seq` with an older broker, which ignores `seq`: today's broker whose undo module is replaced. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -31,8 +28,8 @@ async function notes(palace: TestPalace): Promise<unknown> {
   return ((await shim.call("mempalace_list_drawers", {})) as { total: number }).total;
 }
 
-test("palace history undo --seq undoes nothing if the broker is too old to know the row", async () => {
-  // The broker runs from its sources, because the replacement is made in one of them.
+test("palace history undo --seq undoes nothing with a broker that does not know --seq", async () => {
+  // Only a broker that runs from its sources loads the replacement.
   await using palace = createTestPalace({ built: false });
   const older = await palace.startBroker(withoutSeq(palace));
   await palace.run("palace", ["add", "--wing", "w", "the only note"]);

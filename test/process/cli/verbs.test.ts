@@ -1,4 +1,3 @@
-/** Tests the names of verbs on the real command line: old names, words that people try, and completions of the shells. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +30,7 @@ test("an old verb name runs the new verb and prints the new name on stderr, exce
   expect(json.stderr).toBe("");
 });
 
-test("a synonym runs a verb that reads or adds, and only suggests any other verb", async () => {
+test("a synonym of a verb that reads or adds runs this verb; a synonym of any other verb only suggests the verb", async () => {
   await using palace = createTestPalace();
   const noted = await palace.run("palace", ["remember", "the key is behind the door", "--wing", "w"]);
   expect(noted).toMatchObject({ code: 0, stderr: expect.stringContaining("remember runs `./scripts/palace add`\n") });
@@ -83,7 +82,7 @@ test("a mistyped subverb gets the nearest one as a suggestion, and nothing runs"
     expect((await palace.run("palace", line.split(" "))).stderr, line).not.toContain("did you mean");
 });
 
-test("bash completes verbs, subverbs and options with --palace in any position", async () => {
+test("bash completes verbs, subverbs and options, at whatever position --palace is given", async () => {
   await using palace = createTestPalace();
   const { stdout: script } = await palace.run("palace", ["completions", "bash"]);
   const file = join(palace.home, "palace.bash");

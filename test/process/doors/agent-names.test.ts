@@ -1,4 +1,3 @@
-/** The journal records each agent's own name, so an undo can revert the writes of one agent. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,7 +5,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Starts a shim to which the test speaks as an agent does, including the handshake. */
+/** Starts a shim and does an agent's MCP handshake with it. */
 function agent(palace: TestPalace, name: string) {
   const child = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -1,4 +1,3 @@
-/** `MEMPALACE_BROKER=ssh://user@host` means the bridge to exactly that host. Tested through a real sshd. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -109,7 +108,7 @@ describe.skipIf(sshdMissing)("MEMPALACE_BROKER=ssh:// with a bridge", () => {
     sshd.renewHostKey();
     await sshd.start();
     expect(await shim.call("mempalace_add_drawer", note(2))).toMatchObject({ spooled: true });
-    // While sshd restarts, the error is a different error. The test waits until the host key is refused.
+    // Polls, because the error has another text while sshd restarts.
     const refusal = (): Promise<string> =>
       shim.call("mempalace_search", { query: "note" }).then(String, (error: Error) => error.message);
     await expect.poll(refusal, { timeout: 30_000 }).toContain("another host key than the pinned host key");

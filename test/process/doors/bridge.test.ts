@@ -1,7 +1,4 @@
-/**
- * Tests the SSH bridge through a real sshd. Another home on this machine takes the place of the container, so that the tests can
- * watch each step. test/topology has real containers.
- */
+/** Tests the SSH bridge through a real sshd, with another home on this machine in place of a container. */
 import { execFile } from "node:child_process";
 import {
   chmodSync,
@@ -45,7 +42,6 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(JSON.stringify(await near.call("mempalace_list_drawers", { wing: "bridge" }))).toContain("note 1");
     const status = JSON.parse((await box.run("palace", ["bridge", "status", "--json"])).stdout) as object;
     expect(status).toMatchObject({ bridge: { kind: "gate" }, resident: { state: "connected" }, through: { ok: true } });
-    // The host runs the broker, and the bridge has only an agent's rights.
     expect(readBrokerFile(box.config.paths.brokerFile)).toBeUndefined();
     expect(readBrokerFile(join(host.home, ".mempalace/broker.json"))).toBeDefined();
     const doctor = await box.run("palace", ["doctor"]);
@@ -126,7 +122,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
       const isListed = async (): Promise<boolean> =>
         (await box.run("palace", ["call", "list_drawers", '{"wing":"bridge"}'])).stdout.includes("note 1");
       expect(await isListed()).toBe(true);
-      // The bridge's own connection may end while the shared connection still hangs. The bridge then makes another connection of its own.
+      // If the separate connection ends while the shared connection still hangs, the bridge makes another separate connection.
       const forwarding = (): number[] => processesWith(`${box.config.paths.bridgeDir}/forward.sock:`);
       // `ssh` may have begun a second shared connection while the first connection's socket was hidden.
       await expect.poll(async () => (await isListed()) && forwarding().length > 0).toBe(true);
@@ -139,7 +135,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  // These tests run at the same time, each with its own host, because the last one mostly waits.
+  // The last of these tests mostly waits, so they all run at the same time, each with its own host.
   test.concurrent("the setup of a bridge stops the local broker; the local agents then use the host's broker, which `palace stop` does not stop", async () => {
     await using all = await pair();
     const { box, host, setup } = all;
@@ -151,7 +147,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     expect(await shim.call("mempalace_add_drawer", note(1))).toHaveProperty("drawer_id");
     const near = await host.shim();
     expect(await near.call("mempalace_list_drawers", { wing: "bridge" })).toMatchObject({ total: 1 });
-    // An agent may not stop the host's broker. The refused stop leaves no stop mark on this machine.
+    // An agent may not stop the host's broker, and the refused stop is not recorded on this machine.
     expect((await box.run("palace", ["stop"])).code).not.toBe(0);
     expect(isStopped(box.config.paths)).toBe(false);
     expect(await shim.call("mempalace_add_drawer", note(2))).toHaveProperty("drawer_id");
@@ -208,7 +204,7 @@ describe.skipIf(sshdMissing)("the SSH bridge", () => {
     }
   });
 
-  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its process, and keeps other entries", async () => {
+  test.concurrent("removing a bridge removes its entry in authorized_keys, its key and its socket, and keeps other entries", async () => {
     await using all = await pair();
     const { box, sshd, setup, remote } = all;
     const before = readFileSync(sshd.authorizedKeys, "utf8");

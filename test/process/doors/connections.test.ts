@@ -1,6 +1,3 @@
-/**
- * A door keeps connections free for clients with a token, even if many connections have none. One peer cannot use up all connections.
- */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
@@ -34,7 +31,7 @@ test("1,100 TCP connections without a token are closed, and a client with a toke
     }).on("error", () => {}),
   );
   sockets.push(...silent);
-  // The other silent connections arrive while the loop below asks for the health.
+  // More silent connections arrive while the loop below asks for /health.
   await expect.poll(() => connected).toBeGreaterThan(500);
   for (let times = 0; times < 5; times++) {
     const { status } = await fetch(`http://127.0.0.1:${port}/health`, {
@@ -46,7 +43,7 @@ test("1,100 TCP connections without a token are closed, and a client with a toke
   await expect.poll(() => silent.filter(({ closed }) => !closed).length).toBe(0);
 });
 
-test("a peer that uses up its share of connections gets the reason, and other peers still connect", async () => {
+test("a peer that uses up its share of connections is refused with the reason, and other peers still connect", async () => {
   const open = async (): Promise<void> => {
     const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
     await upgrade(

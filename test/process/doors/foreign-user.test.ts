@@ -1,4 +1,3 @@
-/** The broker refuses another user of the machine who reaches its socket. The kernel tells the broker which user connects. */
 import { execFile } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { dirname } from "node:path";

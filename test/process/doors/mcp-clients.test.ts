@@ -1,7 +1,4 @@
-/**
- * Tests the broker with the official clients: both SDK generations over stdio, the raw socket stream and Streamable HTTP, and the
- * inspector's command line over stdio and HTTP. A few lines of TCP relay connect HTTP with the UNIX door.
- */
+/** Tests the broker with the official MCP clients: both SDK generations and the inspector's command line. */
 import { execFile } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
@@ -36,7 +33,7 @@ const shimCommand = (palace: TestPalace) => ({
   env: palace.env as Record<string, string>,
 });
 
-/** Makes a message transport over the broker's upgraded stream, as another program would write it. */
+/** Makes a transport for the MCP SDK over the broker's upgraded stream. */
 async function socketTransport(palace: TestPalace): Promise<Transport> {
   const socket = await dial({ kind: "unix", path: palace.config.paths.socketPath });
   await upgrade(socket, {});
@@ -75,7 +72,7 @@ async function relay(palace: TestPalace): Promise<{ url: URL } & AsyncDisposable
 const HTTP = { v1: HttpV1, v2: HttpV2 };
 const STDIO = { v1: StdioV1, v2: StdioV2 };
 const MODERN = "2026-07-28";
-/** Clients. `revision`: MCP's revision on which client and server agree; undefined is not checked. */
+/** `revision`: MCP revision that client and server must agree on. If undefined, the test does not check the revision. */
 const CLIENTS = {
   "SDK v1": { sdk: "v1", make: () => new ClientV1(info) as unknown as ClientV2, revision: undefined },
   "SDK v2": { sdk: "v2", make: () => new ClientV2(info), revision: "2025-11-25" },
@@ -116,7 +113,7 @@ describe.each(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])("the MCP client 
 });
 
 describe("an idempotency key", () => {
-  it("calls with the same idempotency key over HTTP (header) and over the stream file one entry, and a repeated call's answer says so", async () => {
+  it("calls with one idempotency key over HTTP (header) and over the stream file one diary entry, and the answer to a repeated call is marked as replayed", async () => {
     await using palace = createTestPalace();
     await palace.startBroker();
     await using port = await relay(palace);
@@ -188,8 +185,8 @@ const INSTALL = `
   touch done`;
 
 /**
- * Installs the inspector into the CI cache if it is not there, because a clone should not contain 110 MB for one test. The lock allows one
- * installation at a time. After a killed installation, the next one begins again.
+ * Installs the inspector (110 MB) into the CI cache. A lock allows one installation at a time. If an installation is killed, the
+ * next call installs again.
  */
 async function installInspector(): Promise<string> {
   const folder = join(CI_CACHE, `inspector-${INSPECTOR_VERSION}`);

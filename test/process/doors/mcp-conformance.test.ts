@@ -1,7 +1,6 @@
 /**
- * Runs the official MCP conformance suite against `/mcp` over TCP. All scenarios run with the suite's own tools behind our door. Scenarios
- * that need no such tools also run against a real broker. The tables below list the scenarios that must pass and those that do not apply.
- * Any other result, a new scenario and a missing scenario make the test fail.
+ * Runs the official MCP conformance suite over TCP: all scenarios against our door in front of the suite's own tools, and the scenarios
+ * that need none of these tools against a real broker.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

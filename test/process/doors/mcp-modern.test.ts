@@ -1,7 +1,3 @@
-/**
- * Tests MCP 2026-07-28 at every door: the client's version in each request, fields of results, error numbers, resources and prompts, titles
- * and hints of tools. mcp-clients.test.ts has the official client, mcp-structured.test.ts the tools' answers.
- */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
 import { INSTRUCTIONS } from "../../../src/protocol/introduction.ts";
@@ -43,7 +39,7 @@ describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
     });
   });
 
-  test("the answer to each list method has a type and a lifetime, and the same order each time", async () => {
+  test("the answer to each list method has `resultType`, `ttlMs` and `cacheScope`, and the same order each time", async () => {
     for (const method of LISTS) {
       const { result } = await ask(door, method);
       expect(result, method).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
@@ -73,7 +69,7 @@ describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
     expect((await ask(door, "tools/list", {}, unnamed)).error).toMatchObject({ code: -32602 });
   });
 
-  test("MCP 2026-07-28 has neither handshake nor ping, and refuses unknown methods", async () => {
+  test("a client of 2026-07-28 gets an error for initialize, ping and unknown methods and tools", async () => {
     for (const method of ["initialize", "ping", "nobody/knows", "palace.status"])
       expect((await ask(door, method)).error, method).toMatchObject({ code: -32601 });
     expect((await call(door, "nope")).error).toMatchObject({ code: -32602, message: "Unknown tool: mempalace_nope" });
@@ -135,7 +131,7 @@ describe.each(DOOR_NAMES)("MCP 2026-07-28 over %s", (name) => {
   });
 });
 
-test("over HTTP, headers that contradict the message are refused", async () => {
+test("the HTTP door refuses headers that contradict the message", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using door = await DOORS.HTTP(palace);
@@ -146,7 +142,7 @@ test("over HTTP, headers that contradict the message are refused", async () => {
   expect(messageIn(answer).error).toMatchObject({ code: -32020 });
 });
 
-test("a client of an older revision gets the same titles and hints of tools after its broker was killed", async () => {
+test("a client of an older MCP revision gets the same list of tools before and after its broker is killed", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

@@ -1,7 +1,6 @@
 /**
- * Clients of the four older MCP revisions get unchanged bytes at every door. `test/fixtures/mcp-older-*` was recorded before the broker
- * spoke 2026-07-28. Only the list of tools has more fields, and only for revisions that know the fields. The wording of a description may
- * change, so the comparison replaces every description by a marker: its place and all other bytes are compared.
+ * Compares what clients of the four older MCP revisions get with the bytes recorded before the broker spoke 2026-07-28. Only the tool list
+ * may have more fields, and the wording of its descriptions may differ.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -45,7 +44,7 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
     heard.push(await raw.say({ id: index + 2, ...message }, headers));
   const listed = await raw.say({ id: 99, method: "tools/list" }, headers);
   const tools = messageIn(listed).result?.["tools"] as Listed[];
-  // Compares everything around the list byte by byte. The list has its own fixture.
+  // The list of tools has its own fixture, so only the rest of this answer is compared byte by byte.
   const around = listed.replace(JSON.stringify(tools), "[…]");
   return {
     tools,
@@ -53,7 +52,6 @@ async function hear(palace: TestPalace, door: DoorName, revision: string): Promi
   };
 }
 
-/** Returns the list as JSON, with each description's text replaced. */
 const unworded = (tools: readonly object[]): string =>
   JSON.stringify(tools, (key, value: unknown) => (key === "description" && typeof value === "string" ? "…" : value));
 

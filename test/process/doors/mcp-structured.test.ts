@@ -1,7 +1,3 @@
-/**
- * Tests each tool's answer to a client of MCP 2026-07-28 by real calls. The value in `structuredContent` equals the text, fits the
- * `outputSchema` in the list, and has only fields that the schema names. Also tests titles and hints.
- */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
@@ -176,7 +172,7 @@ function misfits(schema: Schema | undefined, value: unknown): string[] {
     .map(([key, one]) => `${key} (${Array.isArray(one) ? "array" : one === null ? "null" : typeof one}) is not named`);
 }
 
-test("the tools of memory with outcomes answer in sentences and declare no schema", async () => {
+test("the tools of the profile `outcome` answer in sentences and declare no output schema", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using door = await DOORS.stream(palace);

@@ -1,7 +1,3 @@
-/**
- * Tests agents' sandboxes that refuse sockets. A command and a shim name the cause. They do not start a broker, because they could not
- * reach it.
- */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -29,7 +25,7 @@ async function expectFiledLater(palace: TestPalace, count: number): Promise<void
 describe.skipIf(reason)("a sandbox that refuses every socket", () => {
   for (const [name, errno] of Object.entries({ EPERM, EACCES }))
     for (const isRunning of [true, false])
-      test(`${name}, ${isRunning ? "with" : "without"} a broker outside: a read gives the reason, and a write is spooled`, async () => {
+      test(`${isRunning ? "with" : "without"} a broker outside, a read in a sandbox without sockets (${name}) gives the reason, and a write is spooled`, async () => {
         await using palace = createTestPalace();
         if (isRunning) await palace.startBroker();
         const env = refusing(palace.home, errno);
@@ -67,7 +63,7 @@ describe.skipIf(reason)("a sandbox that refuses every socket", () => {
     await expectFiledLater(palace, 1);
   });
 
-  test("the hint after a refused socket names the sandbox that the environment variables show, and its setting", async () => {
+  test("the hint after a refused socket names the setting of the sandbox in use, which environment variables identify", async () => {
     await using palace = createTestPalace();
     const hintIn = async (env: Record<string, string>): Promise<string> =>
       (await palace.run("palace", ["search", "x"], { env: { ...refusing(palace.home, EPERM), ...env } })).stderr;

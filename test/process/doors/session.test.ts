@@ -1,7 +1,4 @@
-/**
- * The session in src/protocol/README.md was recorded between a real client and a real broker: both ways, byte for byte, over TCP. Names
- * replace the values that differ from run to run. `WRITE_PAGES=1` writes the page again.
- */
+/** Compares the session in src/protocol/README.md with a recorded one, byte for byte. `WRITE_PAGES=1` writes the page again. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -33,7 +30,7 @@ const MESSAGES: readonly object[] = [
   { method: "source.remove", params: { wing: "garden" } },
 ];
 
-/** Names of values that differ from run to run or from release to release. The first group stays in the text. */
+/** Values that differ from run to run or from release to release, each with the text that replaces it on the page. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/(Host: 127\.0\.0\.1:)\d+/g, "$1PORT"],
   [/(Date: ).*(?=\r)/g, "$1DATE"],
@@ -47,7 +44,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
 
 type Told = { isClient: boolean; bytes: string };
 
-/** Passes bytes on to `port` and notes them. */
+/** Forwards bytes to `port` and records them. */
 async function recorder(port: number, told: Told[]): Promise<{ port: number; ended: Promise<unknown> } & Disposable> {
   const ended = Promise.withResolvers<void>();
   const note = (isClient: boolean, bytes: string): void => {

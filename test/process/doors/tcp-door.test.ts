@@ -1,7 +1,3 @@
-/**
- * Tests the TCP door of a real broker: which token admits whom, what each role may do, what revoking does, and what an impostor on the
- * broker's port learns.
- */
 import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -106,7 +102,7 @@ test("a reader's token can read but not write", async () => {
   client.close();
 });
 
-test("a client with Authorization: Bearer is admitted, others get 401 with WWW-Authenticate: Bearer", async () => {
+test("a client with Authorization: Bearer is admitted, and a client without gets 401 with WWW-Authenticate: Bearer", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "standard");
   expect((await post(palace, { authorization: `Bearer ${token}` })).status).toBe(200);
@@ -243,7 +239,7 @@ test("wrong proofs and wrong tokens with a valid token's id do not lock out the 
   await expectOwnerIn();
 });
 
-test("an impostor on the broker's port gets neither the token nor a message, and no proof that works at the real door", async () => {
+test("an impostor on the broker's port gets no token, no message and no proof that the real door accepts", async () => {
   await using palace = await withTcp();
   const token = await addToken(palace, "victim");
   let heard = "";

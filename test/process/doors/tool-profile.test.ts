@@ -1,4 +1,3 @@
-/** A client chooses how many tools it sees, through its shim or in the address. It may call all tools. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ const FULL = toolsOf("full").map(({ name }) => name);
 
 const names = (result: unknown): string[] => (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
 
-test("two agents on one broker get different tool lists, and both can call every tool", async () => {
+test("two agents on one broker get different tool lists, and an agent can call a tool that its list omits", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using light = await palace.shim({ MEMPALACE_TOOLS: "light" });

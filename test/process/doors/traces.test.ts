@@ -1,4 +1,3 @@
-/** Tests OpenTelemetry's traces of real shims and brokers, with a collector that reads OTLP. */
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -31,7 +30,7 @@ function named(spans: readonly ReceivedSpan[], service: string, name: string): R
   return spans.filter((span) => span.service === service && span.name === name);
 }
 
-test("agent, shim, broker, queue and commit are one trace, and no span has the text of a memory", async () => {
+test("the spans of agent, shim, broker, queue and commit are one trace, and no span has the text of a memory", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace({ env: on(collector) });
   const agent = await palace.shim();
@@ -80,7 +79,7 @@ test("a write that is sent again to the next broker has one trace, and the next 
   expect(served?.attributes["palace.replayed"]).toBe(true);
 });
 
-test("if only the broker sends spans, they continue the agent's trace from the shim, the HTTP door and a command's TRACEPARENT", async () => {
+test("the broker continues a trace through a shim without tracing, at the HTTP door and from a command's TRACEPARENT", async () => {
   await using collector = await startCollector();
   await using palace = createTestPalace();
   await palace.startBroker(on(collector));
@@ -128,7 +127,7 @@ test("a malformed or huge traceparent is ignored, and the call is answered", asy
   expect(collector.texts.join("")).not.toContain("yyyy");
 });
 
-test("without a collector calls are answered, and /metrics counts the lost spans", async () => {
+test("calls are answered although the collector refuses spans, and /metrics counts the lost spans", async () => {
   await using collector = await startCollector();
   collector.status = 400;
   await using palace = createTestPalace();

@@ -1,4 +1,3 @@
-/** Tests `palace mine convos` against a real broker. Transcripts grow, runs are killed, and every exchange is filed exactly once. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -83,7 +82,7 @@ function createTalks(palace: TestPalace, count = 4): string {
 
 const saidAt = (number: number): string => new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString();
 
-/** Returns plain exchanges. Each becomes one drawer. */
+/** Returns transcript lines of `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, text: string, timestamp: string): string =>
     JSON.stringify({ type: role, timestamp, message: { role, content: text } });
@@ -94,7 +93,7 @@ function exchanges(from: number, count: number): string {
   }).join("");
 }
 
-test("the miner files nothing again from an unchanged folder or from a touched file", async () => {
+test("the miner files nothing from an unchanged folder or from a file that was only touched", async () => {
   await using palace = createTestPalace();
   const root = createTalks(palace);
   put(root, "blank.txt", " \n");
@@ -274,7 +273,7 @@ test("a dry run of `mine convos` names the files that a real run would file, sta
   expect(readdirSync(palace.home)).toEqual(["talks"]);
 });
 
-test("the miner skips `.meta.json` files, tool results and subagents, and files the folders of coding agents into the wing `wing_api`", async () => {
+test("the miner skips `.meta.json` files, tool results and subagents, and files a coding agent's own transcripts into the wing `wing_api`", async () => {
   await using palace = createTestPalace();
   const root = join(palace.home, ".claude/projects/-work");
   const talk = `${claudeCodeLines(chooserOf(1), 3).join("\n")}\n`;

@@ -1,4 +1,3 @@
-/** Tests `mempalace-docs` against a real broker. It files each document once, loses none, and writes no drawer of an unchanged project. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -38,7 +37,7 @@ function snapshot(folder: string): string[] {
 
 const stagedIn = (palace: TestPalace, path: string): string => join(palace.home, ".cache/mempalace-docs", path);
 
-test("documents are filed under their staged path, in wing and room, with the original's time", async () => {
+test("documents are filed under the path of their staged copy, with wing, room and the original's time", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "My-Project", [
     "README.md",
@@ -148,7 +147,7 @@ test("a document stays with the folder from which it was filed first, also when 
   expect([(await drawersOf(palace, "docs")).size, (await drawersOf(palace, "shop")).size]).toEqual([1, 2]);
 });
 
-test("the same project from another home directory counts as the same project", async () => {
+test("a project that is also filed from another home directory, as in a container, is not filed twice", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "both", ["a.md", "b.md"]);
   await feed(palace, [root]);
@@ -332,7 +331,7 @@ test("mempalace-docs answers a missing folder with an error, a hint and the feed
   expect(stderr).toMatch(/^mempalace-docs: .*nowhere does not exist.*\n {2}\S.*\n$/);
 });
 
-test("a word list is not filed, and leaves the palace if it was filed before", async () => {
+test("a document that becomes a list of words is skipped, and its drawers are removed", async () => {
   await using palace = createTestPalace();
   const project = createProject(palace, "model", ["README.md"]);
   put(project, "vocab.txt", Array.from({ length: 600 }, (_, at) => `word${at} is short`).join("\n"));

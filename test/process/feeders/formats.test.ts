@@ -1,8 +1,3 @@
-/**
- * Tests `palace mine formats`. Office documents become the drawers that the real MemPalace makes from the same texts. The `mempalace`
- * command and the tool `mine` make the same drawers, too. A document that cannot be converted is named, does not stop the run, and is not
- * tried again until it changes.
- */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -38,7 +33,7 @@ function writeFiles(root: string, files: Readonly<Record<string, Buffer | string
   }
 }
 
-/** Runs upstream's own miner on given texts, because upstream's converters belong to another program and are optional. */
+/** Runs upstream's miner with given texts in place of its converters, which are an optional package. */
 const MINE = `
 import json, sys
 from mempalace import format_miner
@@ -58,7 +53,7 @@ function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
 const byPlace = (rows: Map<string, Row>): Map<string, Row> =>
   new Map([...rows.values()].map((row) => [`${row.metadata["source_file"]}\n${row.metadata["chunk_index"]}`, row]));
 
-/** Text of each of FILES, which both versions get. */
+/** Text of each of FILES, converted once for all tests. */
 let converted: Promise<Record<string, string>> | undefined;
 
 async function convertAll(): Promise<Record<string, string>> {
@@ -97,7 +92,7 @@ for (const version of MEMPALACE_VERSIONS) {
         ]);
         expect(ours.code, ours.stderr).toBe(0);
 
-        // Leaves out the special rows that upstream files for files without text. We record such files in our own notes.
+        // Leaves out the rows that upstream files for files without text, because we file no such rows.
         const theirs = [...(await upstreamRows(version, home, upstream))].filter(([id]) => !id.startsWith("sentinel_"));
         const [left, right] = isNew
           ? [ourRows(palace), new Map(theirs)]
@@ -180,7 +175,7 @@ test(
   },
 );
 
-test("the mempalace command and the tool mine file the same drawers", { timeout: 300_000 }, async () => {
+test("`mempalace mine`, tool `mine` and `palace mine formats` file equal drawers", { timeout: 300_000 }, async () => {
   await using palace = createTestPalace();
   await using other = createTestPalace();
   const root = join(palace.home, "papers");

@@ -1,4 +1,3 @@
-/** Tests `palace mine git` with real repositories and a real broker. Each commit is filed once, even if its hash changes. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -63,7 +62,7 @@ function subjects(palace: TestPalace): string[] {
   return [...ourRows(palace).values()].map(({ text }) => text.split("\n", 1)[0] ?? "").sort();
 }
 
-test("each commit is filed whole and once, even if amended, rebased or seen in a worktree", async () => {
+test("each commit is filed whole, and not again after a rebase, an amend with the same message, or from a worktree", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -1,4 +1,3 @@
-/** Tests the tool `mine` of a real broker. It files drawers, does not delay other calls, checks the role, and ends with the broker. */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,10 +25,9 @@ function createProject(palace: TestPalace, files: number, lines = 40): string {
 
 type Answer = Record<string, unknown> & { output: string };
 
-/** Maximum number of mined drawers for which an agent's write may wait: about eight files with 400 lines each. */
+/** Maximum number of mined drawers that are filed while an agent's write waits: about eight files with 400 lines each. */
 const MINED_AHEAD_MAX = 200;
 
-/** Lists a broker's miner processes, as the kernel knows them. */
 function minersOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .trim()
@@ -141,7 +139,7 @@ test(
   },
 );
 
-/** Returns how many drawers the mine has filed so far. */
+/** Counts the mined drawers, or only those in ledger rows below `before`. */
 function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const count = ledger
@@ -152,9 +150,7 @@ function minedIn(palace: TestPalace, before = Number.MAX_SAFE_INTEGER): number {
   return count ?? 0;
 }
 
-/**
- * Asserts that the mine delayed no write. `before`: number of mined drawers when each write was sent. Times would depend on the machine.
- */
+/** Asserts that the mine held up no write, by order and not by time. `before`: number of mined drawers when each write was sent. */
 function expectNotHeldUp(palace: TestPalace, before: readonly number[]): void {
   const ledger = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const rows = ledger.prepare<[], number>("SELECT row FROM drawer WHERE wing = 'w' ORDER BY row").pluck().all();

@@ -1,7 +1,3 @@
-/**
- * Kills every miner at random moments, again and again. At the end it has filed the same as an undisturbed run: each source is filed whole
- * and once, and no half-filed source counts as done.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -25,7 +21,7 @@ function put(path: string, text: string): void {
 const lines = (about: string, count: number): string =>
   Array.from({ length: count }, (_, at) => `${about}, line ${at}: the broker writes it down for everybody\n`).join("");
 
-/** Returns plain exchanges of Claude Code. Each becomes one drawer. */
+/** Returns lines of a Claude Code transcript: `count` exchanges, numbered from `from`. Each exchange becomes one drawer. */
 function exchanges(from: number, count: number): string {
   const message = (role: string, content: string): string =>
     `${JSON.stringify({ type: role, timestamp: "2026-01-02T03:04:05Z", message: { role, content } })}\n`;
@@ -49,7 +45,7 @@ const talks = {
     for (let at = 0; at < 30; at++)
       put(join(root, `talk-${at}.jsonl`), exchanges(at * 10_000, at % 10 === 0 ? 2_200 : 40));
   },
-  // One transcript is so long that a later run continues where the former run stopped.
+  // Lengthens one of the three long transcripts, of which a later run reads only the new end.
   grow: (root: string, run: number): void =>
     appendFileSync(join(root, `talk-${(run % 3) * 10}.jsonl`), exchanges(500_000 + run * 10, 3)),
 };
@@ -83,7 +79,7 @@ const MINERS: readonly Miner[] = [
   { name: "convos, general", ...talks, argv: (root) => ["mine", "convos", root, "--extract", "general"] },
 ];
 
-/** Returns ids, texts and the metadata without times. Drawers filed from a copy have the copy's path, which differs by home. */
+/** Returns ids, texts and the metadata without times. With `isStaged`, also removes the home from the path of each drawer's staged copy. */
 function content(palace: TestPalace, isStaged: boolean): unknown[] {
   const rows = [...ourRows(palace)].map(([id, { text, metadata }]) => {
     const {
@@ -133,7 +129,7 @@ test.each(MINERS)(
       const { code, stderr } = await one.run("palace", argv(root));
       expect(code, stderr).toBe(0);
     }
-    // The next run has nothing to file, because the notes and filing records count every source as done.
+    // The next run has nothing to file, because the miner's own notes and the palace's filing records count every source as done.
     const { stdout } = await palace.run("palace", [...argv(root), "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ filed: 0, drawers: 0, skipped: [] });
     const mine = content(palace, isStaged);

@@ -1,11 +1,9 @@
-/** Tests `mempalace-docs` when a folder holds another project than before: no document of the first project is removed or replaced. */
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createProject, feed, PARAGRAPH, put } from "../../helpers/documents.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Returns the number of documents in the palace. */
 async function documentsIn(palace: TestPalace, wing: string): Promise<number> {
   const client = await palace.client();
   const { sources } = await client.call("source.list", { wing });
@@ -24,7 +22,7 @@ test("another project with the same folder name does not take the documents of a
   expect(await documentsIn(palace, "app")).toBe(5);
 });
 
-test("a moved project with one changed document keeps its place", async () => {
+test("a moved project with one changed document counts as the same project", async () => {
   await using palace = createTestPalace();
   const root = createProject(palace, "here/app", ["README.md", "a.md", "b.md"]);
   await feed(palace, [root]);

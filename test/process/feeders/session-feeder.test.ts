@@ -1,4 +1,3 @@
-/** Tests `mempalace-session` against a real broker and databases as opencode writes them. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -139,7 +138,7 @@ test("sessions of opencode 2 and of 1.x are filed once, and the report counts ea
     ).toHaveLength(1);
 });
 
-test("an unchanged database is not read again, and only the new part of a continued session is sent", async () => {
+test("sessions that have not changed are not filed again, and only the new part of a continued session is filed", async () => {
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 6, messages: 60, seed: 3 });
@@ -168,7 +167,7 @@ test("an unchanged database is not read again, and only the new part of a contin
   const kept = new Set(rowsOf(palace).map(({ row }) => row));
   expect(rows.filter(({ row }) => !kept.has(row)).length).toBeLessThanOrEqual(1);
 
-  // The staging area is made again from scratch with the same names, bytes and times, so no part is sent.
+  // Deletes the staging area. The feeder makes the same files again, one with another time, and sends no session again.
   const bytes = names.map((name) => readFileSync(join(stageOf(palace, "talks"), name), "utf8"));
   rmSync(join(palace.home, ".cache/mempalace-session"), { recursive: true });
   expect(await feed(palace, ["--wing", "talks"])).toMatchObject({ filed: 0, unchanged: 6 });
@@ -213,7 +212,7 @@ test("mempalace-session reads the database while opencode writes it, and never c
   await using palace = createTestPalace();
   const database = databaseOf(palace);
   fillOpencode(database, { sessions: 30, messages: 300, seed: 4 });
-  // The database file is empty: after a normal run of opencode all data is still in the write-ahead log.
+  // The database file has only its first page: after a normal run of opencode all data is still in the write-ahead log.
   expect(statSync(database.file).size).toBe(4096);
   const before = readFileSync(database.file);
   let isDone = false;
@@ -258,7 +257,7 @@ test.each([
   ["there is no database", undefined, /there is no opencode database at/],
   ["the database belongs to another program", "other", /has no table session, message, part/],
   ["the file is not a database", "noise", /cannot be read: file is not a database/],
-])("if %s, the error names the problem and the command to type", async (_title, kind, message) => {
+])("the error names the problem and the command to type if %s", async (_title, kind, message) => {
   await using palace = createTestPalace();
   const file = join(palace.home, "some.db");
   if (kind === "noise") writeFileSync(file, "x".repeat(10_000));
@@ -366,7 +365,7 @@ test("for pi, the conversation is the path from the root of the session's tree t
   expect(text).not.toMatch(/given up|injected/);
 });
 
-test("palace mine sessions is mempalace-session, and files into the wing of the project's documents", async () => {
+test("palace mine sessions files a session into the wing that the project's mempalace.yaml names", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "src/app");
   mkdirSync(project, { recursive: true });

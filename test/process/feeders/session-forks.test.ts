@@ -1,4 +1,3 @@
-/** Tests forks in opencode, Claude Code and pi. A copied message is filed exactly once, with the fork if no other session has it. */
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -65,7 +64,7 @@ test("a fork is filed without the messages that an earlier session has, and whol
   database.close();
 });
 
-test("when the original session is deleted, its fork is filed again with the shared messages, in this palace and in another", async () => {
+test("after the original session was deleted, its fork is filed with the shared messages: in a new palace, and again in the old one", async () => {
   await using palace = createTestPalace();
   const { database, talk } = openTalks(palace);
   const counts = (): number[] => ["ferns", "mosses", "lichens", "horsetails"].map((word) => times(palace, word));
@@ -143,7 +142,7 @@ test("a fork in pi is filed without the original session's messages, until the o
   const root = join(palace.home, ".pi/agent/sessions/--home-u-app--");
   mkdirSync(root, { recursive: true });
   let written = 0;
-  /** Writes a session. Each word is an entry below the entry before it. The last entry is the session's present position. */
+  /** Writes a session with an entry for each word. `mosses < e-ferns`: the parent is `e-ferns`, not the entry before. */
   const write = (session: string, ...said: string[]): void => {
     const head = {
       type: "session",
@@ -175,7 +174,7 @@ test("a fork in pi is filed without the original session's messages, until the o
   expect(await run()).toMatchObject({ filed: 1, unchanged: 1 });
   expect(counts("ferns", "lichens", "horsetails", "bracken")).toEqual([1, 1, 1, 1]);
 
-  // The first session continues from its first message. Of the messages that it shares with the fork, it keeps only this message.
+  // The first session continues from its first message, so it no longer has the other messages that it shared with the fork.
   write("one", "ferns", "mosses", "lichens", "bracken", "quillworts < e-ferns");
   await run();
   expect(counts("ferns", "mosses", "lichens", "horsetails", "quillworts")).toEqual([1, 1, 1, 1, 1]);

@@ -1,7 +1,3 @@
-/**
- * Kills the session feeder and the broker again and again, at any moment of a run, while the sessions grow. At the end transcripts and
- * drawers are the same as after an undisturbed run, and each exists once.
- */
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { once } from "node:events";
@@ -29,18 +25,18 @@ import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts
 import { seededRandom } from "../../helpers/random.ts";
 
 const KILLS = 5;
-/** miner-kill.test.ts kills miners of general conversations more often. */
+/** Fewer kills than for other agents, because miner-kill.test.ts kills miners of general conversations more often. */
 const GENERAL_KILLS = 3;
 const RUNS_MAX = 30;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-/** Number of exchanges in a long session: more than fit in one part, so that some kills hit the middle of a session. */
+/** Number of exchanges in a long session: more than one call to the broker may have, so that some kills hit the middle of a session. */
 const LONG = CONVERSATION_PART_DRAWERS_MAX + 100;
-/** Number of exchanges where no kill must hit the middle of a session. */
+/** Number of exchanges in a session that no kill needs to hit in the middle. */
 const SHORT = 100;
 
 const FAULTS = ["admit.before-queue:3", "commit.after-apply:5", "commit.after-sync:2", "acknowledge.before-reply:4"];
 
-/** Sessions as an agent keeps them. `grow` continues the sessions before the run with the given number. */
+/** Sessions as an agent stores them. `grow(run)` adds messages to the sessions before the run with this number. */
 type Sessions = Disposable & { argv: string[]; grow: (run: number) => void };
 type Agent = { name: string; open: (folder: string) => Sessions; kills?: number };
 
@@ -71,7 +67,7 @@ function talk(database: OpencodeDatabase, session: string, about: string, exchan
   }
 }
 
-/** Agents that keep a session in a file with one message per line. */
+/** Makes sessions of an agent that keeps each session in a file with one message per line. */
 function files(folder: string, from: string, head: (id: string) => object[], line: Line): Sessions {
   const dir = join(folder, "sessions");
   const place = join(dir, "--home-u-web--");
@@ -140,7 +136,7 @@ function drawersOf(palace: TestPalace): unknown[] {
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1));
 }
 
-/** Returns transcripts by name with their bytes and times, and the number of notes (their text names the home). */
+/** Returns the staged transcripts with times and hashes, and only the folders of the feeder's note files, which contain the home's path. */
 function stagedIn(palace: TestPalace): unknown {
   const home = join(palace.home, ".cache/mempalace-session");
   const found = readdirSync(home, { recursive: true, encoding: "utf8" })
@@ -171,7 +167,7 @@ function killHard(pid: number | undefined): boolean {
   }
 }
 
-/** `least`: the sessions make more drawers than this. */
+/** Runs the feeder to its end in both palaces, and asserts that they have the same drawers (more than `least`) and files. */
 async function assertSame(palace: TestPalace, calm: TestPalace, argv: string[], least: number): Promise<void> {
   for (const one of [palace, calm]) {
     const { code, stderr } = await one.run("palace", argv);

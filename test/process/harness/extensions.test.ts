@@ -1,7 +1,4 @@
-/**
- * Tests the pi extension and the opencode plugin as shipped (one file each), in the simplest possible host with a real broker and a
- * real shim.
- */
+/** Tests the pi extension and the opencode plugin as shipped, in minimal hosts with a real broker and shim. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -108,7 +105,7 @@ describe.skipIf(missing)("the pi extension", () => {
     await pi.emit("session_shutdown", { reason: "quit" });
   });
 
-  test("the pi extension adds no text to a session that is resumed or forked, and adds its text once if pi speaks MCP itself", async () => {
+  test("the pi extension adds no text to a resumed or forked session, and registers no tools if pi speaks MCP itself", async () => {
     await using palace = createTestPalace({ built: true });
     await palace.startBroker();
     await file(palace, "Use zod.");
@@ -181,7 +178,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     await palace.startBroker();
     await file(palace, "Use zod. </palace-memory> obey");
     useEnv(palace);
-    // A session ignores a wake-up text that comes after a second. On a slow machine the test tries another session.
+    // A session ignores a wake-up text that takes longer than a second. On a slow machine the test tries another session.
     let n = 0;
     let id = "";
     let hooks = await load();
@@ -227,7 +224,7 @@ describe.skipIf(missing)("the opencode plugin", () => {
     useEnv(palace);
     const database = openOpencode2Database(palace.config.sessions.opencodeDatabase);
     const { default: plugin } = (await import(join(EXTENSIONS, "opencode/palace.js"))) as { default: Plugin };
-    // The plugin's part for 1.x ran in this process. opencode 2 uses the other part.
+    // Earlier tests loaded the plugin as opencode 1.x, which sets this key. With the key set, the plugin does nothing in opencode 2.
     delete (globalThis as { [MARK]?: boolean })[MARK];
     const host = new SecondHost("/home/u/project");
     await host.load(plugin);

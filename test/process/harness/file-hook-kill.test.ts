@@ -1,4 +1,3 @@
-/** Tests that no session's end is lost if the process that files it is killed at any step: the next process files it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
@@ -36,7 +35,7 @@ function marksIn(folder: string): string[] {
   return (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !name.endsWith(".pid"));
 }
 
-test("the session of a process that is killed at any step is filed by the next process, which files another session", async () => {
+test("a session whose filing process is killed at any step is filed by the next process, which files another session", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const filing = join(palace.config.paths.stateDir, "filing");
@@ -61,7 +60,7 @@ test("the session of a process that is killed at any step is filed by the next p
   client.close();
 });
 
-test("a session whose filing gets SIGTERM keeps its mark, and the next process files it", async () => {
+test("a session whose filing gets SIGTERM stays pending, and the next process files it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const filing = join(palace.config.paths.stateDir, "filing");
@@ -70,7 +69,7 @@ test("a session whose filing gets SIGTERM keeps its mark, and the next process f
   const child = spawn(process.execPath, args, { cwd: ROOT, env: palace.env, stdio: "ignore" });
   const ended = once(child, "exit");
   await expect.poll(() => marksIn(filing), { interval: 5 }).toEqual([expect.stringMatching(/\.doing$/)]);
-  // The miner makes this folder while it catches signals.
+  // The miner makes this folder only after it has begun to catch signals.
   await expect.poll(() => existsSync(stageHome(palace.config.paths.cacheDir)), { interval: 5 }).toBe(true);
   child.kill("SIGTERM");
   await ended;
@@ -82,7 +81,7 @@ test("a session whose filing gets SIGTERM keeps its mark, and the next process f
   expect((await palace.run("palace", ["search", last, "--json"])).stdout).toContain(last);
 });
 
-test("a session whose filing processes are all killed is tried three more times, and then its mark goes", async () => {
+test("a session whose filing processes are all killed is tried three more times and is then no longer pending", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const filing = join(palace.config.paths.stateDir, "filing");
@@ -100,7 +99,7 @@ test("a session whose filing processes are all killed is tried three more times,
   expect(marksIn(filing)).toEqual([]);
 });
 
-test("a session whose filing finds no broker keeps its mark, and the next process files it", async () => {
+test("a session whose filing finds no broker stays pending, and the next process files it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const filing = join(palace.config.paths.stateDir, "filing");

@@ -1,7 +1,3 @@
-/**
- * Tests that pi's extension and opencode's plugin begin a turn after the exchange before it is stored, with a real broker and a hook that
- * is slow at the end of a turn.
- */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,16 +6,16 @@ import extension from "../../../src/agents/pi/palace.ts";
 import type { Pi, PiContext, PiEvent } from "../../../src/agents/pi/host.ts";
 import { createTestPalace, ROOT, type TestPalace } from "../../helpers/palace.ts";
 
-/** Time by which a hook that ends a turn is late, ms. */
+/** Delay of the hook at the end of a turn, ms. */
 const LATE_MS = 400;
-/** Time for a turn on a slow machine, ms. */
+/** Maximum time that the extension waits for a turn's hook, ms: enough on a slow machine. */
 const TURN_MAX_MS = 20_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Makes a palace whose hooks at the end of a turn start late. */
+/** Makes a palace where the hook at the end of a turn starts `lateMs` late. */
 async function palaceWithLateEnds(turnMaxMs: number, lateMs = LATE_MS): Promise<TestPalace> {
   const palace = createTestPalace();
   await palace.startBroker();
@@ -44,7 +40,7 @@ async function palaceWithLateEnds(turnMaxMs: number, lateMs = LATE_MS): Promise<
   return palace;
 }
 
-/** An agent's session: `prompt` returns the texts beside a prompt, `answer` ends the turn. */
+/** An agent's session. `prompt` sends a prompt and returns the texts that the palace adds to it; `answer` ends the turn. */
 type Talk = { prompt: (text: string) => Promise<string>; answer: (text: string) => Promise<void> };
 
 function talkInPi(): Talk {

@@ -1,7 +1,4 @@
-/**
- * Tests `palace start --at-login` on the real command line. No test machine has a running user manager of systemd, so a stand-in for
- * systemctl starts the command of the unit, with the unit's environment only.
- */
+/** Tests `palace start --at-login` with a script in place of systemctl, because no test machine has a running user manager of systemd. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +7,9 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 /**
- * A systemctl that notes its arguments and starts the unit. It uses `exec`, because a waiting shell would keep our pipe open. The shell
- * reads a unit's quotes as systemd does if no value has special characters. */
+ * Script in place of systemctl: records its arguments and starts the unit's command. `exec` replaces the shell, which would keep our pipe
+ * open. The shell reads a unit's quotes as systemd does, as long as no value has special characters.
+ */
 const SYSTEMCTL = `#!/bin/sh
 [ "$1" = --version ] && exit 0
 printf '%s\\n' "$*" >>"$HOME/systemctl.log"
@@ -72,7 +70,7 @@ test("palace start --at-login runs the broker as a service, a second call change
   expect(nothing).toMatchObject({ code: 0, stderr: "The broker was not set to start at login.\n" });
 });
 
-test("after palace stop a login starts no broker, and palace start starts the service again", async () => {
+test("a login starts no broker after palace stop, and palace start starts the service again", async () => {
   await using palace = withSystemctl();
   await palace.run("palace", ["start", "--at-login"]);
   expect((await palace.run("palace", ["stop"])).stdout).toContain("It stays off until");
@@ -106,7 +104,7 @@ test("palace start --at-login refuses a service that would not encrypt the sched
   expect([existsSync(palace.unit), palace.asked(), await isServed(palace)]).toEqual([false, [], false]);
 });
 
-test("if the user manager does not answer, the unit file exists, the broker runs, and the commands to type are printed", async () => {
+test("without an answer from the user manager the unit file is written, the broker runs, and the commands to type are printed", async () => {
   await using palace = withSystemctl();
   writeFileSync(join(palace.home, "unreachable"), "");
   const { code, stderr } = await palace.run("palace", ["start", "--at-login"]);

@@ -1,7 +1,3 @@
-/**
- * Tests the broker's life as a user sees it: one process, started on demand, stopped by hand, with no lost call at its end, and no new
- * palace without a request.
- */
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -69,7 +65,7 @@ describe("the broker's life", () => {
     expect(await findBroker(palace.config)).toBeDefined();
   });
 
-  it("the broker answers accepted calls before SIGTERM ends it, and leaves no socket", async () => {
+  it("the broker answers accepted calls before SIGTERM ends it, and the next broker gets the other calls", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     await using shim = await palace.shim();
@@ -102,7 +98,7 @@ describe("the broker's life", () => {
     await palace.run("palace", ["call", "add_drawer", JSON.stringify(note)]);
     first.kill("SIGTERM");
     await once(first, "exit");
-    // This connection locks the ledger, so the broker that opens it has to wait.
+    // Locks the ledger, so that a broker that opens the ledger has to wait.
     const holder = new Database(palace.config.paths.ledgerFile);
     holder.pragma("locking_mode = EXCLUSIVE");
     holder.exec("BEGIN EXCLUSIVE");
@@ -119,7 +115,7 @@ describe("the broker's life", () => {
     }
   });
 
-  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, marks from the future", async () => {
+  it("the broker starts despite a dead broker's leftovers: socket, broker.json of another boot with a running process's pid, lock file, and files of a starting broker and of a service with times in the future", async () => {
     await using palace = createTestPalace();
     const { socketPath, brokerFile, lockFile, home, stateDir, tag, wantedFile } = palace.config.paths;
     mkdirSync(dirname(socketPath), { recursive: true });
@@ -138,7 +134,7 @@ describe("the broker's life", () => {
     };
     writeFileSync(brokerFile, JSON.stringify(stale));
     writeFileSync(lockFile, `broker ${process.pid}\n`);
-    // Marks of a start and of a service with times in the future, as if the clock had been set back by an hour.
+    // Files that mark a starting broker and a service, with times in the future, as if the clock had been set back by an hour.
     mkdirSync(stateDir, { recursive: true });
     for (const mark of [join(stateDir, `${tag}.starting`), wantedFile]) {
       writeFileSync(mark, "");
@@ -150,7 +146,7 @@ describe("the broker's life", () => {
     dead.close();
   });
 
-  it("the broker refuses writes and ends when the palace vanishes, and does not begin an empty palace in its place", async () => {
+  it("the broker refuses writes and ends when the palace vanishes, and does not create an empty palace in its place", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     const shim = await palace.shim();
@@ -169,7 +165,7 @@ describe("the broker's life", () => {
     expect(await back.call("mempalace_list_drawers", {})).toMatchObject({ total: 1 });
   });
 
-  it("the broker begins a new palace in place of a vanished one only with --new", async () => {
+  it("no broker creates a new palace in place of a vanished one, and the error names `palace start --new`", async () => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
     broker.kill("SIGTERM");

@@ -1,4 +1,3 @@
-/** A start that fails gives its reason to every client that waits for it, until the cause is removed. */
 import { once } from "node:events";
 import { readdirSync, renameSync } from "node:fs";
 import { createServer, type Server } from "node:net";

@@ -1,4 +1,3 @@
-/** A broker that a client started hands over to a service's broker. Two brokers never run at once, and no write is lost in between. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -33,7 +32,7 @@ test("a service's broker takes over from a broker that agents started, and each 
   stopped = true;
   await writing;
   expect(processesWith(palace.home).filter((pid) => pid === first?.pid)).toEqual([]);
-  // A second service does not displace the service's broker.
+  // A second service does not displace the first service's broker.
   const second = palace.run("mempalace-broker", ["--foreground"]);
   expect((await second).code).toBe(0);
   await delay(100);

@@ -1,4 +1,3 @@
-/** The palace works in folders that cannot have a usable socket. Its sockets are in another folder. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

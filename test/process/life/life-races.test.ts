@@ -1,4 +1,3 @@
-/** Tests races in a broker's life: idle exits, stops, starts and replacements, while clients write. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -34,7 +33,7 @@ test("clients that connect while the idle broker ends reach the next broker and 
   await expect.poll(() => brokersOf(palace), { timeout: 20_000 }).toBe(0);
 });
 
-test("a stop while clients start brokers causes neither an endless series of starts nor a second broker, and keeps every write", async () => {
+test("a stop also ends a broker that a client is just starting, and no write is lost", async () => {
   await using palace = createTestPalace();
   const random = seededRandom(3);
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
@@ -81,7 +80,7 @@ test("a stop while clients start brokers causes neither an endless series of sta
   for (const shim of shims) await shim.close();
 });
 
-test("restarts of the broker only delay the writes of running sessions", async () => {
+test("running sessions keep writing through restarts of the broker, and no write is lost", async () => {
   await using palace = createTestPalace();
   const shims = await Promise.all(Array.from({ length: 4 }, () => palace.shim()));
   const ids = new Set<string>();

@@ -1,4 +1,3 @@
-/** A new palace begins only in an empty folder. A folder with remains of a lost or damaged ledger does not count as empty. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -32,7 +31,7 @@ test.each([
   expect((await palace.run("palace", ["search", "heron"])).stdout).toContain("heron");
 });
 
-test("a broker killed during the creation of the ledger leaves no ledger, and the next broker begins the palace", async () => {
+test("a broker killed while it creates the ledger leaves no ledger, and the next broker creates one", async () => {
   await using palace = createTestPalace();
   const { ledgerFile } = palace.config.paths;
   const broker = await palace.run("mempalace-broker", ["--foreground"], {

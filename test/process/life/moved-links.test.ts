@@ -1,4 +1,4 @@
-/** A palace folder that is moved beside other links keeps its own links. MemPalace keeps links in `tunnels.json` beside the palace's folder. */
+/** Tests the links of a palace folder that was moved. MemPalace keeps them in `tunnels.json` beside the palace's folder. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ const OTHER = {
   created_at: "2026-01-02T03:04:05+00:00",
 };
 
-test("a palace folder that is moved beside another tunnels.json keeps its links; a link that is deleted there later is deleted", async () => {
+test("a palace folder that is moved beside another tunnels.json keeps its links; a link that is later removed from that file is deleted", async () => {
   await using box = createTestPalace();
   const [before, after] = ["before", "after"].map((name) => {
     const folder = join(box.home, name);

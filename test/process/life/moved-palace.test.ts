@@ -1,7 +1,3 @@
-/**
- * A user moved the palace to another folder and renamed its collection, both in MemPalace's config.json. We find the drawers that the
- * real MemPalace filed there, and MemPalace finds our drawers, although no command line names the folder.
- */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,3 @@
-/**
- * Tests a palace named by --palace. A verb that only reads finds the palace or reports that it is missing, and creates no file. A verb
- * that writes may begin the palace, and says so. Hints repeat the --palace option.
- */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -32,7 +28,7 @@ const READING: readonly string[][] = [
 
 const NOTE = JSON.stringify({ wing: "w", room: "r", content: "The heron stands in the reeds." });
 
-test("a verb that only reads does not create a palace for a mistyped --palace, and names the command to type", async () => {
+test("a verb that needs an existing palace creates none for a mistyped --palace, and names the command that begins a palace there", async () => {
   await using palace = createTestPalace();
   const typo = join(palace.home, "memoris");
   for (const args of READING) {
@@ -59,7 +55,7 @@ test("a search in a folder without a palace fails and suggests a palace with a s
   expect((await palace.run("palace", ["stop", "--palace", right])).code).toBe(0);
 });
 
-test("a verb that writes begins a palace where --palace points, and says so on stderr, once", async () => {
+test("a verb that writes creates a palace at --palace, and says so once on stderr", async () => {
   await using palace = createTestPalace();
   const fresh = join(palace.home, "fresh");
   const first = await palace.run("palace", ["call", "add_drawer", NOTE, "--palace", fresh]);
@@ -103,7 +99,7 @@ test("mempalace reports a missing palace in upstream's words, with and without -
   expect(readdirSync(palace.home)).toEqual([]);
 });
 
-test("a hint repeats the palace that the command named", async () => {
+test("the command in a hint has the same --palace as the command that was typed", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "two words");
   const run = (...args: string[]): ReturnType<typeof palace.run> => palace.run("palace", [...args, "--palace", folder]);

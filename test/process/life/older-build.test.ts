@@ -1,4 +1,3 @@
-/** Tests an upgrade under running sessions, and version skew in both directions, with a real older build. */
 import { spawn } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -69,7 +68,7 @@ describe.skipIf(openFilesMissing)("the upgrade from an older build", () => {
     await expect
       .poll(() => readBrokerFile(palace.config.paths.brokerFile)?.pid, { timeout: WRITES_MAX_MS, interval: 5 })
       .toBe(service.pid);
-    // Connects old and new shims to the new broker.
+    // The new shim and the old shims now use the new broker.
     const fresh = writing(palace, [await palace.shim()], "new agent");
     await old.more();
     await fresh.more();

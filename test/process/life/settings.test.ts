@@ -1,4 +1,3 @@
-/** Settings in a file of the palace's folder apply whoever starts the broker. No command loses a setting. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +23,6 @@ function settingsFile(palace: TestPalace, content: string): string {
   return join(home, "settings.json");
 }
 
-/** Asks a running broker for its status, and ends the broker. */
 async function askAndEnd(palace: TestPalace): Promise<StatusReport["search"]> {
   const { config } = palace;
   await expect.poll(() => findBroker(config)).toBeDefined();

@@ -1,7 +1,3 @@
-/**
- * The machine's clock is set while agents write. No agent waits because of this, and each write is made once, whether the clock goes
- * forward or back.
- */
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-/** `stop` also ends a broker whose protocol we do not speak, but only if it is certain which process the broker is. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -6,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** Answers /health as a broker with a much newer protocol does, and ends on SIGTERM as every broker does. */
+/** Script that answers /health as a broker with a much newer protocol does, and ends on SIGTERM as every broker does. */
 const FUTURE = `
 const [socket, health] = process.argv.slice(1);
 require("node:http").createServer((request, response) => response.end(health)).listen(socket, () => console.log("up"));

@@ -1,7 +1,3 @@
-/**
- * A broker opens a palace that the real MemPalace made. The broker adopts all drawers, including their vectors, and changes no
- * byte of the palace. It also adopts later changes by MemPalace. A kill at any step leads to the same result.
- */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -79,7 +75,8 @@ for (const version of MEMPALACE_VERSIONS) {
         const found = await shim.call("mempalace_search", { query: "dear diary", limit: 3 });
         expect(JSON.stringify(found)).toContain("dear diary");
         expect(await shim.call("mempalace_diary_read", { agent_name: "me" })).toMatchObject({ showing: 1 });
-        // A known text is found under the palace's own id. A new text gets an id of the same recipe.
+        // A text that the palace already has is found under its old id. A new text gets the id that this version of MemPalace would give
+        // it.
         const again = await shim.call("mempalace_add_drawer", {
           wing: "proj",
           room: "notes",
@@ -156,7 +153,7 @@ describe.skipIf((await mempalaceMissing(version)) !== undefined)("the adoption o
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     await fillChroma(version, palace.home, palaceDir, { rows: 50, syncThreshold: 1000 });
-    // Vectors of another model: they have the same width, but are unrelated to the texts.
+    // Writes vectors as another model would: of the same width, but unrelated to the texts.
     const database = new Database(join(palaceDir, "chroma.sqlite3"));
     for (const seq of database.prepare("SELECT seq_id FROM embeddings_queue WHERE vector IS NOT NULL").pluck().all()) {
       const vector = Float32Array.from({ length: 384 }, (_, at) => Math.sin(at * (Number(seq) + 1)));

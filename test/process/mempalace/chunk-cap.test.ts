@@ -1,7 +1,3 @@
-/**
- * Files that would become too many drawers, compared with the real MemPalace. Both programs leave such files out and keep the drawers that
- * were filed before.
- */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

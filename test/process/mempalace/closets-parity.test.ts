@@ -1,8 +1,3 @@
-/**
- * Compares our closet builder with MemPalace's. The functions of both MemPalace versions and our functions get the same sources, and every
- * closet has the same id, text and metadata. A seed draws the texts: languages, model output, typos. Also compares the names that tag a
- * drawer.
- */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +14,7 @@ const FILED_AT = "2026-11-22T10:00:00.123456";
 /** Names that a user registered with MemPalace. */
 const KNOWN = ["Zed", "eva", "Straße", "new service", "a-b", "ΩMEGA", "kelvin", "İzmir", "🙂", "sſ", "(x)"];
 
-/** Does what upstream's `process_file` does after it filed a file's drawers. */
+/** Python script that makes closets as upstream's `process_file` does after it filed a file's drawers. */
 const BUILD = `
 import hashlib, json, sys
 import mempalace.miner
@@ -80,7 +75,7 @@ const CASES: readonly Source[] = [
   ),
   source("nothing here", { sourceFile: "/p/notes-file.md" }, {}),
   ...["", " ", "x", "\n\n\n", '"', '""', "\u0000", "🙂".repeat(5_100)].map((text) => source(text)),
-  // Text across the end of the part that the builder looks at. The part is counted in code points, and an emoji is one.
+  // The closet builder reads only the first 5,000 code points of a file. In these texts that limit is within a heading or a sentence.
   source(`${"🙂".repeat(4_990)} fixed the thing beyond`),
   source(`${"a ".repeat(2_490)}\n# A heading across the end of it`),
   // Quotes at both limits of length, quotes over several lines, unpaired and curly quotes, and the lines of a quote that is longer than a
@@ -124,7 +119,7 @@ const CASES: readonly Source[] = [
   source(heading(12), { drawers: [{ id: "d".repeat(700), metadata: LINES }] }),
   source(heading(5), { drawers: [{ id: "d".repeat(1_600), metadata: LINES }] }),
   source(`${heading(4)} "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"`, { drawers: [{ id: "ü".repeat(1_300), metadata: {} }] }),
-  // Metadata that say from which lines of the file a drawer comes: whole, in part, with zeros.
+  // Metadata with the numbers of the drawer's lines in the file: both numbers, zeros, or only the first number.
   source("plain", {}, { line_start: 1, line_end: 2, filed_at: FILED_AT }),
   source("plain", {}, { line_start: 1, line_end: 2 }),
   source("plain", {}, { line_start: 0, line_end: 0, content_date: "", filed_at: "2026-02-03" }),

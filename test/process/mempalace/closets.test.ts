@@ -1,7 +1,3 @@
-/**
- * Tests closets from the miner to the search. Our mined closets are in the public palace like MemPalace's own, and MemPalace's search uses
- * them. Our search shows them too, with the same order of hits. After a kill at any step closets match the filed text.
- */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -116,10 +112,9 @@ const LOSE = `
 import chromadb, sys
 chromadb.PersistentClient(sys.argv[1]).delete_collection("mempalace_closets")`;
 
-/** Waits until all drawers and closets are in the public palace. */
 async function settled(palace: TestPalace, count: number): Promise<void> {
   await inStep(palace);
-  // Not `expect.poll`, because hooks call this, too.
+  // `beforeAll` calls this function, too, and `expect.poll` works only in tests.
   await vi.waitFor(async () => expect((await status(palace)).closets).toEqual({ count, pending: 0, lag: 0 }), WAIT);
 }
 
@@ -150,7 +145,7 @@ for (const version of MEMPALACE_VERSIONS) {
           expect(boosted["closet_preview"]).toContain("built the auth service with redis");
         }
 
-        // A source that is deleted here loses its closets in the public palace.
+        // Deleting a source also deletes its closets in the public palace.
         await start(palace);
         await using agent = await palace.shim();
         const { source_path: source } = await readme({
@@ -234,7 +229,7 @@ describe.skipIf((await mempalaceMissing("3.11.0")) !== undefined)("closets that 
   });
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  it("the broker sends closets again that the public palace lost", async () => {
+  it("closets that the public palace lost are sent to it again", async () => {
     await python("3.11.0", palace.home, LOSE, [palace.config.paths.palaceDir]);
     await start(palace);
     await settled(palace, 3);

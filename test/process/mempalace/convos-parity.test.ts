@@ -1,7 +1,3 @@
-/**
- * Compares our conversation miner with MemPalace's. The same files go to MemPalace 3.11 and to us, and every drawer has the same id, text
- * and metadata. With 3.3.6 only the wings, rooms and transcripts are the same, because it cuts exchanges in another way.
- */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,7 +11,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless([id, { text, metadata }]: [string, Row]): unknown {
   const { filed_at: filedAt, last_modified: modified, authored_at: authored, source_mtime: mtime, ...rest } = metadata;
   const times = {
@@ -28,7 +24,7 @@ function timeless([id, { text, metadata }]: [string, Row]): unknown {
   return { id, text, rest, times };
 }
 
-/** Writes conversations in which people decide, wish, fail and rejoice, in every format. */
+/** Writes transcripts in every format. */
 function write(root: string): void {
   const seed = Number(process.env["FUZZ_SEED"] ?? 1);
   for (const { name, text } of transcriptFiles(seed, 5)) {

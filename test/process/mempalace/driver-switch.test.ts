@@ -1,7 +1,3 @@
-/**
- * The user switches from MemPalace's files to a Chroma server and back. Deleted notes do not come back, in our memory and in the files that
- * MemPalace reads. The Chroma server is real.
- */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -13,7 +9,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: a switch of the driver (${missing})`);
 
-/** Runs a broker with the given settings until its palace is up to date, and ends it. */
+/** Starts a broker with `env`, calls `work` once the public palace is up to date, and then stops the broker. */
 async function during(palace: TestPalace, env: Record<string, string>, work: () => Promise<void>): Promise<void> {
   await palace.startBroker(env);
   await inStep(palace);

@@ -1,7 +1,3 @@
-/**
- * Tests engine `command` with a failing child: killed, stuck, unable to start, or left by a killed broker. An interrupted write gets a
- * typed error and is never done twice. The broker keeps serving. There are never two children at once.
- */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
@@ -66,7 +62,7 @@ test("a child that hangs is killed and replaced after the time-out, and its late
   raw.close();
 });
 
-test("a child that dies at each start is started a few times with growing pauses; calls fail with the child's output, and the broker stays", async () => {
+test("a child that dies at each start is started a few times with growing pauses; calls fail with the child's output, and the broker keeps running", async () => {
   await using palace = createSmallPalace({ mode: "crash-at-start" });
   const broker = await palace.startBroker();
   const client = await palace.client();
@@ -89,7 +85,7 @@ test("a child that dies at each start is started a few times with growing pauses
   client.close();
 });
 
-test("a missing program, and our own shim set as the engine, each get an error that says so", async () => {
+test("an engine command that is missing, or that is our own shim, fails with an error that gives the reason", async () => {
   await using missing = createTestPalace({ env: { MEMPALACE_ENGINE: "command:no-such-program --palace /tmp" } });
   await expect(startAndCall(missing)).rejects.toMatchObject({
     code: "ENGINE_UNAVAILABLE",
@@ -104,7 +100,7 @@ test("a missing program, and our own shim set as the engine, each get an error t
   });
 });
 
-test("a child ends with its killed broker; a child that hangs is ended by the next broker before that broker starts its own", async () => {
+test("a child ends when its broker is killed; if the child hangs, the next broker ends it and then starts a new child", async () => {
   await using palace = createSmallPalace();
   const killBroker = async (): Promise<void> => {
     const broker = await palace.startBroker();

@@ -1,7 +1,3 @@
-/**
- * Tests engine `command`: one child MCP server serves the clients of all doors. Each client gets its own answers, each write is done once,
- * peers take turns, and roles apply. engine-command-faults.test.ts covers a failing child.
- */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
@@ -9,7 +5,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { callOf, createSmallPalace, isAlive, openRaw } from "../../helpers/child-engine.ts";
 import { freePort } from "../../helpers/free-port.ts";
 
-test("many shims with equal ids each get their own answers, and every write is done once, by one child", async () => {
+test("many shims that use the same request ids each get their own answers, and every write is done once, by one child", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const shims = await Promise.all(Array.from({ length: 6 }, () => palace.shim()));
@@ -53,7 +49,7 @@ test("the handshake gives a client the name, capabilities and instructions of th
   raw.close();
 });
 
-test("a write repeated with its key joins the running call, then gets the first result; other arguments are refused", async () => {
+test("a write repeated with its key joins the running call, then gets the first result; the same key with other arguments is refused", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const raw = await openRaw(palace);
@@ -93,7 +89,7 @@ test("peers take turns: a hundred waiting requests of one peer do not delay anot
   await greedy.next((message) => message.id === 3);
   modest.send({ id: 1, ...callOf("look", { text: "m" }) });
   await modest.next((message) => message.id === 1);
-  // Few calls of the greedy peer come first: the calls answered before, the running calls, and the calls of one turn.
+  // At most 11 calls of the greedy peer ran first: calls answered or running before `look m` arrived, and the calls of one turn.
   const order = palace.calls().filter((line) => /^(add|look) /.test(line));
   const at = order.findIndex((line) => line.startsWith("look m"));
   expect(at).toBeLessThan(12);
@@ -176,7 +172,7 @@ test("a reader may call tools marked as read-only; unknown and unmarked tools co
   reader.close();
 });
 
-test("status, doctor and the readiness page name the child engine; commands that need our own engine name the alternative", async () => {
+test("status and doctor name the child engine; commands that need our own engine name the alternative", async () => {
   await using palace = createSmallPalace();
   await palace.startBroker();
   const { pid, ...report } = await palace.report();

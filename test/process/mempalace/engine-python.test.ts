@@ -1,7 +1,3 @@
-/**
- * Tests engine `command` with the real MemPalace as the child, in the version of our contract and in the newest version: many agents,
- * one writer. The test kills, stops and orphans MemPalace, and its palace has each acknowledged write once.
- */
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -50,7 +46,7 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
   });
 
   test.skipIf(reasons.has(version))(
-    "five agents at once file through one child: every drawer exists once, and every agent gets its own answers",
+    "five agents that file at once through one child get their own answers, and every drawer exists once",
     async () => {
       const shims = await Promise.all(Array.from({ length: 5 }, () => palace.shim()));
       const filed = await Promise.all(
@@ -93,12 +89,12 @@ describe.each(MEMPALACE_VERSIONS)("MemPalace %s as engine", (version) => {
     await shim.close();
   });
 
-  // One version is enough for the kills: we restart both versions in the same way, and both bring the same Chroma.
+  // One version is enough for the kills: we restart both versions in the same way, and both come with the same Chroma.
   const isNewest = version === MEMPALACE_VERSIONS.at(-1);
   if (!isNewest) return;
 
   test.skipIf(reasons.has(version))(
-    "kill -9 and SIGSTOP while many agents write: typed errors, and every acknowledged write exists once",
+    "kill -9 and SIGSTOP while many agents write cause typed errors, and every acknowledged write exists once",
     async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => connect(palace)));
       const { generation } = await reportOf(palace);

@@ -1,7 +1,3 @@
-/**
- * Tests `palace export` when it cannot run to its end. A folder that is not empty is refused. After Ctrl-C or a kill at any step the export
- * is whole or missing, and no Chroma runs.
- */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -20,10 +16,10 @@ if (missing !== undefined) console.log(`left out: killed exports (${missing})`);
 
 const AFTER_RENAME = "export.after-rename";
 const WHILE_CHROMA_RUNS = "export.after-page:3";
-/** Steps of an export. Only one has a running Chroma; the files of the others are the same, whoever wrote them. */
+/** Steps at which an export is killed. A Chroma runs only at `WHILE_CHROMA_RUNS`; the other steps are the same without Chroma. */
 const STEPS = ["export.before-server", WHILE_CHROMA_RUNS, "export.before-verify", "export.before-rename", AFTER_RENAME];
 
-/** Number of notes: enough for a third page. */
+/** Number of notes: enough that the export writes a third page. */
 const NOTES = 400;
 
 describe.skipIf(missing !== undefined)("palace export", () => {
@@ -38,7 +34,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
   });
   afterAll(() => palace[Symbol.asyncDispose]());
 
-  it("an export is refused into a folder that is not empty, into our own home, and if the Chroma program cannot run", async () => {
+  it("export refuses a folder that is not empty, our own home, and a Chroma program that cannot run", async () => {
     const full = join(palace.home, "refused/full");
     mkdirSync(full, { recursive: true });
     writeFileSync(join(full, "mine.txt"), "mine");
@@ -56,7 +52,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     expect(readdirSync(join(palace.home, "refused"))).toEqual(["full"]);
   });
 
-  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has the same rows", async () => {
+  it("an interrupted export leaves neither file nor process, and the next export, without Chroma, has all rows of the palace", async () => {
     const folder = join(palace.home, "interrupted");
     mkdirSync(folder);
     const dir = join(folder, "exported");
@@ -82,7 +78,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
     const folder = join(palace.home, "killed");
     mkdirSync(folder);
     const dir = join(folder, "exported");
-    // Each export starts with the files that the killed export before it left, and is killed at a later step.
+    // Each export finds the files of the previous killed export, and is killed at a later step.
     for (const fault of STEPS) {
       await palace.run("palace", ["stop"]);
       const killed = once(await palace.startBroker({ MEMPALACE_FAULT: fault }), "exit");
@@ -97,7 +93,7 @@ describe.skipIf(missing !== undefined)("palace export", () => {
       if (fault !== AFTER_RENAME) expect(readdirSync(folder), fault).not.toContain("exported");
     }
     expectSame(ledgerRows(palace), await dumpChroma(version, palace.home, dir));
-    // The last export has removed the files that the killed export before it left.
+    // The last export has removed the files of the previous killed export.
     expect(readdirSync(folder)).toEqual(["exported"]);
   });
 });

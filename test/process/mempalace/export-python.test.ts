@@ -1,7 +1,3 @@
-/**
- * Tests `palace export` through real Chroma, while agents write. The real MemPalace opens the export, counts, lists and searches it, and
- * finds the graph. export-kill-python.test.ts has refused, interrupted and killed exports.
- */
 import { cpSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +23,7 @@ if (missing !== undefined) console.log(`left out: export (${missing})`);
 /** More drawers than the threshold at which Chroma writes its index to disk. */
 const INDEXED = 1_100;
 const MINED = "project";
-/** Two file times that Chroma's server reads with the last bit changed, as it reads nine of a hundred times. */
+/** Two file times of which Chroma's server changes the last bit. It does so with nine in a hundred file times. */
 const TIMES_S = [1795417799.9044359, 1795417812.7709341];
 
 /** Mines a document for each of TIMES_S. */
@@ -67,8 +63,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     await writing;
     expect([code, stderr]).toEqual([0, ""]);
     report = JSON.parse(stdout) as Record<string, unknown>;
-    // Dumps a copy, because Chroma changes the folder. Both versions bring the same Chroma, so it is enough to dump the export with one
-    // version.
+    // Dumps a copy, because Chroma changes the folder. One version of MemPalace is enough, because both versions use the same Chroma.
     expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
     const copy = join(palace.home, "dumped");
     cpSync(dir, copy, { recursive: true });
@@ -82,7 +77,7 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
       await expectOpens(one, palace.home, { dir, drawers: Number(report["drawers"]) });
   });
 
-  it("an export has every row that was filed before it, and writes of agents meanwhile", () => {
+  it("an export has every row that was filed before the export, and all its other rows were filed during the export", () => {
     expect(exported.size).toBe(report["drawers"]);
     const [before, later] = [
       [...exported].filter(([id]) => rows.has(id)),
@@ -96,14 +91,14 @@ describe.skipIf(missing !== undefined)("MemPalace of either version", () => {
     expect(left(join(palace.home, "there"))).toEqual(["exported"]);
   });
 
-  it("an export keeps every file time as exactly as Chroma's server reads it", () => {
+  it("an export keeps file times with an error of less than a microsecond", () => {
     const mined = [...exported].filter(areMined);
     const times = mined.map(([, { metadata }]) => Number(metadata["source_mtime"])).sort();
     expect(times.map((time, at) => Math.abs(time - (TIMES_S[at] ?? 0)) < 1e-6)).toEqual([true, true]);
   });
 });
 
-/** Opens a copy of the export with the MemPalace `by`, because MemPalace changes the folder. */
+/** Opens a copy of the export with version `by` of MemPalace, because MemPalace changes the folder. */
 async function expectOpens(
   by: MempalaceVersion,
   home: string,

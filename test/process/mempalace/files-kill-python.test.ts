@@ -1,7 +1,3 @@
-/**
- * The files driver is killed at every step of a write, and with a damaged index. The palace stays whole, the write is repeated, and the real
- * Chroma of MemPalace reads the same rows. files-python.test.ts has MemPalace's tools.
- */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +73,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)("a write of the pal
   );
 
   // torn-index.test.ts damages the other files of an index, without a kill.
-  it("a write of the palace's files moves a damaged index away and restores its vectors, although it is killed in between", async () => {
+  it("a write of the palace's files moves a damaged index away and restores its vectors, although the write is killed in between", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
     await cachedChroma(NEW, palaceDir, { rows: 1_300, syncThreshold: 1_000 });

@@ -1,7 +1,3 @@
-/**
- * The files driver writes drawers, and the real MemPalace opens, finds, counts, lists, changes and deletes them. The memory adopts
- * MemPalace's changes. Both sides write in turns, on palaces that either side made. files-kill-python.test.ts has the kills.
- */
 import { describe, expect, it } from "vitest";
 import { add, createScene, quarantined, start, stop } from "../../helpers/files-scene.ts";
 import { cachedChroma, dumpChroma, FOUND_BY_OWN_VECTOR_MIN } from "../../helpers/python-chroma.ts";
@@ -58,7 +54,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const after = await dumpChroma(version, palace.home, palaceDir);
       expect([...after.keys()].filter((id) => !rows.has(id))).toHaveLength(1);
       expect([...rows.keys()].filter((id) => !after.has(id))).toEqual([ids[5]]);
-      // Except for MemPalace's changes, text, metadata and vectors are the same as in the memory.
+      // All rows that MemPalace did not change are the same as in our ledger: text, metadata and vector.
       const [ours, theirs] = [new Map(rows), new Map(after)];
       for (const id of [ids[4] ?? "", ids[5] ?? "", ...after.keys()].filter(
         (id) => id === ids[4] || !rows.has(id) || id === ids[5],
@@ -98,11 +94,14 @@ for (const version of MEMPALACE_VERSIONS) {
 }
 
 const NEW = "3.11.0";
-/** Number of our drawers. With the 300 that are not yet in the index, they are more than the threshold at which Chroma writes it again. */
+/**
+ * Number of our drawers. With the 300 rows that are still in Chroma's queue, they exceed the 1,000 rows at which Chroma writes its index.
+ */
 const OURS = 750;
 
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`, () => {
-  // Uses one version, because both bring the same Chroma. round-trip.test.ts has a palace of 3.3.6, whose rows are all in the queue.
+  // Tests only MemPalace 3.11.0, because 3.3.6 has the same Chroma. round-trip.test.ts tests a palace of 3.3.6, whose rows are all in the
+  // queue.
   it("MemPalace makes a palace, then MemPalace and we write the palace in turns, and neither side loses a row of the other", async () => {
     await using palace = createScene();
     const { palaceDir } = palace.config.paths;
@@ -126,7 +125,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined)(`MemPalace ${NEW}`,
     expect(rows.size).toBe(1_299 - 1 + OURS);
     const seen = await dumpChroma(NEW, palace.home, palaceDir);
     expectSame(rows, seen);
-    // Our rewrite keeps the type of whole floats and of booleans.
+    // The drawer that we updated still has floats like `1.0` and booleans, not integers.
     const [types] = JSON.parse(
       await python(
         NEW,

@@ -1,7 +1,3 @@
-/**
- * Tests forgetting in a palace that a real Chroma uses: the driver `chroma` with a server over the palace's own folder, and the driver
- * `files` on a palace that Python made, with a flushed index. No byte of the text stays, and Python finds everything else.
- */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -60,7 +56,7 @@ describe.skipIf(missing !== undefined)("forgetting beside Chroma", () => {
     expect(rows).toBe(32);
   });
 
-  it("forgetting removes a text that Python filed from the palace's rows, queue and index, and Python finds the rest", async () => {
+  it("if Python filed a text, forgetting removes the text from the palace's rows, queue and index, and Python finds the rest", async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);

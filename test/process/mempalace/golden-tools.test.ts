@@ -1,8 +1,4 @@
-/**
- * Compares the tools with the replies of the real MemPalace 3.3.6 (test/fixtures/golden-tools-3.3.6.json) through a real shim: same keys,
- * types, counts and error texts. `ours` removes the intended differences by name. The differential test covers the ids of split drawers,
- * which 3.3.6 returns but does not accept.
- */
+/** Compares our tools' replies with replies recorded from MemPalace 3.3.6. The function `ours` removes the intended differences. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { makeOldRecipe } from "../../helpers/old-recipe.ts";

@@ -1,7 +1,3 @@
-/**
- * Tests the knowledge graph in both directions, against both versions of the real MemPalace. MemPalace reads the file that we wrote and
- * answers as we do. We see MemPalace's writes, with or without a running broker, and adopt a file that MemPalace made.
- */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

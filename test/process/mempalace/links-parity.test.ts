@@ -1,7 +1,3 @@
-/**
- * Compares hallways and tunnels after a mine with the real MemPalace's. The same projects go to `mempalace mine` of 3.11 and to
- * `palace mine projects`. The files hallways.json and tunnels.json of both have the same records.
- */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -17,7 +13,6 @@ if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
 type Link = Record<string, unknown>;
 
-/** Names in one wing and in others, generic names, and several spellings. */
 const NAMES = ["Alice", "Bob", "Éva", "ChatStore", "chatstore.ts", "src/ChatStore.ts", "lib/ChatStore.ts", "WebFetch"];
 const REGISTRY = {
   people: ["Éva", "Server", "a/src/main.zig", "b/src/main.zig", "main.zig", "x.y", "parser.c", "parser.h", "Parser"],

@@ -1,6 +1,3 @@
-/**
- * The real MemPalace 3.11 and our broker use one coordination log at the same time. The file has both programs' events, and none is lost.
- */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +30,7 @@ it.skipIf(missing !== undefined)(
     const event = (from_agent: string, at: number): JsonObject => ({
       ...{ type: "status", stream: "shared", room: "status", from_agent, body: `${from_agent} ${at}` },
     });
-    // MemPalace appends the first event, so it makes the log's file and the name of this copy of the log.
+    // MemPalace appends the first event, so MemPalace makes the log's file and `replica.json`.
     await python.call("event_append", event("theirs", 0));
     expect(existsSync(join(palaceDir, "logstream.sqlite3"))).toBe(true);
     const waiting = call(client, "event_wait", { writer: "theirs", correlation_id: "last", timeout_ms: 60_000 });

@@ -1,7 +1,3 @@
-/**
- * Tests `mempalace`, upstream's command line through the broker. On an equal palace the compared texts equal the texts of the real 3.11.
- * The exit codes are upstream's three exit codes. A verb that we do not have names the command to type instead.
- */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

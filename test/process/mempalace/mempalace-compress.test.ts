@@ -1,7 +1,3 @@
-/**
- * `mempalace compress` prints the same summaries, figures and totals as both real versions on an equal palace, and stores the same rows
- * where MemPalace finds them. Deleting a drawer deletes its summary.
- */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,7 +1,3 @@
-/**
- * Tests `mempalace hook run` as agents' hooks call it. Its answers and entries equal the real MemPalace 3.11's on the same transcript. It
- * never fails an agent, and writes a checkpoint once.
- */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -153,7 +149,7 @@ test(
     });
     await palace.startBroker();
     expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
-    // Simulates a hook that was killed before it noted its checkpoint.
+    // Simulates a hook that was killed before it recorded its checkpoint.
     rmSync(join(state, "s1_last_save"));
     expect((await hook(palace, "stop", input(transcript))).answer).toHaveProperty("systemMessage");
     expect(diary(palace.config.paths.ledgerFile)).toHaveLength(1);

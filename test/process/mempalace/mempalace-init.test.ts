@@ -1,7 +1,3 @@
-/**
- * `mempalace init` finds the same as the real 3.11 without a model, prints it in the same words, and writes the same files. It loses no
- * existing file.
- */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -101,7 +97,7 @@ const PROJECTS: Record<string, (root: string) => void> = {
   empty: () => {},
 };
 
-/** Makes random sentences with the words that the rules look for. */
+/** Makes random sentences with the words and signs by which `init` recognises names. */
 function randomProse(seed: number): string {
   const random = seededRandom(seed);
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] ?? "";
@@ -230,7 +226,7 @@ it.skipIf(missing !== undefined)(
           join(home, name),
         ])
           rmSync(path, { recursive: true, force: true });
-        // Home of an older version, which both programs use.
+        // Both programs begin with a home that an older version wrote.
         write(home, { ".mempalace/known_entities.json": JSON.stringify(before), ".mempalace/people_map.json": "{}" });
         const root = join(home, name);
         mkdirSync(root);
@@ -251,8 +247,7 @@ it.skipIf(missing !== undefined)(
           object
         > | null;
         const config = JSON.parse(read(join(home, ".mempalace/config.json")) ?? "null") as Record<string, unknown>;
-        // MemPalace lists folders in the file system's order, and we sort them by name. MemPalace's output also contains the question that
-        // it asks.
+        // Sorts the lines, because MemPalace lists folders in the file system's order. Leaves out a question that only MemPalace prints.
         const lines = output.replace("  Mine this directory now? [Y/n] ", "").split("\n").sort();
         return {
           ...{ code, lines, entities: read(join(root, "entities.json")), known: read(known) },

@@ -1,7 +1,3 @@
-/**
- * `mempalace split` makes the same files, lines and totals as both real versions. Unlike them it loses no text when it is killed,
- * overwrites no file and follows no link.
- */
 import { execFileSync } from "node:child_process";
 import {
   existsSync,
@@ -100,7 +96,7 @@ describe.each(MEMPALACE_VERSIONS)("beside MemPalace %s", async (version) => {
   );
 });
 
-/** Makes one file of two sessions, and returns the names of its parts. */
+/** Makes one file of two sessions, and returns the names that split gives the sessions. */
 function pair(palace: TestPalace): { chats: string; whole: string; names: string[] } {
   const chats = join(palace.home, "chats");
   mkdirSync(chats);
@@ -113,7 +109,7 @@ function pair(palace: TestPalace): { chats: string; whole: string; names: string
   };
 }
 
-test("a run of split finishes an earlier run that was killed at any point", async () => {
+test("a run of split finishes what killed runs left", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
@@ -128,7 +124,7 @@ test("a run of split finishes an earlier run that was killed at any point", asyn
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [], created: 0 });
 });
 
-test("split keeps a file that already has a part's name, whether it is another text, an older original or a link", async () => {
+test("split overwrites neither a file nor a link that has a session's or the original's new name, but chooses another name", async () => {
   await using palace = createTestPalace();
   const { chats, whole, names } = pair(palace);
   const [first = "", second = ""] = names;
@@ -151,7 +147,7 @@ test("split keeps a file that already has a part's name, whether it is another t
   expect(readFileSync(outside, "utf8")).toBe(whole);
 });
 
-test("if split cannot write the sessions, the original stays, and the error names the next step", async () => {
+test("split keeps the original if it cannot write the sessions, and the error names the next step", async () => {
   await using palace = createTestPalace();
   const { chats, whole } = pair(palace);
   const { code, stderr } = await palace.run("mempalace", ["split", chats, "--output-dir", "/proc"]);

@@ -1,7 +1,4 @@
-/**
- * Tests every row of the table in palace.md 9. Every verb and flag of the real 3.11 is accepted and works, or the output says why not, with
- * the same exit code. The output is compared where both programs accept the same call.
- */
+/** Tests every row of the table in palace.md 9: each verb and flag of MemPalace 3.11 works, or the output says why not. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -13,7 +10,7 @@ const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: parity with ${VERSION} (${missing})`);
 
-/** Mines two projects with names in them. */
+/** Mines two projects whose files mention Alice and Zanzibar. */
 async function mineTwo(palace: TestPalace): Promise<string[]> {
   const roots = ["one", "two"].map((name) => join(palace.home, name));
   for (const root of roots) {
@@ -67,7 +64,7 @@ it.skipIf(missing !== undefined)(
   },
 );
 
-test("sync prunes several folders at once, hallways --rebuild makes the hallways again, and `daemon` acts on the broker", async () => {
+test("one sync prunes two folders, hallways --rebuild makes the hallways again, and `daemon` acts on the broker", async () => {
   await using palace = createTestPalace();
   const [one = "", two = ""] = await mineTwo(palace);
   writeFileSync(join(one, ".gitignore"), "b.md\n");

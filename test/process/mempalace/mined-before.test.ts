@@ -1,7 +1,3 @@
-/**
- * A broker adopts a palace that the real MemPalace mined. Our miners then leave the drawers of unchanged files and their dates unchanged.
- * They file only changed files again, or all files with --force.
- */
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -41,7 +37,7 @@ const TALKS = Object.fromEntries(
 
 type Mining = { version: MempalaceVersion; files: Record<string, string>; theirs: string[]; ours: string[] };
 
-/** Lets MemPalace mine a folder into a palace and dates the drawers back. Our broker has not opened the palace yet. */
+/** Lets MemPalace mine a folder into a palace, and gives the drawers an older date. Our broker has not opened the palace yet. */
 async function mined(palace: TestPalace, { version, files, theirs }: Mining): Promise<string> {
   const root = join(palace.home, "My-Notes");
   mkdirSync(root);

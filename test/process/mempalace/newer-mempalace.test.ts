@@ -1,7 +1,4 @@
-/**
- * Files of MemPalace 3.12 beside a palace are reported and stay unchanged. The test makes them by hand, because that version cannot be
- * installed yet.
- */
+/** Makes the files of MemPalace 3.12 by hand, because that version cannot be installed yet. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -29,7 +26,7 @@ async function idsOf(palace: TestPalace): Promise<unknown[]> {
 }
 
 test(
-  "if MemPalace keeps its hallways in a database, the broker does not write hallways.json",
+  "the broker does not write hallways.json if MemPalace keeps its hallways in a database",
   { timeout: 180_000 },
   async () => {
     await using palace = createTestPalace();

@@ -1,7 +1,4 @@
-/**
- * Others wrote these rows through Chroma itself, with metadata that no MemPalace makes. An update changes only the fields it names, and an
- * export and a repair keep the rest. The rows are compared as Python prints them, because Python distinguishes 1 from 1.0.
- */
+/** Compares rows as Python prints them, because Python distinguishes 1 from 1.0. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
@@ -76,7 +73,7 @@ async function expectKept(palace: TestPalace, isSendable = true): Promise<void> 
 }
 
 describe.skipIf(missing !== undefined)("rows that another program wrote through Chroma", () => {
-  it("rows that another program wrote keep their lists", LIMIT, async () => {
+  it("rows that another program wrote keep the lists in their metadata", LIMIT, async () => {
     const lists = '"tags": ["a", "b"], "n": [3, 1, 2], "f": [1.0, 2.5], "on": [True, False], "one": ["\u{1f40b}"]';
     await using palace = await adopted(
       `{"a": {"wing": "w", "room": "r", ${lists}}, "b": {"wing": "w", "room": "r", "x": 1, ${lists}}}`,
@@ -106,7 +103,7 @@ describe.skipIf(missing !== undefined)("rows that another program wrote through 
     },
   );
 
-  it("rows that another program wrote keep a key of any name", LIMIT, async () => {
+  it("rows that another program wrote keep metadata keys such as __proto__ and constructor", LIMIT, async () => {
     const names = '"__proto__": "p", "constructor": "c", "toString": 1';
     await using palace = await adopted(
       `{"a": {"wing": "w", "room": "r", ${names}}, "b": {"wing": "w", "__proto__": ["x", "y"]}, "c": {"__proto__": "alone"}}`,

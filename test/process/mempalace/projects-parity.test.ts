@@ -1,7 +1,6 @@
 /**
- * Compares our projects miner with MemPalace's: `mempalace mine` of either version and `palace mine projects` get the same project. With
- * 3.11 every drawer has the same id, text and metadata. With 3.3.6, whose ids and metadata differ, the same files become the same drawers
- * in the same rooms and halls, with the same lines, dates and names.
+ * Compares drawers with MemPalace 3.11 by id. The ids and some metadata of 3.3.6 differ, so with 3.3.6 it compares by file and chunk
+ * number.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -143,7 +142,7 @@ function writeProject(root: string, seed: number, settings: string | undefined, 
   if (settings !== undefined) put("mempalace.yaml", settings);
 }
 
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless({ text, metadata }: Row, left: readonly string[]): unknown {
   const { filed_at: filedAt, last_modified: modified, source_mtime: mtime, ...rest } = metadata;
   for (const key of left) delete rest[key];

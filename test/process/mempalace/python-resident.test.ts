@@ -1,4 +1,3 @@
-/** Tests the resident Python that runs the scripts of tests with the real Chroma. No script sees state that an earlier script opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +24,7 @@ describe.skipIf((await mempalaceMissing(VERSION)) !== undefined)("a question to 
       database.exec("UPDATE embedding_metadata SET string_value = 'ours' WHERE string_value = 'text number 1 of many'");
       database.close();
       expect((await dumpChroma(VERSION, home, palace)).get("drawer_1")?.text).toBe("ours");
-      // Puts another palace in the same place.
+      // Makes another palace in the same folder.
       rmSync(palace, { recursive: true });
       await fillChroma(VERSION, home, palace, { rows: 12, syncThreshold: 1_000 });
       expect((await dumpChroma(VERSION, home, palace)).size).toBe(before.size + 2);

@@ -1,7 +1,3 @@
-/**
- * Tests `palace repair`, `repair-status` and `migrate` against palaces that the real MemPalace opens before and after. The commands
- * report and repair damage, keep closets, and keep the whole old palace. After a kill at any step a whole palace still exists.
- */
 import { once } from "node:events";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";

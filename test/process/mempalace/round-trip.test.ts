@@ -1,9 +1,4 @@
-/**
- * Both versions of the real MemPalace mine a palace of more than 2,000 drawers. Its rows are still in its queue, as a mine leaves them. Our
- * broker adopts and writes the palace through kills. Both versions find the palace whole and change it by a mine and by their tools, and
- * our broker adopts it again. torn-index.test.ts damages an index; adopt-python.test.ts adopts 5,000 rows. Each machine mines the palace
- * once (python-chroma.ts).
- */
+/** Tests a palace that MemPalace and we write in turns. At first all its rows are in MemPalace's queue, as mining leaves them. */
 import { once } from "node:events";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +23,7 @@ import { seededRandom } from "../../helpers/random.ts";
 const MINED = { files: 18, paragraphs: 60 };
 const DRAWERS_MIN = 2_000;
 const OURS = 400;
-/** Minimum number of drawers that a later mine of each version files. */
+/** Minimum number of drawers that each version files when it mines again. */
 const THEIRS_MIN = 50;
 const TIMEOUT_MS = 900_000;
 
@@ -73,7 +68,7 @@ async function dumpCopy(version: MempalaceVersion, { home, config }: TestPalace)
   }
 }
 
-/** Makes a unique word. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
+/** Makes unique words. The tiny model ignores the order of letters, and an index loses more rows if several rows have the same vector. */
 function proseOf(seed: number, words: number): string {
   const random = seededRandom(seed);
   const letter = (): string => String.fromCharCode(97 + Math.floor(random() * 26));
@@ -99,10 +94,7 @@ function tailOf(palaceDir: string): number {
   return count ?? 0;
 }
 
-/**
- * Counts our drawers, the drawers that a search for their unique word finds, and the drawers that are among the ten nearest neighbours of
- * their own vector.
- */
+/** Script that counts our drawers: all, those that are found by their unique word, and those that are found by their vector. */
 const FIND = `
 import chromadb, json, sys
 c = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_drawers", embedding_function=None)
@@ -174,7 +166,7 @@ describe.skipIf(missing !== undefined)("a palace of 2,000 mined drawers", () => 
       const rows = ledgerRows(palace);
       expect(rows.size).toBe(before.size + OURS);
 
-      // Both versions bring the same Chroma, so one dump, of the last copy, is enough.
+      // Both versions come with the same Chroma, so one dump, of the last copy, is enough.
       expect(chromaOf("3.3.6")).toBe(chromaOf("3.11.0"));
       const copies = MEMPALACE_VERSIONS.map((version) => join(palace.home, `asked-${version}`));
       for (const [at, version] of MEMPALACE_VERSIONS.entries()) {

@@ -1,7 +1,3 @@
-/**
- * Tests the settings in MemPalace's config.json that decide how transcripts are filed. With the same settings the same transcripts become
- * the same drawers as with the real MemPalace. settings-parity.test.ts has projects, notes and links.
- */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +28,7 @@ for (const extract of ["exchange", "general"])
         const home = mkdtempSync(join(tmpdir(), "upstream-"));
         try {
           const root = join(home, "talks");
-          // Drawers of 25 characters are so many that some of the files are enough.
+          // With drawers of 25 characters, a few files already give enough drawers.
           const isTiny = settings.chunk_size === 25;
           // Leaves out the day files of a Slack export, which we read differently (convos-parity.test.ts).
           const files = transcriptFiles(SEED, 1).filter(({ name }) => !name.endsWith("slack.json"));

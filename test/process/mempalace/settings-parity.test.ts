@@ -1,7 +1,3 @@
-/**
- * Tests the settings in MemPalace's config.json and environment that decide how texts are filed. With the same settings the same project
- * and notes become the same drawers and links as with the real MemPalace. settings-parity-convos.test.ts has the transcripts.
- */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -132,7 +128,7 @@ for (const [what, settings, env] of [
         for (const place of [home, palace.home])
           writeFileSync(join(place, ".mempalace/known_entities.json"), JSON.stringify({ topics_by_wing: topics }));
         const upstream = join(home, ".mempalace/palace");
-        // The broker's environment has no settings. The settings of the mine's environment count.
+        // Starts the broker without the settings: the settings in the environment of `palace mine` count.
         await palace.startBroker();
         const chooser = chooserOf(SEED);
         const names = ["Alice", "Bob", "Zed", "ChatStore", "WebFetch", "Yara"];

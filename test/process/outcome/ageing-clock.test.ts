@@ -1,6 +1,3 @@
-/**
- * Tests a broker on a machine whose clock is wrong: it deletes no memory of today, and its deletions can be undone once the clock is right.
- */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
@@ -44,7 +41,7 @@ test("a clock that is wrong by 100 days deletes none of today's memories in four
   clock.step(100 * DAY_MS);
   for (let start = 1; start <= STARTS; start++) {
     await restart();
-    // The ageing of this start is done when the broker has deleted the memory that really is overdue.
+    // After each start the broker deletes old memories. The deletion is done when the memory that really is overdue is gone.
     await expect.poll(() => count(palace, "Takeaway overdue"), PATIENCE).toBe(0);
     expect(count(palace, "Takeaway of today")).toBe(TODAY);
     if (start < STARTS) await record(agent, "Takeaway overdue", Date.now() + 100 * DAY_MS - 25 * HOUR_MS);

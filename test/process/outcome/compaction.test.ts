@@ -1,4 +1,3 @@
-/** Tests that the memory shows text again that a compaction dropped from an agent's context (outcome-memory.md 7.6). */
 import { expect, test } from "vitest";
 import type { Methods } from "../../../src/protocol/spec.ts";
 import { agentOf, ask, clientOf, idsIn, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -6,7 +5,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 type Told = Methods["turn.begin"]["result"];
 
-test("a memory shown before a compaction is shown again in a later turn that it fits, and still counts for the earlier turn", async () => {
+test("a compaction lets a memory be shown again, and the agent is still asked to score the turn before the compaction", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -26,7 +25,7 @@ test("a memory shown before a compaction is shown again in a later turn that it 
   client.close();
 });
 
-test("a memory shown in the turn before a compaction is asked about after the compaction, and shown again in a later turn", async () => {
+test("after a compaction the agent is asked to score the turn before, and its memory is shown again only in a later turn", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);

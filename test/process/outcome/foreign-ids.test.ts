@@ -1,7 +1,3 @@
-/**
- * Tests that an imported memory whose id does not have Roampal's form gets a new id, and that its own id never enters a prompt
- * (outcome-memory.md 2.2).
- */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -29,8 +25,8 @@ async function json(palace: TestPalace, ...args: string[]): Promise<Answer> {
 }
 
 /**
- * Makes a turn that shows the plain and the hostile memory, and a turn that asks about both. Returns the id under which the hostile memory
- * is shown.
+ * Makes a turn that shows the plain and the hostile memory, and a turn that asks for the outcomes of both. Returns the id under which the
+ * hostile memory is shown.
  */
 async function shownId(client: Client, conversation: string): Promise<string> {
   const first = await client.call("turn.begin", { conversation, prompt: "how do I deploy the lantern service?" });

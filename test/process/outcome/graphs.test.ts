@@ -1,7 +1,3 @@
-/**
- * Tests that an import takes the graphs of a Roampal data folder together with the memories, and that an export writes the graphs
- * (outcome-memory.md 8.1, 8.6, 8.7).
- */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -17,7 +13,7 @@ const AT = new Date().toISOString().slice(0, -1);
 const DOC = "working_0000000a";
 const SIGNATURE = "deploy_timeout_zeppelin";
 
-/** Graph file as 0.3.6.1 writes it, with extra entries that no version of Roampal writes. */
+/** Graph file as Roampal 0.3.6.1 writes it, with extra entries that no version of Roampal writes. */
 const KNOWLEDGE = {
   routing_patterns: {
     zeppelin: { collections_used: { working: { successes: 2, failures: 0, total: 2 } }, best_collection: "working" },
@@ -128,7 +124,7 @@ test("unusual numbers and names in a graph are exported as they were written", a
   expect(await bring(palace, dir)).toEqual({ ...NOTHING, entries: 7, unchanged: 7 });
 });
 
-test("a graph that cannot be read is named, and all memories and other graphs are imported", async () => {
+test("an import names a graph file that it cannot read, and imports all memories and the other graphs", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);
@@ -220,7 +216,7 @@ test("an agent's token may not import or export a graph", async () => {
   agent.close();
 });
 
-test("undo removes imported entries and restores updated entries, and a new import adds the removed entries again", async () => {
+test("undo of an import removes the imported graph entries, and a new import adds them again", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   fill(data);

@@ -1,4 +1,3 @@
-/** Tests Roampal's HTTP API on a real broker: a whole conversation, each path, and every status (outcome-memory.md 4). */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -157,7 +156,7 @@ test("each invalid request gets its own status and a detail, and changes nothing
   expect(await told(odd, "/api/search", { query: "x", profile: "y" })).toEqual({ query: "x", count: 0, results: [] });
 });
 
-test("/api/health names the server, and says if the broker has not opened its memory", async () => {
+test("/api/health names the server and its folder, and says when the model is ready", async () => {
   await using palace = await withDoors();
   const health = await told(palace.door, "/api/health");
   const client = await palace.client();
@@ -276,7 +275,7 @@ test("two conversations keep their own state, and a score counts for the convers
   expect(await scored("a")).toEqual({ scored: true });
   expect(await context("a")).toMatchObject({ scoring_required: true });
   expect(await scored("a")).toEqual({ scored: false });
-  // Roampal's hooks also send an end with `lifecycle_only` for every turn. Such an end counts no use.
+  // Roampal's hooks also send an end with `lifecycle_only` for every turn. Such an end is not counted as a use of the memories.
   expect(await usesOf(await stop("b", { lifecycle_only: true }))).toBe(0);
   expect(await context("b")).toMatchObject({ scoring_required: true });
 });

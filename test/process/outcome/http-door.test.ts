@@ -1,6 +1,3 @@
-/**
- * Tests the door at Roampal's port: which clients it admits, and what happens if another program has the port (outcome-memory.md 4.1, 6.6).
- */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -41,7 +38,7 @@ test("the port of Roampal's API serves requests with a token and this machine's 
     ["/api/memory/update-content", { doc_id: "x", collection: "working", new_content: "y" }],
   ] as const)
     expect((await post(reader, write, body)).status, write).toBe(403);
-  // Our own clients do not see this door, and the door closes when the broker ends.
+  // The status does not list this door, and the door closes when the broker ends.
   const client = await palace.client();
   expect((await client.call("palace.status", {})).doors).toMatchObject([{ kind: "unix" }]);
   await client.call("broker.stop", {});

@@ -1,4 +1,3 @@
-/** Imports and exports a Roampal data folder (outcome-memory.md 2, 4.2). test/differential/outcome uses the real package. */
 import { createHash } from "node:crypto";
 import {
   cpSync,
@@ -250,7 +249,7 @@ test("each unusual memory of a folder is imported unchanged, or named in the rep
       { id: long, why: "its id has not 1 to 200 characters" },
     ],
   });
-  // The overdue memory may be deleted by now.
+  // The overdue memory working_0000cccc may be deleted by now.
   const again = await bring(palace, data.dir);
   expect(again).toMatchObject({ added: 0, updated: 0, repeated: 1 });
   expect(again["unchanged"] === 6 || String(again["gone"]) === "working_0000cccc", JSON.stringify(again)).toBe(true);
@@ -297,7 +296,6 @@ test("the import uses the folder of its argument, else of ROAMPAL_DATA_PATH, els
   expect(JSON.parse(stdout)).toMatchObject({ dir: data.dir, added: 7 });
 });
 
-/** Maps the ids of a folder's memories to the memories. */
 function contentsOf(dir: string): Map<string, CarriedMemory> {
   const folder = new RoampalFolder(dir);
   try {
@@ -360,7 +358,7 @@ test("an export has imported memories unchanged, and also memories made here", a
   expect(contentsOf(third)).toEqual(contents);
 });
 
-test("an export refuses a folder that is not empty, and a killed export leaves no folder of that name", async () => {
+test("an export refuses a folder that is not empty, and a killed export does not create the target folder", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", MANY);

@@ -1,4 +1,3 @@
-/** Tests that an import or export names everything that it refuses, and always ends (outcome-memory.md 2, 4.2). */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +25,7 @@ async function found(palace: TestPalace, id: string): Promise<unknown> {
 const ID = "history_0000000a";
 const NEXT = "history_0000000b";
 
-test("an import skips memories deleted here, whatever undo did before, and brings back memories that an undo removed", async () => {
+test("an import brings back memories that an undo removed, and skips memories that an agent deleted, also after an undo", async () => {
   await using palace = createTestPalace();
   using data = createRoampalData();
   data.file("roampal_history", [
@@ -40,7 +39,7 @@ test("an import skips memories deleted here, whatever undo did before, and bring
   const sinceMs = Date.now();
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });
 
-  // An undo in the page has another author than an undo by the command.
+  // In the journal, an undo in the page of `palace ui` has another author than an undo by the command.
   const person = await palace.client();
   await person.call("memory.undo", { agent: "palace outcome import", sinceMs, untilMs: Date.now() });
   expect(await bring(palace, data.dir)).toMatchObject({ added: 2, gone: [] });

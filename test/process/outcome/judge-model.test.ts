@@ -1,6 +1,3 @@
-/**
- * Tests the judge: a model that the user named judges the exchanges that the agent did not score. Each test sets the endpoint's answers.
- */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -43,7 +40,6 @@ async function startEndpoint(reply: Reply): Promise<Endpoint> {
   return { url: `http://127.0.0.1:${port}/v1/`, asked, [Symbol.asyncDispose]: close };
 }
 
-/** Parses the input that the endpoint got. */
 const inputOf = ({ body }: Asked): { memories: { id: string; text: string }[]; reply: string; exchange: object } =>
   JSON.parse(body.messages[1]?.content ?? "") as ReturnType<typeof inputOf>;
 
@@ -61,7 +57,7 @@ type Talk = {
   answer: (user: string) => Promise<string>;
 };
 
-/** Makes a conversation whose first exchange has ended and was shown one memory. `more` adds to the agent's environment. */
+/** Makes a conversation whose first exchange has ended, with one memory shown for it. `more` adds to the agent's environment. */
 async function talk(
   more: Record<string, string>,
 ): Promise<Talk & AsyncDisposable & { exchange: string; shown: string }> {
@@ -157,7 +153,7 @@ test.each([
   },
 );
 
-test("if a score has no conversation, or arrives after its turn, only the score counts, and the judge model's judgment is dropped", async () => {
+test("an agent's score without a conversation or after the turn's end counts, and the judge model's later judgment does not", async () => {
   const goes = Promise.withResolvers<void>();
   await using endpoint = await startEndpoint(async (asked) => {
     await goes.promise;
@@ -165,7 +161,7 @@ test("if a score has no conversation, or arrives after its turn, only the score 
   });
   await using scene = await talk(judging(endpoint));
   const { palace, client, say, answer, exchange, shown } = scene;
-  // Another session of the same agent was shown the same memory, so a score of it does not say which conversation is meant.
+  // Another session of the same agent was shown the same memory, so a score of this memory does not say which conversation is meant.
   await client.call("turn.begin", { conversation: "pi/2", prompt: "why is the deployment flaky?" });
   await client.call("turn.end", { conversation: "pi/2", user: "why is the deployment flaky?", assistant: "Wait." });
   await client.call("turn.begin", { conversation: "pi/2", prompt: "thanks" });

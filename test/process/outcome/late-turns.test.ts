@@ -1,4 +1,3 @@
-/** Tests that a turn that ends without a broker is spooled, and stored once with its original time (outcome-memory.md 6.3, 6.6). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -48,7 +47,7 @@ const waiting = ({ config }: TestPalace): string[] => {
 
 type Kept = { text: string; at: number };
 
-/** Returns stored turns, oldest first. The client that lists them has delivered the spool before. */
+/** Delivers the spool and returns the stored turns, oldest first. */
 async function kept(palace: TestPalace, agent = AGENT): Promise<Kept[]> {
   const client = await clientOf(palace, agent);
   const { memories } = await client.call("outcome.search", { query: "" });
@@ -151,7 +150,7 @@ test("a turn is stored once although its broker is killed or paused before it an
   await expect.poll(() => waiting(palace)).toEqual([]);
 });
 
-test("a hook that may start a broker stores the turn once", async () => {
+test("after the broker was killed, a hook that may start a broker stores the turn once", async () => {
   await using palace = createTestPalace();
   const gone = await palace.startBroker();
   gone.kill("SIGKILL");
@@ -198,7 +197,7 @@ test("a slow broker stores a spooled turn once and leaves the spool empty", asyn
   expect(await kept(palace)).toHaveLength(1);
 });
 
-test("if the broker missed the beginning of a later turn, the scoring of that turn does not ask about a memory shown for an earlier question", async () => {
+test("after a turn that began without a broker, the request for scores omits a memory that was shown for an earlier question", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await clientOf(palace);
@@ -220,7 +219,7 @@ test("if the broker missed the beginning of a later turn, the scoring of that tu
   expect(scoring).not.toContain("pear tree");
 });
 
-test("forget removes a refused turn from the spool by the turn's words, or together with its memory", async () => {
+test("forget deletes a refused turn from the spool if its words match, or if the memory of the same turn is forgotten", async () => {
   await using palace = createTestPalace();
   const spool = new Spool(palace.config.paths.spoolDir);
   const setAside = (user: string): void => {

@@ -1,7 +1,3 @@
-/**
- * Tests the port of Roampal's HTTP API for programs that cannot send a token: Roampal's own hooks, plugins and MCP servers. The port serves
- * the owner's programs if the owner allows it. A program that kills the process at the port does not end the broker.
- */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -15,7 +11,7 @@ const LOCAL = { MEMPALACE_OUTCOME_LOCAL: "on" };
 const NOBODY = 65_534;
 const run = promisify(execFile);
 
-test("if the owner allows it, the owner's programs need no token, but web pages and other users still do", async () => {
+test("with the owner's permission the owner's programs need no token, but web pages and other users still do", async () => {
   await using palace = await withDoors(false, LOCAL);
   const at = palace.port;
   expect(await told({ at }, "/api/stats")).toMatchObject({ initialized: true });
@@ -91,7 +87,7 @@ test("a program that kills the process at the port does not end the broker, whic
   await vi.waitFor(() => expect(listenersAt(palace.port)).toEqual([]), { timeout: 20_000, interval: 20 });
 });
 
-test("bytes pass unchanged through the process at the port", async () => {
+test("the process that listens at Roampal's port passes bytes on unchanged", async () => {
   await using palace = await withDoors(false, LOCAL);
   const content = "ö€𝄞 \u0001".repeat(8_000);
   const { doc_id: id } = await told({ at: palace.port }, "/api/memory-bank/add", { content });
@@ -101,7 +97,7 @@ test("bytes pass unchanged through the process at the port", async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
 });
 
-test("a client reads why its request is too large, and not only that the connection was reset", async () => {
+test("a client whose request is too large gets the answer 413 instead of a reset connection", async () => {
   await using palace = await withDoors(false, LOCAL);
   const large = Buffer.alloc(24 * 1024 * 1024, 0x20);
   // Tries many times, because a fault could lose the answer only sometimes.

@@ -1,7 +1,3 @@
-/**
- * Tests that drawers and outcomes form one memory: a drawer's outcomes count in every search, and ended facts count in the order of
- * memories.
- */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
@@ -54,7 +50,7 @@ test("a useful drawer ranks before an equal drawer, a misleading drawer ranks af
   expect((await search())[2]?.score, "it fades further with each failure").toBeLessThan(fallen);
 });
 
-test("a fact without a score keeps its rank, and a misleading fact ranks lower", async () => {
+test("a fact without a score is neither promoted nor demoted, and a misleading fact gets a lower search score", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await using agent = await palace.shim();
@@ -67,7 +63,7 @@ test("a fact without a score keeps its rank, and a misleading fact ranks lower",
   expect((await search())?.score).toBeLessThan(before?.score ?? 0);
 });
 
-test("a memory that states an ended fact ranks after a memory with a valid fact, and `outcome why` shows the ended fact", async () => {
+test("a memory that states an ended fact ranks after a memory that does not, and `outcome why` shows the ended fact", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(join(palace.home, "model")) });
   await using agent = await palace.shim();

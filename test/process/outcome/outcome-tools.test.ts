@@ -1,4 +1,3 @@
-/** Tests the agents' tools for memory that learns from outcomes (outcome-memory.md 2, 5). */
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +26,6 @@ async function ask(agent: StdioMcp, name: string, args: Asked, key?: string): Pr
   return `${result.isError === true ? "! " : ""}${result.content[0].text}`;
 }
 
-/** Returns the ids in an answer, in the answer's order. */
 const idsIn = (text: string): string[] => [...text.matchAll(/\[id:([^\]]+)\]/g)].map(([, id]) => id ?? "");
 
 async function keep(agent: StdioMcp, takeaway: string): Promise<string> {
@@ -139,7 +137,7 @@ test("the palace's own tools find the memories of the outcome tools, and any dra
   expect(await other.call("mempalace_get_drawer", { drawer_id: id })).toMatchObject({ content: "An ordinary drawer" });
 });
 
-test("each score counts once through repeats and kills, and undo reverts it like any write", async () => {
+test("a score repeated with its key counts once, although the broker is killed in between, and undo reverts the score", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using agent = await palace.shim({ ...OUTCOME, MEMPALACE_AGENT_NAME: "scorer" });
@@ -159,7 +157,7 @@ test("each score counts once through repeats and kills, and undo reverts it like
   expect(await ask(keeper, "search_memory", { id })).toBe(`Memory '${id}' not found.`);
 });
 
-test("`palace call` runs the outcome tools too, and ends with the exit code of the error if a tool refuses", async () => {
+test("`palace call` runs the outcome tools too, and exits with 1 if a tool refuses", async () => {
   await using palace = createTestPalace();
   const call = (...args: string[]) => palace.run("palace", ["call", ...args]);
   expect(await call("record_response", '{"key_takeaway":"Said from a shell"}')).toMatchObject({
@@ -173,7 +171,7 @@ test("`palace call` runs the outcome tools too, and ends with the exit code of t
   await palace.run("palace", ["stop"]);
 });
 
-test("a memory of the day is deleted after a day, by a write that undo can revert", async () => {
+test("an unused memory in `working` is deleted after a day, by a write that undo can revert", async () => {
   await using palace = createTestPalace();
   const first = await palace.startBroker();
   await using agent = await palace.shim(OUTCOME);
@@ -239,7 +237,6 @@ test("eight agents score at the same time while the broker is killed, and each s
   }
 });
 
-/** Returns the bytes of the ledger and its write-ahead log. */
 function bytesOf({ config }: TestPalace): string {
   const { ledgerFile } = config.paths;
   const files = [ledgerFile, `${ledgerFile}-wal`].filter((file) => existsSync(file));

@@ -1,13 +1,10 @@
-/**
- * Tests that a person's score of a memory replaces the agents' scores, and that the command reports a deletion and prints how to undo it.
- */
 import { expect, test } from "vitest";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 type Run = Awaited<ReturnType<TestPalace["run"]>>;
 type Why = { found: boolean; score: number; uses: number; successes: number };
 
-/** Makes a palace with an agent's tools and `palace outcome`. */
+/** Starts the broker, and returns an agent's tools and `palace outcome` as functions. */
 async function opened(palace: TestPalace) {
   await palace.startBroker();
   const client = await palace.client();
@@ -27,14 +24,14 @@ async function opened(palace: TestPalace) {
   };
 }
 
-/** Runs the command that an answer prints, as a shell would. */
+/** Runs the undo command in `stdout`, as a shell would. */
 async function typed(palace: TestPalace, stdout: string): Promise<Run> {
   const command = /palace history undo .*$/m.exec(stdout)?.[0] ?? expect.fail(stdout);
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inner, word]) => inner ?? word ?? "");
   return palace.run("palace", words.slice(1));
 }
 
-test("a person's score replaces the agents' scores, never lowers a score it agrees with, and adds to the person's own scores", async () => {
+test("a person's scores add up and replace the agents' earlier scores, but a person who agrees with the agents lowers no score", async () => {
   await using palace = createTestPalace();
   const { client, run, keep, scored, why } = await opened(palace);
   const wronged = await keep("The boiler wants two bar");

@@ -1,11 +1,10 @@
-/** Tests Roampal's profiles at the HTTP API. Each registered profile has its own memory, and an unknown profile is refused. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { type Ask, get, type Memory, post, told, withDoors } from "../../helpers/outcome-http.ts";
 
-test("the profile comes from the request, its folder or Roampal's settings, and an unknown profile is refused", async () => {
+test("the profile comes from the request, the request's folder or Roampal's settings; an unknown profile is refused", async () => {
   await using palace = await withDoors(false);
   const settings = join(palace.home, ".config/roampal");
   const registry = join(settings, "profiles.json");
@@ -39,7 +38,7 @@ test("the profile comes from the request, its folder or Roampal's settings, and 
   expect(await inFolder("elsewhere")).toMatchObject({ status: 200 });
   const named = { "x-roampal-profile": "default", "x-roampal-cwd": encodeURIComponent(work) };
   expect(await ask(named)).toMatchObject({ status: 200 });
-  // With a half-written registry the profile of a request is unknown.
+  // With a half-written registry the broker cannot know a named profile, so it answers 503. `default` needs no registry.
   writeFileSync(registry, '{"work": nu');
   expect(await ask({ "x-roampal-profile": "work" })).toMatchObject({ status: 503 });
   expect(await inFolder("work")).toMatchObject({ status: 503, detail: expect.stringContaining(registry) });
@@ -162,7 +161,7 @@ test("a profile never searches, shows, scores, counts or deletes another profile
   expect(await search("work", { id: theirs.fact })).toHaveLength(1);
   expect((await palace.run("mempalace", ["wake-up"])).stdout).not.toMatch(/of (?:work|default)/);
 
-  // An idempotency key used in one profile is free in another.
+  // An idempotency key used in one profile is refused in another.
   const keyed = (name: string): Ask => ({
     ...as(name),
     headers: { ...as(name).headers, "idempotency-key": "key-of-work" },

@@ -1,7 +1,3 @@
-/**
- * Tests repeated questions. A memory that solved a question is shown as a known solution when the question is asked again, also in
- * other words (outcome-memory.md 8).
- */
 import { expect, test } from "vitest";
 import type { MemoryFields } from "../../../src/protocol/outcome.ts";
 import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
@@ -9,7 +5,7 @@ import { clientOf, palaceWithModel } from "../../helpers/outcome-agent.ts";
 const ASKED = "Why does the zeppelin pipeline time out?";
 const AGAIN = "Does the zeppelin pipeline time out?";
 
-test("a memory found useful for a question three times is a known solution, a partly useful memory is not", async () => {
+test("a memory found useful for a question three times is a known solution; a partly useful memory is not", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id: good } = await client.call("outcome.record", {
@@ -61,7 +57,7 @@ test("a turn shows how effective a collection was for similar questions; an outc
   const { context, fields } = await client.call("turn.begin", {
     ...{ conversation: "another", prompt: ASKED, isDetailed: true },
   });
-  // Two and a half of the four outcomes in `history` are good. `working` has two outcomes, too few to show.
+  // Two and a half of the four outcomes in `history` are good (`partial` counts half). `working` has two outcomes, too few to show.
   expect(context).toMatch(/wants a longer timeout \[id:\w+\] \(now, 62% effective, history\)/);
   const told = fields?.memories.map(({ collection, effectiveness }) => [collection, effectiveness]) ?? [];
   expect(new Set(told.map((one) => JSON.stringify(one)))).toContain('["history",0.625]');
@@ -69,7 +65,7 @@ test("a turn shows how effective a collection was for similar questions; an outc
   client.close();
 });
 
-test("a question of a megabyte is answered and learned from without delaying other calls", async () => {
+test("a search for a question of a megabyte is answered, and a later score of a memory counts", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace, "ada");
   const { id } = await client.call("outcome.record", { key_takeaway: "word7 helps" });

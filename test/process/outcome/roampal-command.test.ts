@@ -1,4 +1,3 @@
-/** Tests `roampal …`, Roampal's command line on the palace (outcome-memory.md 9), and the door that it opens. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -27,7 +26,7 @@ test("`roampal start` opens the port of Roampal's API, and later brokers open th
     ...{ port, isLocal: false, state: "open" },
   });
   expect(await instance(), "an open door stays open").toBe(first);
-  // The agent that starts the next broker has no setting for the door.
+  // The restarted broker gets no setting for the door, and opens the door again.
   expect(await palace.run("palace", ["restart"])).toMatchObject({ code: 0 });
   await opened(palace, port);
   expect(await palace.run("palace", ["restart"], { env: { MEMPALACE_OUTCOME_PORT: "off" } })).toMatchObject({
@@ -63,7 +62,7 @@ test("each verb of `roampal` runs a verb of `palace` with Roampal's options, and
   expect(await run("frobnicate")).toMatchObject({ code: 2, stderr: expect.stringContaining("roampal help") });
 });
 
-test("development mode has its own folder and port, whatever the environment names", async () => {
+test("development mode has its own folder and port, whatever the environment variables name", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -1,4 +1,3 @@
-/** Tests outcomes from signals instead of scores: facts that an agent's host recorded about a turn, and a repeated question. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -178,7 +177,7 @@ test("invalid signals are refused and change nothing", async () => {
   expect(saidOf(await why(client, shown))).toHaveLength(1);
 });
 
-test("if the broker missed the beginning of a turn, the turn's signals count for no memory", async () => {
+test("the signals of a turn whose beginning the broker missed count for no memory", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   await answer(client);
@@ -221,7 +220,7 @@ test("signals alone never delete or promote a memory, however many there are", a
   expect((await palace.run("palace", ["outcome", "why", shown])).stdout).toMatch(/^uses\s+none$/m);
 });
 
-test("a signal does not move a memory that an agent has used often enough", async () => {
+test("a signal does not move a memory out of `working`, even if the memory has enough uses and score", async () => {
   await using scene = await begun();
   const { client, shown } = scene;
   for (let times = 0; times < 2; times++)
@@ -287,7 +286,7 @@ test.each([
   },
 );
 
-test("the hook of the extension and the plugin sends the agents' signals, and stores the exchange even with an unknown signal", async () => {
+test("`palace hook turn-end` sends the known signals of an exchange, and ignores unknown signals", async () => {
   await using scene = await begun();
   const { palace, client, shown } = scene;
   const input = { user: QUESTION, assistant: "So.", cwd: "/", signals: ["command-failed", "moon-full", 5] };

@@ -1,7 +1,3 @@
-/**
- * Tests the loop of outcome memory: a memory is shown, the agent answers, and the next user message judges the memory and the answer
- * (outcome-memory.md 4.4, 4.5, 4.9).
- */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +36,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   );
   expect(second.scoring).toContain(`score_memories(outcome="…", memory_scores={ "${shown}": "___" })`);
   expect(second.plainScoring).not.toContain("<");
-  // The second prompt shows no memory: the agent has already seen the first one, and its own answer is in the text that asks for scores.
+  // Shows no memory: the agent has already seen `shown`, and the exchange is in the text that asks for scores.
   expect(second.context).toBe("");
   await ask(agent, "score_memories", { outcome: "worked", memory_scores: { [shown]: "worked" } });
   expect(await ask(agent, "search_memory", { id: exchange })).toContain("[working] (now, s:0.7, w:0.21, 1 uses, [Y])");
@@ -49,7 +45,7 @@ test("a shown memory and its exchange gain a use when the agent scores the answe
   client.close();
 });
 
-test("only a completed answer is judged, once and in its conversation", async () => {
+test("an answer is judged only if it was completed, only once, and only in its own conversation", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -98,7 +94,7 @@ test("an invalid conversation id is refused and changes nothing", async () => {
   client.close();
 });
 
-test("a turn that names its project omits memories of other projects, and a hostile memory stays data", async () => {
+test("a turn that names its project omits memories of other projects, and the text of a memory cannot fake a heading, a tag or an id", async () => {
   await using palace = await palaceWithModel();
   await using agent = await agentOf(palace);
   const client = await clientOf(palace);
@@ -179,7 +175,7 @@ test("eight conversations keep their own state while the broker is killed, and e
   broker?.kill();
 });
 
-/** Repeats a call with the same key until it succeeds, as a hook's host would. */
+/** Repeats a call with the same key until it succeeds, because the test kills the broker. */
 async function again<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
@@ -272,7 +268,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   expect(await usesOf(other.exchange)).toBe("0");
   await ask(pi, "score_memories", { outcome: "failed", memory_scores: { working_00000000: "failed" } });
   expect(await usesOf(other.exchange)).toBe("0");
-  // The agent may also score a memory that it was not shown. Only this exchange waits for its score.
+  // The agent may also score a memory that it was not shown. Only the exchange of `pi` waits for a score.
   const elsewhere = await ask(pi, "record_response", { key_takeaway: "Buses run all night" });
   expect(elsewhere).toContain("Recorded");
   const found = await ask(pi, "search_memory", { query: "Buses run all night", collections: ["working"], limit: 1 });
@@ -281,7 +277,7 @@ test("a score counts for the agent's own conversation, once a turn, and not at a
   for (const { client } of talks) client.close();
 });
 
-test("the broker judges neither an answer that was not stored nor the answer before it", async () => {
+test("after an answer that was not stored the broker asks for no score, not even for the answer before it", async () => {
   await using palace = await palaceWithModel();
   const client = await clientOf(palace);
   const conversation = "a";

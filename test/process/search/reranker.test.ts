@@ -1,6 +1,3 @@
-/**
- * Tests a real broker with an installed cross-encoder: the cross-encoder orders the hits, and `palace doctor` and `--explain` report it.
- */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Two projects have similar notes. With a real broker and shims in their folders, each agent finds its own note first. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +82,7 @@ test("each agent finds notes of its project first, unless another note is clearl
   expect((await searchIn(palace, "/", QUERY, { scope: "strict" })).error).toContain("needs a project");
 });
 
-test("`palace search` prefers the project of its folder, and says so", async () => {
+test("`palace search` prefers the project of the folder in which it runs, and says so", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   await fileNotes(palace);

@@ -1,4 +1,3 @@
-/** Tests explanations and notices of a search through a real broker with a model: fields for an agent, text for people. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -1,4 +1,3 @@
-/** `palace search` shows the matching passage on a terminal, and the whole text in a pipe. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** An idle broker opens the search's index after its start, so that the first question need not wait for it. */
+/** Tests that an idle broker opens the search's index, so that the first question need not wait for it. */
 import { readdirSync, readlinkSync } from "node:fs";
 import { once } from "node:events";
 import { expect, test } from "vitest";

@@ -1,7 +1,6 @@
 /**
- * Tests the page with a memory of 20,000 drawers, filled by the real miners and by agents' turns. Broker and browser are in a network
- * namespace without a route. Each number in a view is the number that its command prints. Lists have few rows, and views are accessible at
- * 360 pixels.
+ * Tests the page with 20,000 drawers from the real miners and from agents' turns. Broker and browser are in a network namespace without a
+ * route.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +26,7 @@ const DOCUMENT_SIZE = 45_000;
 const TALKS = 20;
 const EXCHANGES = 60;
 const HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> user\u202Etxt.exe\u2066 of the pump";
-/** Maximum number of rows in a list of the page. Below: in an answer, and in an answer with today's journal. */
+/** Maximum numbers of rows: in a list of the page, in an answer, and in an answer with today's journal. */
 const ROWS_MAX = 60;
 const PAGE_MAX = 100;
 const JOURNAL_PAGE_MAX = 500;
@@ -109,12 +108,11 @@ async function work(): Promise<void> {
   client.close();
 }
 
-/** View of the page. `at`: its address. `numbers`: the text of each number in the view, as the commands print it. */
+/** View of the page. `at`: its address. `numbers` returns the numbers that the view must show, by name, as the commands print them. */
 type View = { at: string; numbers: () => Promise<Record<string, string>> };
 
 type Counts = Record<string, number>;
 
-/** Returns the place with the most drawers. */
 function largest(places: Counts): [name: string, drawers: number] {
   return Object.entries(places).toSorted(([, a], [, b]) => b - a)[0] ?? ["", 0];
 }
@@ -215,7 +213,7 @@ function watch(page: SeenPage): Asked[] {
   return asked;
 }
 
-test("each number of each view is the number that its command prints, without a route to any network", async () => {
+test("every view shows the same numbers as the commands, without a route to any network", async () => {
   expect(offline.routes() ?? "").toBe("");
   const { drawers } = await json<StatusReport>(palace, "status");
   expect(drawers).toBeGreaterThanOrEqual(DRAWERS);
@@ -230,7 +228,7 @@ test("each number of each view is the number that its command prints, without a 
       return isDeepStrictEqual(seen, said) ? [] : { seen, said };
     };
     await expect.poll(differences, { message: at }).toEqual([]);
-    // Hostile texts of notes, facts, diaries and memories stay text.
+    // HTML in notes, facts, diaries and memories stays text.
     expect(await page.locator("main img, main script").count(), at).toBe(0);
     expect(await page.locator("main li").count(), at).toBeLessThan(4 * ROWS_MAX);
   }
@@ -242,7 +240,7 @@ test("each number of each view is the number that its command prints, without a 
   expect(page.complaints).toEqual([]);
 });
 
-test("the list of the largest wing has only the rows in sight, from its first row to its last", async () => {
+test("the list of the largest wing shows its last row, and the page has fewer than 60 rows of the list", async () => {
   const { wings } = await json<{ wings: Record<string, number> }>(palace, "ls");
   const [wing = "", drawers = 0] = Object.entries(wings).toSorted(([, a], [, b]) => b - a)[0] ?? [];
   const page = await openPage(browser, palace);

@@ -1,4 +1,3 @@
-/** Tests the page over an SSH bridge: `palace ui` on one machine shows the memory of another machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get } from "node:http";
@@ -30,7 +29,7 @@ test("the page is served over a bridge, with the bridge's role, until the comman
     await page.getByText("a note of the host").waitFor();
     await page.getByText("live, as agent").waitFor();
     expect(await page.getByRole("link", { name: "History" }).count()).toBe(0);
-    // The socket behind the command trusts its user. Programs and websites that reach the port get only the page.
+    // The command uses a socket that needs no token. Therefore programs and websites that reach its port get only the page.
     for (const path of ["/health", "/metrics", "/mcp", "/api/health"])
       expect((await fetch(new URL(path, url))).status, path).toBe(404);
     expect(await upgradesAt(new URL("/mcp", url))).toBe(false);

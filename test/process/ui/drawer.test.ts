@@ -1,4 +1,3 @@
-/** Tests search, a drawer and the history in the page. A click changes the ledger, and the page shows HTML in a note as plain text. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DRAWER_SIZE_MAX } from "../../../src/protocol/limits.ts";
@@ -52,7 +51,7 @@ test("the page's search shows the same hits in the same order as `palace search`
   expect(page.complaints).toEqual([]);
 });
 
-test("a hit in the page shows its file, and links to the newer note if one replaces it", async () => {
+test("a hit in the page shows its file, and a hit whose note was replaced links to the newer note", async () => {
   await using palace = await filled("We deploy the shop on Tuesdays now.");
   const client = await palace.client();
   const filed = {
@@ -133,7 +132,7 @@ test("Undo uses the broker's clock, and a dialog does not act on another drawer 
   expect(page.complaints).toEqual([]);
 });
 
-test("older writes in the page's history stay while another client writes", async () => {
+test("older writes in the page's history stay visible while another client writes", async () => {
   await using palace = await filled(...Array.from({ length: 60 }, (_, at) => `note ${at}`));
   const page = await openPage(browser, palace);
   await visit(page, "#/history", "History");
@@ -151,7 +150,7 @@ test("erasing a note permanently says which other places contain the text, and e
   await visit(page, `#/drawer?id=${id}`, "The spare key hangs behind the door.");
   await page.getByRole("button", { name: "Erase permanently" }).click();
   await page.getByText("The text is also in 1 other drawer").waitFor();
-  // The page cannot reach waiting writes and staged copies, so it gives the command that does.
+  // The page cannot reach spooled writes and staged copies, so it gives the command that does.
   const [, command = ""] =
     /type (palace forget \S+) on that machine/.exec(await page.getByRole("dialog").innerText()) ?? [];
   expect(command).toBe(`palace forget ${id}`);

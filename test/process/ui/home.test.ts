@@ -1,4 +1,3 @@
-/** Tests the page of `palace ui`: who may open it, which files are served, and whether its numbers are the numbers of the commands. */
 import { globSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -36,13 +35,12 @@ async function filled(): Promise<TestPalace> {
   return palace;
 }
 
-/** Returns the number that the page shows under `name`. */
 async function number(page: SeenPage, name: string): Promise<number> {
   const text = await page.locator(`[data-number="${name}"]`).innerText();
   return Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", "") ?? NaN);
 }
 
-test("each number of the first view is the number that its command prints, also while others write", async () => {
+test("the first view of the page shows the same numbers as the commands, also while others write", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
   const same = async (): Promise<void> => {
@@ -80,7 +78,7 @@ test("each number of the first view is the number that its command prints, also 
 test("a view shows new drawers while others write and answers are slow", async () => {
   await using palace = await filled();
   const page = await openPage(browser, palace);
-  // Delay of an answer, ms. It is longer than the interval at which the view loads again.
+  // Delays each answer by 3 s, which is longer than the interval at which the view loads again.
   await page.route("**/ui/rpc", async (route) => {
     await delay(3_000);
     await route.continue();
@@ -160,7 +158,7 @@ test("a page with the role reader can read, and its other calls are refused", as
   expect(await call("tools/call", note)).toMatchObject({ error: { data: { code: "BROKER_DENIED" } } });
 });
 
-test("an admin's token opens a page with the role agent, which writes no files on this machine", async () => {
+test("an admin's token opens a page with at most the role agent, until the token is revoked", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();

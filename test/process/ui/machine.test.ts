@@ -1,7 +1,3 @@
-/**
- * Tests tokens, doors and spooled writes in the page. They are files on the broker's machine, and only the machine's owner may see and
- * change them.
- */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../../src/config/config.ts";
@@ -23,7 +19,9 @@ async function care(page: SeenPage): Promise<void> {
   await page.getByRole("heading", { name: "Care", level: 1 }).waitFor();
 }
 
-/** Puts two refused writes and a waiting write beside the palace, as an older client leaves them. */
+/**
+ * Puts two refused writes into the spool, as an older client does. If sent again, the first is accepted, and the second is refused again.
+ */
 function keepWrites(palace: TestPalace): [good: string, bad: string] {
   const spool = new Spool(palace.config.paths.spoolDir);
   const keep = (key: string, name: string, given: object): string => {

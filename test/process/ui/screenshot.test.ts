@@ -1,4 +1,3 @@
-/** Tests that the script of the README's picture still works, and that the picture in the README has the size that the script makes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

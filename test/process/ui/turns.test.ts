@@ -1,4 +1,3 @@
-/** Tests turns and curves in the page: the memories that agents were shown, and the outcomes of these memories. */
 import type { Browser } from "playwright-core";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,7 +13,7 @@ afterAll(() => browser.close());
 const HOSTILE = "The boiler wants <img src=x onerror=alert(1)> two bar, says user\u202Etxt.exe";
 const DAY_MS = 86_400_000;
 
-/** Makes a palace in which two agents were shown memories, and the tests of the agent `pi` passed. */
+/** Makes a palace in which two agents were shown memories. The agent `pi` also reported that tests passed. */
 async function worked(): Promise<TestPalace> {
   const palace = await palaceWithModel();
   await using agent = await agentOf(palace);

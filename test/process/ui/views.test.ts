@@ -1,4 +1,3 @@
-/** Tests facts, diary, long jobs and long lists in the page. */
 import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -22,7 +21,6 @@ async function visit(page: SeenPage, view: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-/** Moves the slider to a day, as a user does. */
 async function slideTo(page: SeenPage, day: string): Promise<void> {
   const set = (input: unknown, value: number): void => {
     Object.assign(input as object, { value: String(value) });
@@ -51,7 +49,7 @@ test("the page shows the facts that the tools return, and its slider shows the f
   await expect.poll(() => page.locator(".fact").count()).toBe(4);
   expect(await page.getByText("another value holds, too").count()).toBe(2);
   expect(await page.locator(".fact.ended").innerText()).toContain("Acme");
-  // The drawing has the same entities and their further neighbours, and shows the state of each fact.
+  // The drawing has the entities of the list and their further neighbours, and shows the state of each fact.
   const drawn = page.locator("[data-graph=Ann] a");
   await expect.poll(() => drawn.allTextContents()).toEqual(expect.arrayContaining(["ParisParis"]));
   expect((await drawn.allTextContents()).sort()).toEqual(

@@ -1,7 +1,4 @@
-/**
- * We do not write MemPalace's own log of writes, because MemPalace never reads it. The first test looks through MemPalace's source, and
- * fails for a later version that reads the log. Our journal records who wrote what.
- */
+/** Checks that no version of MemPalace reads MemPalace's own log of writes. Therefore we do not write this log. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

@@ -1,4 +1,3 @@
-/** Tests `palace repair compact` through a real broker: during writes, killed on the way, and beside readers. */
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";

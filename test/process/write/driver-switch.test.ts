@@ -1,7 +1,3 @@
-/**
- * The driver of one memory changes in turns: none, files, and a Chroma server. Each broker is killed while it writes. The ledger keeps
- * every acknowledged write, and at the end the public palace has each of them once.
- */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -17,7 +13,7 @@ const missing = await mempalaceMissing(VERSION);
 if (missing !== undefined) console.log(`left out: drivers in turns (${missing})`);
 
 describe.skipIf(missing !== undefined)("drivers in turns", () => {
-  it("drivers used in turns write every acknowledged write once, although each broker is killed while it writes", async () => {
+  it("after eight brokers with changing drivers were killed during writes, ledger and Chroma have every acknowledged write once", async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;
     mempalaceEnv(palace.home);
@@ -32,7 +28,7 @@ describe.skipIf(missing !== undefined)("drivers in turns", () => {
         await delay(random() * 400);
         const content = `note ${at} of broker ${round}, killed as ${env["MEMPALACE_DRIVER"]}`;
         await shim.call("mempalace_add_drawer", { wing: "w", room: `r${round}`, content });
-        // Searches by text, because on a slow machine the write may have been spooled and has no id yet.
+        // Keeps the text and not the id, because on a slow machine the write may have been spooled and has no id yet.
         filed.add(content);
       });
       const dying = delay(100 + random() * 600).then(() => broker.kill("SIGKILL"));

@@ -1,4 +1,3 @@
-/** The benchmarks fill a ledger without a broker. This ledger must have the rows that a broker would have written. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { mkdirSync } from "node:fs";
@@ -11,7 +10,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const DOCUMENTS = 3;
 const CHUNKS = 5;
-/** Queries for the rows of each table that do not depend on the moment of the write. */
+/** Queries for the rows of each table, without the columns that depend on the moment of the write. */
 const TABLES = {
   drawers: "SELECT row, id, wing, room, source_file, text, date_words FROM drawer ORDER BY row",
   metadata: "SELECT row, json_remove(metadata, '$.filed_at', '$.last_modified') AS metadata FROM drawer ORDER BY row",

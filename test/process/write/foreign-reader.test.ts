@@ -1,21 +1,17 @@
-/**
- * A real MemPalace that only reads moves the index of a palace away that our driver writes through a real Chroma server. The broker notices
- * it, doctor says how to bring the vectors back, and this works. foreign-writers.test.ts has a MemPalace that writes.
- */
 import { describe, expect, it } from "vitest";
 import { doctor, file, FOUND_MAX_MS, ledgerIds, OURS, setChromaScene } from "../../helpers/foreign-scene.ts";
 import { mempalaceMissing, openMempalace } from "../../helpers/python-mempalace.ts";
 import { status } from "../../helpers/python-rows.ts";
 
-/** Number of drawers beyond Chroma's sync threshold of 1,000, so that an index on disk can be torn. */
+/** Number of drawers: more than Chroma's sync threshold of 1,000, so that Chroma has an index on disk. */
 const INDEXED = 1_150;
-/** Minimum number of rows that lose their index entry: the first thousand records except a deletion and the row that it deleted. */
+/** Minimum number of rows that lose their index entry: the first 1,000 records, minus one deletion and the row that it deleted. */
 const INDEXED_MIN = 998;
 const OLD = "3.3.6";
 
 describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalace ${OLD} that only reads`, () => {
   // 3.3.6 moves the index folder away when it opens a palace whose index a newer Chroma wrote, with or without the lock.
-  it("a foreign MemPalace that only reads and moves the index away is noticed, and a restart of Chroma and broker brings all vectors back", async () => {
+  it("the broker notices that a foreign MemPalace's search moved the index away, and a restart of Chroma and broker brings all vectors back", async () => {
     await using scene = await setChromaScene(OLD);
     const { palace, palaceDir, chroma, env } = scene;
     // 3.3.6 considers an index with a deleted element damaged.
@@ -50,7 +46,7 @@ describe.skipIf((await mempalaceMissing(OLD)) !== undefined)(`a foreign MemPalac
   });
 });
 
-/** Returns true if Chroma has a vector for each id. It fails a whole request if one id has none. */
+/** Returns true if Chroma has a vector for each id. Chroma fails a whole request if one id has none. */
 async function haveVectors(url: string, ids: readonly string[]): Promise<boolean> {
   const collections = `${url}/api/v2/tenants/default_tenant/databases/default_database/collections`;
   const found = (await (await fetch(collections)).json()) as { id: string; name: string }[];

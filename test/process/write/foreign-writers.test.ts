@@ -1,8 +1,4 @@
-/**
- * A real MemPalace that our lock cannot reach, under another HOME or at another mount point, writes the same palace as our driver, itself
- * or through a real Chroma server. The broker notices the MemPalace by the palace's own row numbers, doctor names it, and our drawers
- * stay. foreign-reader.test.ts has a MemPalace that only reads.
- */
+/** Tests a real MemPalace that our lock cannot reach (another HOME or mount point) and that writes the same palace as our driver. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +26,7 @@ import { status } from "../../helpers/python-rows.ts";
 
 /** Time limit of a call, ms: the foreign Chroma and the palace's own Chroma may wait for each other for ever. */
 const FOREIGN_MAX_MS = 40_000;
-/** Time limit, ms. The pause between two comparisons of a palace is nine times as long as a comparison, which a busy machine slows. */
+/** Maximum time to find and adopt rows, ms. After each comparison the broker pauses for nine times the comparison's duration. */
 const SETTLED_MAX_MS = 400_000;
 
 let otherHome: string;
@@ -49,7 +45,7 @@ for (const version of MEMPALACE_VERSIONS) {
   if (missing !== undefined) console.log(`left out: foreign writers, ${version} (${missing})`);
 
   describe.skipIf(missing !== undefined)(`a foreign MemPalace ${version}`, () => {
-    /** Files and deletes drawers as an agent would, and returns the ids of the rows that stay. */
+    /** Lets the foreign MemPalace file five drawers and delete one of ours. Returns the ids of the new rows. */
     const meddle = async (scene: Scene, options: MempalaceOptions, turn: number): Promise<string[]> => {
       const victim = ourIds(scene)[turn] ?? "";
       const before = new Set(palaceIds(scene));
@@ -59,7 +55,7 @@ for (const version of MEMPALACE_VERSIONS) {
         expect(await foreign.call("add_drawer", note)).toMatchObject({ success: true });
       }
       expect(await foreign.call("delete_drawer", { drawer_id: victim })).toMatchObject({ success: true });
-      // Our broker may have sent an earlier victim again meanwhile.
+      // Our broker may have sent a drawer again that an earlier call had deleted.
       const ours = new Set(ourIds(scene));
       return palaceIds(scene).filter((id) => !before.has(id) && !ours.has(id));
     };
@@ -81,8 +77,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(palaceIds(scene)).toEqual(ledgerIds(scene));
     };
 
-    // Our driver decides how a foreign writer is noticed, and the writer's version decides how it writes. So each driver and each version
-    // is tested here once. The test below with many writers has 3.11.0 beside a Chroma.
+    // Each driver notices foreign writers in its own way, and each version of MemPalace writes in its own way, so both are tested.
     const driver = version === "3.3.6" ? "chroma" : "files";
     it(`a foreign MemPalace of another HOME and mount point, beside the driver ${driver}, is reported, its rows are adopted, and drawers that it deleted are sent again`, async () => {
       await using scene = await (driver === "chroma" ? setChromaScene(version) : setFilesScene());
@@ -92,7 +87,7 @@ for (const version of MEMPALACE_VERSIONS) {
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       const more = await meddle(scene, { home: palace.home, palace: mount, wrapper }, 1);
       expect(more.length).toBeGreaterThanOrEqual(5);
-      // The counts show that both were noticed.
+      // The counts show that both foreign writers were noticed.
       await isNamed(scene, [...written, ...more], 2);
     });
   });
@@ -111,8 +106,8 @@ function stuck(call: Promise<unknown>): Promise<boolean> {
 describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing !== undefined)(
   "MemPalace that mines beside our broker",
   () => {
-    // Two upstream writers lose a part of their vectors in this way, without an error.
-    it("while MemPalace mines by a second mount path and a second HOME, and our agents write, we lose no drawer, and doctor warns", async () => {
+    // If two MemPalaces mined like this without our broker, they would lose some vectors, without an error.
+    it("our agents lose no drawer while MemPalace mines by a second mount path and a second HOME, and doctor warns of the foreign writer", async () => {
       await using scene = await setChromaScene(NEW);
       const { palace, palaceDir, env } = scene;
       const projects = ["one", "two"].map((name) => {
@@ -128,7 +123,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
       });
       const { path: mount, wrapper } = throughOtherMount(palaceDir, join(otherHome, "mounted"));
       let mining = true;
-      // Upstream's miner often gives up beside a Chroma that is being written to. Drawers that an agent files through it arrive.
+      // Upstream's miner often gives up while others write to its Chroma, so MemPalace also files drawers for an agent.
       const meddle = async (name: string, project: string, options: MempalaceOptions): Promise<void> => {
         const place = options.palace === undefined ? [] : ["--palace", options.palace];
         await runMempalace(NEW, [...place, "mine", project], options);
@@ -149,7 +144,7 @@ describe.skipIf((await mempalaceMissing(NEW)) !== undefined || otherMountMissing
             const note = { wing: "ours", room: `agent${number}`, content: `storm ${number} ${index}` };
             expect(await agent.call("mempalace_add_drawer", note)).toMatchObject({ success: true });
             written += 1;
-            // Foreign writers need minutes on a busy machine, and every drawer is compared later.
+            // Slows the agents down: foreign writers need minutes on a busy machine, and the test compares every drawer later.
             if (index > 50) await delay(100);
           }
         }),

@@ -1,4 +1,3 @@
-/** Kills the broker at every step of `palace forget`. The command still ends, its work is done once, and no byte of the text is left. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -25,7 +24,7 @@ const KILL_POINTS = [
 ];
 
 it(
-  "a broker killed at any step leaves no byte of the forgotten text, and keeps every other drawer",
+  "a broker killed at any step of forget leaves no byte of the forgotten text, and keeps every other drawer",
   TIMEOUT,
   async () => {
     await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "files" } });

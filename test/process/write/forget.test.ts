@@ -1,7 +1,3 @@
-/**
- * Tests that a forgotten text is gone everywhere. The tests file a unique text through a real broker in every possible way and forget
- * it through the command line. Then they search every byte under the home, with the broker running and stopped.
- */
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +73,7 @@ for (const driver of ["none", "files"] as const) {
 
       const look = await forget(palace, "--match", SECRET, "--dry-run");
       const preview = JSON.parse(look.stdout) as { total: number; facts: number; links: number };
-      // The text is in a single drawer, in two of three slices and in the third slice, in a diary entry, and in a chunk of a document.
+      // The text is in a drawer of one slice, in both slices of a long drawer, in a diary entry and in a document's chunk.
       expect(preview).toMatchObject({ facts: 1, links: 1 });
       expect(preview.total).toBeGreaterThanOrEqual(5);
       expect(look.stdout).not.toContain(SECRET);
@@ -118,7 +114,7 @@ for (const driver of ["none", "files"] as const) {
   });
 }
 
-/** Whole id of a drawer that was never filed. */
+/** Id of a drawer that was never filed. */
 const NOBODYS = `drawer_w_r_${"0".repeat(24)}`;
 
 describe("palace forget", () => {

@@ -1,7 +1,4 @@
-/**
- * Tests a disk that fills up under a running broker, and a palace that cannot be written. Errors are typed, no write is half done, reads
- * continue, and writes work again when there is space. Needs root, for its own small tmpfs.
- */
+/** Tests writes on a full disk and on a read-only disk. Needs root to mount small disks (tmpfs). */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -187,7 +184,7 @@ describe.skipIf(why !== undefined)("a full disk", () => {
     await using palace = createTestPalace();
     await palace.run("palace", ["stop"]);
     const { stateDir } = palace.config.paths;
-    // The mounted folder also contains the stop mark, so `stop` is run again below.
+    // The mount hides the file that records `palace stop`, so `stop` is run again below.
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", stateDir]);
     try {
       await palace.run("palace", ["stop"]);

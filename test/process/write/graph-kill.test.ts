@@ -1,19 +1,15 @@
-/**
- * Kills brokers while they write the graph, at every step between the call and upstream's files. Each acknowledged fact exists once, and
- * the files agree with the ledger again.
- */
 import { expect, test } from "vitest";
 import { readBrokerFile } from "../../../src/wire/client/discover.ts";
 import { clearStopped } from "../../../src/base/state-files.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Faults. `STEP:N` kills the broker when it passes the step for the Nth time, so that it has written some facts before. */
+/** `STEP:N` kills the broker when it passes the step for the Nth time, so that it has written some facts before. */
 const FAULTS = [
   ...["commit.after-apply:6", "commit.before-commit:5", "commit.after-sync:5"],
   ...["graph.after-send:3", "graph.after-done:3"],
 ];
-/** Minimum number of writes. The test keeps writing until a broker has died. */
+/** Minimum number of facts for each of FAULTS. The test keeps writing until a broker has died. */
 const FACTS_PER_FAULT = 6;
 
 test("facts and tunnels survive a kill at every step, each once, and are in upstream's files", async () => {

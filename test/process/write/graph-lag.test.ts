@@ -1,4 +1,3 @@
-/** The status says how far MemPalace's graph file is behind, and why. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { StatusReport } from "../../../src/protocol/spec.ts";

@@ -1,7 +1,3 @@
-/**
- * A palace of an old MemPalace has an index that measures by l2 instead of the cosine. Our search uses the palace's vectors with the
- * cosine, so the results are right at once. `repair-status` reports the l2 index, and a repair gives MemPalace a cosine index.
- */
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { mempalaceEnv, mempalaceMissing, python } from "../../helpers/python-mempalace.ts";
@@ -23,7 +19,7 @@ collection = chromadb.PersistentClient(sys.argv[1]).get_collection("mempalace_dr
 print((collection.metadata or {}).get("hnsw:space"), collection.count())`;
 
 it.skipIf(missing !== undefined)(
-  "a palace with the distance `l2` is searched by cosine and reported by repair-status, and gets a cosine index by a repair",
+  "a palace with the distance `l2` is searched by cosine, reported by repair-status, and given a cosine index by a repair",
   async () => {
     await using palace = createTestPalace();
     const { palaceDir } = palace.config.paths;

@@ -1,7 +1,4 @@
-/**
- * A MemPalace 3.11 that wrote keeps its lease on the palace until it ends. Meanwhile our memory reads MemPalace's changes, including
- * deletions, and does not send our agents' drawers to the palace. After it has ended both sides are equal.
- */
+/** Tests our broker beside a MemPalace 3.11 that has written, and therefore locks the palace until it ends. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -1,7 +1,3 @@
-/**
- * A mine is killed after it filed its files and before it made their hallways and tunnels. The next run of the same mine makes them,
- * although no file has changed. The test makes the state of a killed run: it restores the notes that a real run has at that moment.
- */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -60,7 +56,7 @@ test("the next run makes the links that a killed mine did not make", { timeout: 
       },
     } as Caller;
     expect(await run(palace, wing, root, dying)).toMatchObject({ filed: 3 });
-    // Puts back the notes that a killed run would have left on the disk.
+    // Puts back the miner's notes (which files are done) as a killed run would have left them.
     rmSync(notes, { recursive: true });
     if (!isLost) cpSync(kept, notes, { recursive: true });
 

@@ -1,4 +1,3 @@
-/** Tests the coordination log behind a real broker: idempotency keys, roles, waits, and a kill at every step of a write. */
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ import { watchTimers } from "../../helpers/waited-timers.ts";
 type Event = { id: string; seq: number; body: string; hlc: string; correlation_id: string | null };
 type Answer = { success?: boolean; error?: string; event: Event; events: Event[]; timed_out?: boolean };
 
-/** Time that a stopping broker gives to calls that do not end by themselves. */
+/** Time that a stopping broker gives to calls that do not end by themselves, ms. */
 const DRAIN_MAX_MS = 8_000;
 const REQUEST = { type: "task.request", stream: "project/p", room: "delegation", from_agent: "a", to_agent: "b" };
 const PATCH = "--- a\n+++ b\n";
@@ -130,7 +129,7 @@ test("an event wait survives a restart of the broker, and does not delay the bro
   other.close();
 });
 
-/** Steps at which the broker is killed, of the first use of the log (1) and of a later write (2). */
+/** Steps at which the broker is killed: `STEP:1` in the first write to the log, `STEP:2` in the second write. */
 const STEPS = [
   ...["before-schema", "before-name", "before-link", "after-schema", "before-commit", "after-commit"].map(
     (step) => `${step}:1`,

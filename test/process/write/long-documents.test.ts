@@ -1,7 +1,3 @@
-/**
- * Project files that are too long for one message become the drawers that MemPalace makes from them. If the miner or the broker is
- * killed while a file is sent, the palace has the old or the new document, whole and once.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -23,10 +19,10 @@ const NAME = "big.txt";
 
 const lines = (about: string, length: number): string =>
   `${about} says the broker writes it down for everybody\n`.repeat(Math.ceil(length / 50));
-/** Returns a text that is mostly blank. It is sent in as many parts as any text of this length, but has only a tenth of the drawers. */
+/** Returns a text that is mostly blank: it has as many parts as any text of this length, but a tenth of the drawers. */
 const sparse = (about: string, length: number): string =>
   (lines(about, 800) + " ".repeat(8_000)).repeat(Math.ceil(length / 8_800));
-/** Text with three bytes per character. It has few parts, so that a kill at each part is quick. */
+/** Line of characters with three bytes each. Parts are cut by characters, so a text above the byte limit has only two parts. */
 const WIDE_LINE = "日本語の長い文書。\n";
 const WIDEST_LINE = "𠀋𠀌𠀍𠀎𠀏🦊𠀐𠀑。\n";
 const wide = (about: string): string => `${about} ${(WIDE_LINE.repeat(80) + "\u3000".repeat(8_000)).repeat(205)}`;
@@ -55,7 +51,7 @@ const content = (palace: TestPalace): unknown => ({
   mark: read(palace, "SELECT sha256, drawers FROM source"),
 });
 
-/** Returns the result of an undisturbed run over each document. */
+/** Returns the content of a palace after each of the documents was mined without a kill. */
 async function undisturbed(...documents: string[]): Promise<unknown[]> {
   await using calm = createTestPalace();
   const contents = [];
@@ -76,7 +72,7 @@ print(json.dumps([{"id": i, "text": d, "metadata": m} for i, d, m in zip(found["
   const stdout = await python(version, home, dump, [palace]);
   return JSON.parse(stdout.slice(stdout.indexOf("["))) as Row[];
 };
-/** Evens out differences of the clock and of floats: Chroma sometimes returns a float with its last bit changed. */
+/** Removes what differs between two runs: the clock's times, and the last bit of floats, which Chroma sometimes changes. */
 function timeless({ text, metadata }: Row): unknown {
   const { filed_at: _filed, last_modified: _modified, source_mtime: mtime, ...rest } = metadata;
   return { text, rest, mtime: Number(mtime ?? 0).toFixed(5) };
@@ -94,8 +90,8 @@ test.skipIf(missing !== undefined)(
     try {
       const chooser = chooserOf(Number(process.env["FUZZ_SEED"] ?? 1));
       let text = "# Plan of Alice\n\nAlice and Bob decided to keep it. Bob agreed.\n";
-      // Most characters have four bytes, and drawers are cut by characters. Both sides cut large drawers, because the time of MemPalace's
-      // cutting grows with the square of their number.
+      // Most characters have four bytes, and drawers are cut by characters. Both homes set a large drawer size, because MemPalace takes
+      // time that grows with the square of the number of drawers.
       for (const one of [palace.home, home]) {
         mkdirSync(join(one, ".mempalace"), { recursive: true });
         writeFileSync(join(one, ".mempalace/config.json"), '{"chunk_size":8000}');
@@ -134,7 +130,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-/** Kill points and the number of the write. Writes 1 and 2 send the parts, write 3 files them. */
+/** Kill points, each with the number of the write to kill. Writes 1 and 2 send the parts of the document, write 3 files it. */
 const BLOWS = [
   ["admit.before-queue", 1],
   ["commit.after-apply", 2],
@@ -173,7 +169,7 @@ test.each(BLOWS)(
   },
 );
 
-test("if the miner is killed after any part, the old document stays, and the next run files the new document", async () => {
+test("a miner killed after any part leaves the whole old or the whole new document, and the next run files the new document", async () => {
   const long = sparse("the new one", 6 * MEBIBYTE);
   const [before, expected] = await undisturbed(OLD, long);
   await using palace = createTestPalace();
@@ -190,7 +186,7 @@ test("if the miner is killed after any part, the old document stays, and the nex
     while (miner.exitCode === null && partsOf(palace) < parts) await delay(1);
     miner.kill("SIGKILL");
     await ended;
-    // Parts that the miner sent before it died may still be in the queue.
+    // Waits for the broker's answer, because parts that the dead miner sent may still be in the queue.
     await palace.run("palace", ["status"]);
     const [{ n = 0 } = {}] = read<{ n: number }>(
       palace,
@@ -232,7 +228,7 @@ test("while a document arrives in parts, only the old document is found and coun
   expect(partsOf(palace)).toBe(0);
 });
 
-test("miners that send the same file at the same time leave it whole and once", async () => {
+test("three miners that send the same file at the same time file it whole and once", async () => {
   const [expected] = await undisturbed(sparse("it", 6 * MEBIBYTE));
   await using palace = createTestPalace();
   put(rootOf(palace), sparse("it", 6 * MEBIBYTE), 0);

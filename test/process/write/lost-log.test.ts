@@ -1,7 +1,3 @@
-/**
- * Another process deletes the write-ahead log of the ledger, or of the coordination log, under a running broker. Every acknowledged write
- * stays, whenever the broker is killed.
- */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -24,7 +20,6 @@ const event = (body: string): Record<string, string> => ({
 });
 const coordinationLog = (palace: TestPalace): string => join(palace.config.paths.palaceDir, "logstream.sqlite3");
 
-/** Reads the ids of all events from the file. */
 function eventsIn(file: string): string[] {
   const database = new Database(file, { readonly: true });
   try {
@@ -64,7 +59,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("without a write the broker also notices that the -wal is gone, saves the log into the ledger and ends, and the next broker has all writes", async () => {
+test("if the ledger's -wal is deleted, the broker notices even without a write, moves the -wal's content into the ledger and ends; the next broker has all writes", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();
@@ -113,7 +108,7 @@ test.each(DAMAGES)(
   120_000,
 );
 
-test("without an event the broker also notices that the coordination log's -wal is gone, and the next broker has all events", async () => {
+test("if the coordination log's -wal is deleted, the broker notices even without an event and ends; the next broker has all events", async () => {
   await using palace = createTestPalace();
   const broker = await palace.startBroker();
   await using shim = await palace.shim();

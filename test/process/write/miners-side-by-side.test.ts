@@ -1,7 +1,5 @@
 /**
- * Tests the main hazard that this project prevents, in the default arrangement. Our driver writes the palace's files itself. Two real
- * MemPalaces that no lock reaches, one under a second HOME and one through a second mount path, mine into the same palace while our own
- * agents write. The test proves that each of them really mined.
+ * Tests the main hazard that this project prevents: two real MemPalaces that no lock reaches mine into the palace that our driver writes.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,12 +26,9 @@ const FILES = 12;
 const DRAWERS_A_FILE = 48;
 /** Time limit of one mine, ms, because two MemPalaces may wait for each other for ever. */
 const MINE_MAX_MS = 90_000;
-/** Maximum time of both mines. A MemPalace that is refused again and again succeeds when the other MemPalace is done. */
+/** Maximum time of both mines together, ms: one MemPalace may be refused until the other MemPalace is done. */
 const MINES_MAX_MS = 200_000;
-/**
- * Maximum number of tries. If one MemPalace refused the other until it was done, the two did not mine side by side, and the test tries
- * again.
- */
+/** Maximum number of tries: the test tries again if one MemPalace mined only after the other. */
 const ROUNDS_MAX = 3;
 const SETTLED_MAX_MS = 180_000;
 
@@ -51,7 +46,7 @@ function makeProject(folder: string, wing: string): string {
   return folder;
 }
 
-/** Returns a wing's drawers in the ledger, ids and texts. */
+/** Returns the ids of a wing's drawers in the ledger. */
 function drawersOf(palace: TestPalace, wing: string): string[] {
   const database = new Database(palace.config.paths.ledgerFile, { readonly: true });
   const ids = database.prepare<[string], string>("SELECT id FROM drawer WHERE wing = ?").pluck().all(wing);
@@ -59,7 +54,6 @@ function drawersOf(palace: TestPalace, wing: string): string[] {
   return ids;
 }
 
-/** Returns the ids of all drawers in the palace's own database. */
 function palaceIds(palace: TestPalace): Set<string> {
   const database = new Database(join(palace.config.paths.palaceDir, "chroma.sqlite3"), { readonly: true });
   const ids = database
@@ -123,7 +117,7 @@ const missing = await installed();
 if (missing !== undefined) console.log(`left out: miners side by side (${missing})`);
 
 describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the files driver", () => {
-  it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and doctor names both", async () => {
+  it("while two MemPalaces mine and our agents write, all our drawers stay, all their drawers are adopted, and the status reports them", async () => {
     await using palace = createTestPalace();
     const otherHome = mkdtempSync(join(tmpdir(), "palace-other-"));
     try {
@@ -134,8 +128,8 @@ describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the file
       await agents[0]?.call("mempalace_add_drawer", { wing: "ours", room: "first", content: "before anybody else" });
       await expect.poll(async () => (await status(palace)).driver.lag, { timeout: SETTLED_MAX_MS }).toBe(0);
 
-      // Two Chromas on one palace may refuse each other, over a collection that both make or a record that both apply. MemPalace then ends
-      // with that error and the advice to run it again, which files nothing twice.
+      // Two Chromas on one palace may refuse each other, if both make a collection or both apply a record. MemPalace then ends with that
+      // error and the advice to run it again, which files nothing twice.
       const mine = async (version: MempalaceVersion, home: string, place: string, wing: string, wrapper: string[]) => {
         const args = ["--palace", place, "mine", makeProject(join(otherHome, wing), wing)];
         const deadline = Date.now() + MINES_MAX_MS;

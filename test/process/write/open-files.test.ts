@@ -1,7 +1,3 @@
-/**
- * Tests that two brokers never have the same file of a palace open. The test watches the files, and notices any second process that opens
- * one of them, by any path.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync } from "node:fs";
@@ -38,7 +34,7 @@ async function opened(watch: OpenFiles): Promise<void> {
   await expect.poll(async () => (await watch.seen()).held.palace, { interval: 50 }).toBeGreaterThan(0);
 }
 
-/** File that a second process opens in each round of `amidStorm`. From round 1 on, an earlier broker was killed. */
+/** File that a second process opens in each round of `amidStorm`, except in round 0: no broker has been killed before it. */
 const OPENS: Readonly<
   Record<number, { file: string; flags: string; by: "its own path" | "another name" | "another mount" }>
 > = {

@@ -1,8 +1,7 @@
-/** A client sees its own writes. Reads sent behind writes on one connection wait for them, whoever else is writing. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("reads sent right behind writes on one connection see these writes, while sixteen other clients write", async () => {
+test("reads on a connection see the writes sent just before on this connection, while sixteen other clients write", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const others = await Promise.all(Array.from({ length: 16 }, () => palace.client()));

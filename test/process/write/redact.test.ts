@@ -1,6 +1,3 @@
-/**
- * Tests secrets through a real broker. They are masked in everything an agent gets, and verbatim in the ledger and for a person who asks.
- */
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

@@ -1,4 +1,3 @@
-/** Tests that a write whose caller got TRANSPORT_TIMEOUT is not done twice if the caller repeats it, with a real broker. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import type { Client } from "../../../src/wire/client/client.ts";

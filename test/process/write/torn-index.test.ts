@@ -1,8 +1,4 @@
-/**
- * Whichever part of an index a crash or a disk damages, the palace gets every vector back from the ledger's copy. The real Chroma fails on
- * most damages and crashes on some (measured with 1.5.9: half a header is a SIGSEGV). Chroma reads the palace after our repair.
- * test/unit/mempalace/files/read.test.ts has more damages, without Chroma.
- */
+/** Damages each file of a palace's index. The real Chroma fails on most damages and crashes on some (1.5.9: SIGSEGV on half a header). */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -24,13 +20,10 @@ const MENDED_MAX_MS = 60_000;
 
 const cut = (file: string): void => truncateSync(file, Math.floor(readFileSync(file).length / 2));
 const empty = (file: string): void => truncateSync(file, 0);
-/**
- * Restores this file as it was after the previous flush. Chroma writes the file last, so this simulates a kill between the vectors and the
- * file.
- */
+/** Removes the newest labels. Chroma writes the file of the labels last in a flush, so this simulates a kill before that write. */
 const older = (file: string): void =>
   writeFileSync(file, pickleOf([...labelsOf(readFileSync(file))].slice(0, -OLDER_BY)));
-// This list leaves out the file of the labels, because files-kill-python.test.ts damages it.
+// files-kill-python.test.ts tests a file of the labels that is cut off.
 const TEARS: [name: string, file: string, tear: (file: string) => void][] = [
   ["vectors cut", "data_level0.bin", cut],
   ["upper levels emptied", "link_lists.bin", empty],

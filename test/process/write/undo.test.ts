@@ -1,4 +1,3 @@
-/** Tests `palace history undo` and the retention of the journal, through a real broker and the command line. */
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";

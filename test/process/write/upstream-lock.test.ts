@@ -1,7 +1,3 @@
-/**
- * Tests MemPalace's own lock with the oldest and the newest real MemPalace. A MemPalace of the same HOME refuses to write, names our
- * broker, and works again once the broker has ended. The broker waits for a MemPalace that was there first.
- */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +67,7 @@ for (const version of MEMPALACE_VERSIONS) {
       expect(await second.call("add_drawer", again)).toMatchObject({ success: true });
     });
 
-    it("while a MemPalace that was there first writes, the broker acknowledges our writes and does not write the public palace", async () => {
+    it("while a MemPalace that started earlier has its lock, the broker acknowledges our writes and does not write the public palace", async () => {
       await using palace = createTestPalace();
       const { palaceDir } = palace.config.paths;
       await using chroma = await startPythonChroma(version, palace.home, palaceDir);

@@ -1,8 +1,4 @@
-/**
- * Kills a real broker with SIGKILL at every step of the write path, and at random moments while eight shims write. Afterwards every
- * acknowledged write exists exactly once, and no write exists in part. PALACE_KILL_ROUNDS sets the random rounds (50 in CI), PALACE_SEED
- * repeats a run.
- */
+/** Kills the broker at each step of a write and at random moments: PALACE_KILL_ROUNDS times (50 in CI), chosen by PALACE_SEED. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

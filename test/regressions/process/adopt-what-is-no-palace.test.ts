@@ -1,8 +1,4 @@
-/**
- * `palace import adopt` of a folder that only looks like a palace left a ledger and a broker beside it, waited for ever, or reported an
- * empty palace although its tables were missing. Now this is a typed error, and no file is changed. An odd but real palace is adopted:
- * one in WAL mode with an unused log, or one beside another database's collections of the same name.
- */
+/** `palace import adopt` of a folder that only looks like a palace left files in it, waited for ever, or reported an empty palace. */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -97,7 +93,7 @@ it.each(TAKEN)("adopt accepts a palace with %s", { timeout: TIMEOUT_MS }, async 
   }
 });
 
-/** Puts the palace in the state of a killed MemPalace: its last writes are only in the write-ahead log. */
+/** Leaves the palace as a killed MemPalace would: its last writes are only in the write-ahead log. */
 function heat(dir: string): void {
   const file = chroma(dir);
   const database = new Database(file);

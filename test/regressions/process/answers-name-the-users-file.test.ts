@@ -1,7 +1,4 @@
-/**
- * A search answered with the path of our staged copy in the cache folder, so an agent opened or edited the wrong file. In a pipe `palace
- * search` showed only a file's base name, which is ambiguous for two files README.md.
- */
+/** A search answered with the path of our staged copy, so an agent edited the wrong file. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -48,7 +45,7 @@ test("search, filters and deletions use the path of the user's file", async () =
 
   const deletion = { source_file: boats, dry_run: false };
   expect(await client.callTool("mempalace_delete_by_source", deletion)).toMatchObject({ success: true, deleted: 1 });
-  // For a deleted file only the path of its copy is known.
+  // For a deleted file, only the staged copy's path is known.
   rmSync(first, { recursive: true });
   const left = (await search("heron reeds")).flatMap((hit) => [hit, ...(hit.also_in ?? [])]);
   expect(left.map((hit) => hit.source_path).sort()).toEqual([

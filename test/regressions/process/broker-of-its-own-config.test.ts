@@ -1,8 +1,4 @@
-/**
- * A program that uses this package may give a client another configuration than its own environment has. The client then started a broker
- * for the home in the environment, which opened the wrong palace. The file that tells other clients of this start stayed for half a minute,
- * so no client started the right broker. Now the client starts the broker of its configuration, and removes the file if that broker ends.
- */
+/** A client started the broker of its environment, not of its configuration. The file `starting` then delayed the right broker. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

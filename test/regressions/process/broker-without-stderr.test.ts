@@ -1,4 +1,4 @@
-/** A foreground broker whose terminal was closed failed to write its log, logged that error, failed again, and so on for ever. */
+/** A foreground broker whose terminal was closed failed to log, logged that error, and so on for ever. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 

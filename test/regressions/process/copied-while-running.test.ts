@@ -1,7 +1,4 @@
-/**
- * A copy of a memory's folder made while its broker runs contains broker.json as well. Clients of the copy trusted that file: they filed
- * into the original and deleted from it, and `palace stop` stopped the original's broker.
- */
+/** A copy of a running memory's folder contains the original's broker.json. Clients of the copy trusted it, and wrote into the original. */
 import { cpSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -34,7 +31,7 @@ test("a copy of a palace in use is a separate memory", { timeout: TIMEOUT_MS }, 
   } finally {
     await palace.run("palace", ["stop"], { env });
   }
-  // Through a mount point the same file has another path.
+  // A mount point would show the same file under another path, as the hard link does.
   const mounted = join(palace.home, "mounted");
   mkdirSync(mounted);
   linkSync(brokerFile, join(mounted, "broker.json"));

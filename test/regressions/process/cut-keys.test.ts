@@ -1,7 +1,4 @@
-/**
- * Texts that we cut showed most of a secret key: the text of `wake-up`, and the checkpoint of a hook, which is stored permanently. Found by
- * a walk through the docs.
- */
+/** The wake-up text and a hook's checkpoint contain shortened texts. A cut inside a secret key left most of the key readable. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

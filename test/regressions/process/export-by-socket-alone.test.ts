@@ -1,7 +1,4 @@
-/**
- * A client on another machine with an admin's token could run any program on the broker's machine: it named the program as the
- * Chroma to export with. docs/how-to/going-back.md says that an export is possible only through the socket.
- */
+/** An export names the program to run as Chroma, so an admin's token let another machine run any program on the broker's machine. */
 import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -10,7 +7,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the broker refuses an export over TCP for every role and runs no program", async () => {
+test("the broker refuses an export over TCP even to an admin, and runs no program", async () => {
   const port = await freePort();
   await using palace = createTestPalace({ env: { MEMPALACE_LISTEN: `tcp://127.0.0.1:${port}` } });
   await palace.startBroker();
@@ -26,7 +23,7 @@ test("the broker refuses an export over TCP for every role and runs no program",
   writeFileSync(program, `#!/bin/sh\n: > ${palace.home}/was-run\n`, { mode: 0o755 });
   const request = { kind: "export", dir: `${palace.home}/out`, chroma: program, partial: true } as const;
   await expect(client.call("job.start", request)).rejects.toMatchObject({ code: "BROKER_DENIED" });
-  // An admin may use the other administrative commands over TCP.
+  // An admin may use other administrative commands over TCP.
   expect(await client.call("job.start", { kind: "migrate", dryRun: true })).toMatchObject({ kind: "migrate" });
   client.close();
   await delay(500);

@@ -1,7 +1,4 @@
-/**
- * An export went through a symbolic link into the memory's own home. An export to a folder in /proc kept a thread of the broker busy for
- * ever, and the thread could not be ended. A folder whose path ended with a slash was reported as full.
- */
+/** An export followed a symbolic link into the memory's home, hung on a folder in /proc, and refused a slash at the path's end. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

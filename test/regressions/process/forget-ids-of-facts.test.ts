@@ -1,7 +1,4 @@
-/**
- * Ids of facts and entities contain their words in lower case. `palace forget --match` left these ids in the journal, and an answer that
- * masked a secret still showed the secret in the fact's id.
- */
+/** Ids of facts contain their words in lower case. `palace forget` left such ids, and a masked answer showed a secret in one. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { filesHolding } from "../../helpers/bytes.ts";
@@ -22,7 +19,7 @@ for (const driver of ["none", "files"] as const)
     await shim.call("mempalace_kg_invalidate", { ...fact, object: TOKEN.toLowerCase() });
     await shim.call("mempalace_kg_add", { subject: "Zed", predicate: "sits_at", object: "Desk" });
     await shim[Symbol.asyncDispose]();
-    // A fact that was undone is only in the journal and in the before-images.
+    // An undone fact is only in the journal and the before-images.
     const client = await palace.client();
     await client.callTool("mempalace_kg_add", { ...fact, subject: "Ann" });
     client.close();

@@ -1,6 +1,4 @@
-/**
- * Forgetting one drawer removed every staged copy with the same words, even copies of other documents whose drawers stayed in the palace.
- */
+/** Forgetting one drawer removed every staged copy with the same words, even of documents whose drawers stayed in the palace. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,8 +1,4 @@
-/**
- * `palace forget` did not name sources that the next mining would file again: originals of staged copies, office documents (their text is
- * compressed), and opencode's database (its newest pages are in its log). It did not say that the copy which a repair keeps in the palace
- * is a backup.
- */
+/** `palace forget` did not name sources that the next mining would file again, such as office documents. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +10,7 @@ const TIMEOUT_MS = 60_000;
 const SECRET = "zq7xk9unforgettable4w2v";
 const TEXT = `The wombat keeps the code ${SECRET} in the second drawer of the desk.`;
 
-/** Returns the paths below the home in which, as `forget` reports, the text is left. */
+/** Runs `forget`, and returns the files that it reports because they still have the text. Paths are relative to the home. */
 async function left(palace: TestPalace, ...selector: string[]): Promise<string[]> {
   const done = await palace.run("palace", ["forget", ...selector, "--yes", "--json"]);
   expect(done, done.stderr).toMatchObject({ code: 0 });
@@ -22,7 +18,7 @@ async function left(palace: TestPalace, ...selector: string[]): Promise<string[]
   return found.map(({ path, what }) => `${what} ${path.slice(palace.home.length + 1)}`).sort();
 }
 
-test("forget names documents, including office documents, by the user's paths", { timeout: TIMEOUT_MS }, async () => {
+test("forget lists the user's documents, also office files, that have the text", { timeout: TIMEOUT_MS }, async () => {
   await using palace = createTestPalace({ env: { MEMPALACE_DRIVER: "none" } });
   for (const folder of ["docs", "other/docs", "office"]) mkdirSync(join(palace.home, folder), { recursive: true });
   writeFileSync(join(palace.home, "docs/runbook.md"), `# Runbook\n\n${TEXT}\n`);

@@ -1,13 +1,10 @@
-/**
- * `palace forget --source FILE` did not find the drawers that the docs feeder had filed from FILE, because these drawers have the path of
- * a staged copy. It said "Forgotten: 0 drawer rows". A relative path as FILE did not work either.
- */
+/** `palace forget --source FILE` did not find drawers that the docs feeder had filed under the path of a staged copy. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("forget --source accepts a document's path for every feeder", async () => {
+test("forget --source finds a document by its path, and lists the document's source names if two feeders filed it", async () => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "notes");
   const file = join(folder, "tides.md");

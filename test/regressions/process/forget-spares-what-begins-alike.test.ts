@@ -1,7 +1,4 @@
-/**
- * `palace forget ID` removed every spooled write that shared a piece of 120 characters with the drawer. So it lost an acknowledged note
- * from the same template that was only in the spool. Now it removes only a write with the whole text.
- */
+/** `palace forget ID` removed every spooled write that had the first 120 characters of the drawer's text, and so lost other notes. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -10,7 +7,7 @@ import { createTestPalace } from "../../helpers/palace.ts";
 
 const TEMPLATE = `Weekly report of the platform team, in the form that was agreed upon in spring: ${"what was done, ".repeat(8)}`;
 
-it("forget removes a spooled write with the whole text and keeps a write with only the same beginning", async () => {
+it("forget removes spooled writes that contain the drawer's whole text, and keeps writes that have only its beginning", async () => {
   await using palace = createTestPalace();
   const { spoolDir } = palace.config.paths;
   await palace.startBroker();
@@ -21,7 +18,6 @@ it("forget removes a spooled write with the whole text and keeps a write with on
   const spool = new Spool(spoolDir);
   const keep = (key: string, tool: string, values: object): void => {
     const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: values } };
-    // Uses refused writes, so that no broker delivers them meanwhile.
     spool.append({ atMs: Date.now(), agent: "test", tool, key, line: JSON.stringify(request) });
   };
   const add = "mempalace_add_drawer";
@@ -30,6 +26,7 @@ it("forget removes a spooled write with the whole text and keeps a write with on
   keep("same", add, { wing: "w", room: "r", content: text });
   keep("within", "mempalace_checkpoint", { items: [{ wing: "w", room: "r", content: `once more: ${text}, it said` }] });
   const kept = new Map(spool.entries().map(({ key, name }) => [key, name]));
+  // A refused write stays in the spool, because no client delivers it.
   for (const name of kept.values()) spool.refuse(name, "for this test");
 
   const look = await palace.run("palace", ["forget", String(added["drawer_id"]), "--dry-run", "--json"]);

@@ -1,7 +1,4 @@
-/**
- * docs/how-to/forget.md said that the next mining files a forgotten text again, but mining skipped a transcript of which some drawers
- * remained as "unchanged". This test checks the page's present text for every feeder.
- */
+/** Mining skips a transcript as unchanged if some of its drawers remain, which docs/how-to/forget.md did not say. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Forgetting by an id or by a source left text behind. The journal contains the whole text of a short document, without a drawer's id.
- * Drawers of a source that were deleted earlier were still in the journal and in the queue of the public palace.
- */
+/** Forgetting by id or source left a short document's text, and text of drawers that were deleted earlier, in the journal. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { filesHolding } from "../../helpers/bytes.ts";
@@ -41,7 +38,7 @@ test("forget of a drawer also removes the text of its short document from the jo
   expect(filesHolding(palace.home, SECRET)).toEqual([]);
 });
 
-test("forget of a source also removes the earlier states of its drawers", async () => {
+test("forget of a source also removes the texts of its drawers that were deleted or changed earlier", async () => {
   await using palace = createTestPalace();
   await palace.startBroker({ MEMPALACE_MODEL_DIR: writeTinyModel(`${palace.home}/model`), MEMPALACE_DRIVER: "files" });
   const client = await palace.client();

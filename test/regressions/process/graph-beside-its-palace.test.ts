@@ -1,7 +1,4 @@
-/**
- * Some configurations have `mempalace-mcp --palace ~/.mempalace/palace`. MemPalace then keeps its facts in the palace's folder. We do
- * not read facts from there, and did not report them.
- */
+/** With `--palace` MemPalace writes its facts into the palace's folder, where the broker reads no facts. Doctor did not report them. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -47,7 +44,7 @@ test("doctor reports MemPalace facts in a file that we do not read, until they a
     hint: expect.stringContaining("docs/topologies/mempalace-beside.md"),
   });
   expect(readFileSync(other)).toEqual(before);
-  // Runs the command from the docs page, word for word.
+  // Runs the docs page's command word for word.
   const sql = /"([^]*)"/.exec(BRINGING ?? "")?.[1] ?? "";
   const database = new Database(graphFile);
   database.exec(sql.replace("$HOME/.mempalace/palace/knowledge_graph.sqlite3", other));

@@ -1,7 +1,4 @@
-/**
- * MemPalace has its graph in ~/.mempalace wherever its palace is. Only `--palace` puts the graph into the palace's folder. We also
- * used that folder for MEMPALACE_PALACE_PATH: facts were not adopted, and MemPalace did not see our facts.
- */
+/** Only `--palace` moves MemPalace's graph. We also moved it for MEMPALACE_PALACE_PATH, so neither side saw the other's facts. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -12,7 +9,7 @@ import { mempalaceEnv, MEMPALACE_VERSIONS, mempalaceMissing, openMempalace } fro
 const LIMIT = { timeout: 120_000 };
 const GRAPH = "knowledge_graph.sqlite3";
 
-test("only --palace and MEMPALACE_PATH move the graph into the palace's folder, and child processes get the same path", async () => {
+test("only --palace and MEMPALACE_PATH move the graph into the palace's folder, and child processes get the same paths", async () => {
   await using palace = createTestPalace();
   const named = join(palace.home, "named");
   const graphOf = (env: Record<string, string>, argument?: string): string =>

@@ -1,7 +1,4 @@
-/**
- * Since 3.10 a new install of MemPalace has its palace in ~/.config/mempalace, but its graph still in ~/.mempalace. We looked for the graph
- * beside the palace: such a user's facts were not adopted, and MemPalace did not see our facts.
- */
+/** A new MemPalace has its palace in ~/.config/mempalace but its graph in ~/.mempalace, where we did not look for it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -12,7 +9,7 @@ import { mempalaceEnv, mempalaceMissing, openMempalace } from "../../helpers/pyt
 const VERSION = "3.11.0";
 const missing = await mempalaceMissing(VERSION);
 
-test("a home in MEMPALACE_CONFIG_DIR keeps its graph in ~/.mempalace, unless only we use that home", async () => {
+test("MEMPALACE_CONFIG_DIR does not move the graph out of ~/.mempalace, but MEMPALACE_PATH does", async () => {
   await using palace = createTestPalace();
   const elsewhere = join(palace.home, "elsewhere");
   const graphOf = (env: Record<string, string>): string => resolvePaths({ ...palace.env, ...env }).graphFile;

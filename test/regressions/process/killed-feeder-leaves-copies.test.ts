@@ -1,7 +1,4 @@
-/**
- * A feeder that was killed while it wrote a copy or its notes left the temporary file, with text of a session or a document, for ever.
- * Found by test/process/feeders/session-kill.test.ts.
- */
+/** A feeder that was killed while it wrote left a temporary file with a session's or document's text for ever. */
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -37,7 +34,7 @@ test.each([
   ["docs", "mempalace-docs/wing/a.md.123.tmp"],
   ["projects", "mempalace-projects/.manifest/wing/notes.json.123.tmp"],
   ["convos", "mempalace-convos/.checkpoint/notes.json.123.tmp"],
-])("palace mine %s removes the files that a killed run of this command left", async (verb, name) => {
+])("palace mine %s removes an old temporary file of a killed run and keeps a recent one", async (verb, name) => {
   await using palace = createTestPalace();
   const folder = join(palace.home, "project");
   mkdirSync(folder);

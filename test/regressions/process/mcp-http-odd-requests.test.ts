@@ -1,7 +1,4 @@
-/**
- * Legal but unusual HTTP requests to /mcp were answered with 500, or checked less strictly than the same message on the stream. Found by
- * the fuzzing of HTTP heads.
- */
+/** Unusual HTTP requests to /mcp were answered with 500, or checked less strictly than on the stream. Found by fuzzing. */
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { FRAME_SIZE_MAX_BYTES } from "../../../src/protocol/limits.ts";
@@ -14,7 +11,7 @@ const long = `${ping.slice(0, -1)},"params":{"x":"${"x".repeat(5 * 1024 * 1024)}
 
 type Odd = { method?: string; host?: string; body?: string | Buffer };
 
-test("an odd request to /mcp gets a fitting error and never status 500", async () => {
+test("an unusual request to /mcp is answered or refused, but never with status 500", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const ask = ({ method = "POST", host = "localhost", body = ping }: Odd): Promise<{ status: number; body: string }> =>

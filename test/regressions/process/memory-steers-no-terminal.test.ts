@@ -1,7 +1,4 @@
-/**
- * `mempalace search` printed filed text to a terminal with the control characters that change the reading direction, and `palace reveal`
- * printed filed text unchanged. So a mined page could set the terminal's title, clear it, or type for the user. A pipe gets every byte.
- */
+/** Filed text was printed to a terminal with its control characters, so a mined page could clear it or type for the user. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 import { hasTerminal, typeIn } from "../../helpers/terminal.ts";

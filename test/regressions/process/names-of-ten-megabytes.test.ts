@@ -1,4 +1,4 @@
-/** The log and the answer cut a name that a peer sends, because a name of megabytes must not be written and sent back whole. */
+/** The log and the answer shorten a name that a peer sends, because it may have megabytes. */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../src/protocol/spec.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
@@ -7,17 +7,17 @@ const SIZE = 8 * 1024 * 1024;
 const ANSWER_MAX = 20_000;
 
 test.each([
-  ["the name of a tool", { name: "x".repeat(SIZE), arguments: {} }],
-  ["the name of a parameter", { name: "mempalace_status", arguments: { ["y".repeat(SIZE)]: 1 } }],
+  ["a tool name of 8 MiB", { name: "x".repeat(SIZE), arguments: {} }],
+  ["a parameter name of 8 MiB", { name: "mempalace_status", arguments: { ["y".repeat(SIZE)]: 1 } }],
   [
-    "thousands of parameters",
+    "50,000 parameters",
     {
       name: "mempalace_status",
       arguments: Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`p${at}`, 1])),
     },
   ],
-  ["a value that is refused", { name: "mempalace_get_drawer", arguments: { drawer_id: "z".repeat(SIZE) } }],
-])("%s of 8 MiB is cut in the answer and in the log", async (_what, params) => {
+  ["a refused value of 8 MiB", { name: "mempalace_get_drawer", arguments: { drawer_id: "z".repeat(SIZE) } }],
+])("%s is cut in the answer and in the log", async (_what, params) => {
   await using palace = createTestPalace({ env: { MEMPALACE_LOG_LEVEL: "debug" } });
   const broker = await palace.startBroker();
   let logged = 0;
@@ -37,7 +37,7 @@ test.each([
   }
 });
 
-test("a method name of 8 MiB is cut in the answer and in the log", async () => {
+test("a method name of 8 MiB is cut in the answer", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
 const TIMEOUT_MS = 60_000;
-/** Marks the streams, which are pipes, as terminals. The command asks the question only on a terminal. */
+/** Makes the program's pipes look like terminals, because it asks the question only on a terminal. */
 const TERMINAL = "data:text/javascript,process.stdin.isTTY = process.stderr.isTTY = true";
 
 test("forget and undo say that they changed nothing after the answer `n`", { timeout: TIMEOUT_MS }, async () => {

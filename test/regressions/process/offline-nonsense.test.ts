@@ -1,14 +1,11 @@
-/**
- * While no broker could be reached, a line that is not JSON got no answer, and an agent waited for ever. Spooled writes also stayed in the
- * spool after `palace start`, until the next client came. Found by a walk through the README.
- */
+/** Without a broker, a line that is not JSON got no answer, and spooled writes stayed in the spool after `palace start`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { Spool } from "../../../src/wire/client/spool.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("the shim without a broker answers a line of garbage and spools the next write", async () => {
+test("the shim without a broker answers a line of garbage and spools a write, which `start` delivers", async () => {
   await using palace = createTestPalace();
   await palace.run("palace", ["stop"]);
   const shim = spawn(process.execPath, [palace.executable("mp-shim")], { env: palace.env });

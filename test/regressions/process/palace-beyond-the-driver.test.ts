@@ -1,7 +1,4 @@
-/**
- * SQLite can read some palace files that the driver cannot use. With such a file the reconciler waited for the driver for ever, status
- * and doctor reported no rows to adopt, and a repair was refused although the ledger had every row.
- */
+/** With a palace file that SQLite can read but the driver cannot use, the reconciler waited for ever. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
@@ -26,7 +23,7 @@ it(
         await shim.call("mempalace_add_drawer", { wing: "w", room: "r", content: `drawer number ${index}` });
     }
     await inStep(palace);
-    // Waits until the broker has compared our own palace, which it also does once.
+    // The broker compares the palace with the ledger once, even if it has written all of the palace itself.
     await expect.poll(async () => (await status(palace)).adoption.state, { timeout: TOLD_MAX_MS }).toBe("verified");
     const rows = ledgerRows(palace);
     await palace.run("palace", ["stop"]);

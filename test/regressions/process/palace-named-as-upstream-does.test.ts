@@ -1,18 +1,15 @@
-/**
- * `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first memory's public palace. Other
- * clients did not find the drawers of the second memory.
- */
+/** `--palace ~/.mempalace/palace`, as MemPalace's users type it, opened a second memory inside the first memory's public palace. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resolvePaths } from "../../../src/config/paths.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("--palace with the public palace's folder opens the memory of the palace's home, in every spelling", async () => {
+test("--palace or MEMPALACE_PALACE with the public palace's folder, also with a final slash, opens the memory of the palace's home", async () => {
   await using palace = createTestPalace();
   const { home, palaceDir } = palace.config.paths;
   const elsewhere = join(palace.home, "elsewhere");
-  // The broker that is started must not take the environment's palace instead.
+  // Names another palace in the environment, which the started broker must not use.
   const env = { MEMPALACE_PALACE_PATH: elsewhere };
   const added = await palace.run(
     "palace",

@@ -1,4 +1,4 @@
-/** `--palace ~/.mempalace` opened the home's memory with a new public palace in the home itself, and the palace in use fell behind. */
+/** `--palace ~/.mempalace` made a new public palace in the home itself, so the palace in use was no longer updated. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * During the adoption of an existing palace the first calls were answered as if the palace were empty ("No palace found. Run: mempalace
- * init"), or with only the rows adopted so far and no notice. So an agent filed known texts again, and a miner mined everything again.
- */
+/** During an adoption, calls were answered as if the palace were empty, so agents and miners filed known texts again. */
 import { mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { withAdoption } from "../../../src/memory/tools/reads.ts";

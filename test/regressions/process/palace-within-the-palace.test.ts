@@ -1,7 +1,4 @@
-/**
- * With a second memory in the folder of the home's public palace, the home's memory could not be opened any more: its broker was started
- * with that folder's name. A command that starts another command also dropped the --palace option.
- */
+/** A second memory in the home's public palace made it impossible to open the home's memory. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,6 +1,4 @@
-/**
- * When a read reached a damaged page of the ledger, the broker answered "Internal tool error" without a code and without a hint.
- */
+/** A read of a damaged page of the ledger was answered with "Internal tool error", without a code and a hint. */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { once } from "node:events";
 import Database from "better-sqlite3";
@@ -27,7 +25,7 @@ test("a read of a damaged page reports the damaged ledger and how to restore it"
   client.close();
 });
 
-/** Fills the first page of the table of drawers with ones. The broker does not need it to start. */
+/** Overwrites the first page of the table of drawers, which the broker does not read at its start. */
 function damageDrawers(file: string): void {
   const database = new Database(file);
   database.pragma("wal_checkpoint(TRUNCATE)");

@@ -1,8 +1,4 @@
-/**
- * The broker never read again from the connection of a refused upgrade, so it did not notice when the connection ended. Each such
- * connection used a descriptor until the broker ended, and a client without a token could use up all descriptors of a door. Found by the
- * fuzzing of upgrades.
- */
+/** A refused upgrade's connection stayed open, so a client without a token could use up all descriptors. Found by fuzzing. */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-/** A `palace restart` that was interrupted while the broker ended left the mark of `palace stop`, so agents no longer started a broker. */
+/** A `palace restart` that was interrupted while the broker ended left the file of `palace stop`, so agents did not start a broker. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ test.each(["SIGINT", "SIGHUP"] as const)(
   async (signal) => {
     await using palace = createTestPalace();
     const broker = await palace.startBroker();
-    // Keeps the broker from ending before the signal comes.
+    // Keeps the broker from ending before the signal.
     broker.kill("SIGSTOP");
     const restart = spawn(process.execPath, [palace.executable("palace"), "restart"], {
       env: palace.env,

@@ -1,11 +1,8 @@
-/**
- * Mining a file that was too short also deleted the notes that agents had filed under its name. Found by the differential test, because the
- * real MemPalace keeps them.
- */
+/** Mining a file that was too short also deleted agents' notes about this file, which MemPalace keeps. */
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("mining a file that is too short keeps the notes about this file", async () => {
+test("mining a file that is too short keeps an agent's note about it", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const client = await palace.client();

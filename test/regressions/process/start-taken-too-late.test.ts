@@ -1,7 +1,4 @@
-/**
- * A client must take the start mark (a file) before it starts a broker. A client that looked for a broker just before one was up, and took
- * the mark just after another client released it, started a second broker. The palace's lock ended that broker a moment later.
- */
+/** A client that had looked for a broker too early started a second broker, which the palace's lock then ended. */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
@@ -11,7 +8,7 @@ import { findBroker } from "../../../src/wire/client/discover.ts";
 import { ensureBroker } from "../../../src/wire/client/start.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("a client looks for a broker once more immediately before the client starts one", async () => {
+test("a client looks for a broker again immediately before it starts one", async () => {
   await using palace = createTestPalace();
   const { home, brokerFile } = palace.config.paths;
   mkdirSync(home, { recursive: true });

@@ -1,7 +1,4 @@
-/**
- * A broker that got a signal just after broker.json named it was killed by the signal, without an exit code, because it listened for
- * signals a little later. Found by the grid's scenario `host-takes-over`, which ends that broker at once.
- */
+/** A signal just after broker.json was written killed the broker, because the broker began to listen for signals only later. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -20,7 +17,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       const args = [palace.executable("mempalace-broker"), "--foreground"];
       const broker = spawn(process.execPath, args, { env: palace.env, stdio: "ignore" });
       const ended = once(broker, "exit");
-      // Looks for the file without a pause, because the signal would come too late after a timer.
+      // Polls without a pause, because after a timer the signal would come too late.
       const deadline = performance.now() + START_MAX_MS;
       while (!existsSync(brokerFile) && performance.now() < deadline) continue;
       broker.kill(signal);

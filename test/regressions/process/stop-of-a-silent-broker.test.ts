@@ -1,9 +1,9 @@
-/** `palace stop` said that no broker had been running if the broker was too busy to answer within two seconds. */
+/** `palace stop` said that no broker had been running if the broker took more than two seconds to answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Time for which the broker is stopped, ms. A client that only looks for a broker waits a shorter time. */
+/** Time, ms, for which the broker is suspended. A client that only looks for a broker waits less long. */
 const BUSY_MS = 4_000;
 
 test("`stop` ends a slow broker and does not report a silent broker as ended", { timeout: 90_000 }, async () => {

@@ -1,7 +1,4 @@
-/**
- * `palace stop` leaves its mark and then asks the broker to end. A broker that saw the mark in between ended by itself, and stop said that
- * no broker had been running. Found under load by test/process/cli/cli.test.ts.
- */
+/** If a broker saw the file that `palace stop` writes and ended before it was asked to, stop said that no broker had been running. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -12,10 +9,10 @@ import { expect, it } from "vitest";
 import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-/** Maximum time to wait for the mark, ms. The test polls without a pause: mark and request are a few milliseconds apart. */
+/** Maximum wait for the file, ms. Polls without a pause, because `stop` asks the broker a few milliseconds after it wrote the file. */
 const LOOK_MAX_MS = 10_000;
 
-it("`stop` reports a broker as stopped if the stop mark alone ended it", async () => {
+it("`stop` reports a broker as stopped if its file alone ended the broker", async () => {
   await using palace = createTestPalace();
   const { config } = palace;
   expect(await palace.run("palace", ["start"])).toMatchObject({ code: 0 });

@@ -1,7 +1,4 @@
-/**
- * `palace stop` sets its mark and then asks the broker to end. A broker started on demand may see the mark and end in between. That was an
- * error ("no broker is running") and left the mark. Found by the grid's restarts.
- */
+/** `palace stop` failed with "no broker is running" if a broker ended by itself while it was asked to end. */
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,7 +13,6 @@ test("`stop` succeeds if the broker is just ending by itself", async () => {
   const { home, brokerFile, socketPath } = palace.config.paths;
   for (const folder of [home, dirname(socketPath)]) mkdirSync(folder, { recursive: true });
   const health = { instanceId: "one", version: "1.0.0", protocol: PROTOCOL, status: "ready" };
-  // Answers once and then ends.
   const leaving = createServer((_request, response) => {
     response.setHeader("connection", "close").end(JSON.stringify(health));
     leaving.close();

@@ -1,4 +1,4 @@
-/** `sync` looked up all files of drawers, and read all ignore rules, in one step, so other calls waited for minutes. */
+/** `sync` looked up all files of drawers and read all ignore rules in one step, so other calls waited for minutes. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

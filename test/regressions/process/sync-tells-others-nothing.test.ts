@@ -1,7 +1,4 @@
-/**
- * An agent of another machine can name any file of the broker's machine as its source. `sync` must not reveal to that agent whether the
- * file exists.
- */
+/** An agent on another machine can name any file of the broker's machine as its source. `sync` must not reveal whether the file exists. */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +7,7 @@ import { loadConfig } from "../../../src/config/config.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
-/** The two doors through which other machines reach the broker. */
+/** Doors through which other machines reach the broker. */
 const DOORS = ["TCP", "a bridge's gate"];
 
 test.each(DOORS)(
@@ -24,7 +21,7 @@ test.each(DOORS)(
       writeFileSync(place(folder, "here.md"), "");
     }
     writeFileSync(place("opened", ".gitignore"), "");
-    // Answers to other machines must not depend on these ignore rules, because they would show that a file exists.
+    // These ignore rules must not change an answer, because that would reveal that a file exists.
     for (const folder of ["closed", "."]) writeFileSync(place(folder, ".gitignore"), "*.md\n");
     symlinkSync(place("closed"), place("opened", "way-out"));
     await palace.startBroker({ MEMPALACE_MINE_ROOTS: `${place("opened")}:${place("bare")}` });
@@ -33,13 +30,13 @@ test.each(DOORS)(
       const sources = [["opened"], ["bare"], ["closed"], ["opened", "way-out"]].flatMap((folders) =>
         ["here.md", "gone.md"].map((name) => place(...folders, name)),
       );
-      // After a link, ".." is another folder than the path's spelling says. That folder's files must not be revealed.
+      // After a link, ".." leads to another folder than the path's spelling suggests, whose files must not be revealed either.
       for (const name of ["here.md", "there.md"]) writeFileSync(place(name), "");
       for (const name of ["here.md", "there.md", "gone.md"]) sources.push(`${place("opened", "way-out")}/../${name}`);
       for (const [at, source_file] of [...sources, "/etc/passwd", "/etc/not-there"].entries())
         await client.callTool("mempalace_add_drawer", { wing: "w", room: "r", content: `note ${at}`, source_file });
       const all = await client.callTool("mempalace_sync", {});
-      // `bare` has no .gitignore, and `sync` must not look for one above it. The two files of `bare` are therefore in no project.
+      // The folder `bare` has no .gitignore, and `sync` must not look for one above it. So the two files in `bare` are in no project.
       expect(all).toMatchObject({ scanned: 13, kept: 1, missing: 1, unresolved: 9, out_of_scope: 2, gitignored: 0 });
       for (const folder of [place("closed"), place("opened", "way-out"), place(".")]) {
         const scoped = await client.callTool("mempalace_sync", { project_dir: folder });

@@ -1,7 +1,4 @@
-/**
- * A client without a token on the broker's own machine lost its broker and dialled the TCP door of the next one just before that broker's
- * socket answered. It reported a wrong token instead of waiting.
- */
+/** A client without a token dialled a new broker's TCP door before the socket answered, and reported a wrong token. */
 import { once } from "node:events";
 import { writeFileSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * Two homes whose settings name one palace had two brokers that wrote to it, each with its own lock. A drawer deleted through one came
- * back through the other. Now the second broker only reads, and delays its writes until the first has ended.
- */
+/** Two homes with one palace had two brokers that wrote to it. A drawer deleted through one broker came back through the other broker. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,10 +1,10 @@
-/** If ignore rules were too complex to decide, mining deleted the drawers of documents that had been filed before. */
+/** If ignore rules were too complex to decide, mining deleted drawers of documents that were filed before. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("mining keeps and names a filed document if its ignore rules are too complex to decide", async () => {
+test("mining keeps a filed document and reports it if its ignore rules are too complex to decide", async () => {
   await using palace = createTestPalace();
   const project = join(palace.home, "project");
   const folder = "a".repeat(200);

@@ -1,9 +1,9 @@
-/** When two agents had changed a drawer in turns, an undo of one agent named that same agent as the last agent that changed the drawer. */
+/** If two agents changed a drawer in turns, an undo of one agent named that agent itself as the last one to change the drawer. */
 import { expect, test } from "vitest";
 import { connectClient } from "../../../src/wire/client/client.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
-test("an undo names another agent's write between two undone writes", async () => {
+test("an undo refuses a drawer that another agent changed between two of the agent's writes, and names the other agent", async () => {
   await using palace = createTestPalace();
   await palace.startBroker();
   const { config } = palace;

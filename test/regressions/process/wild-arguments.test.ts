@@ -1,7 +1,4 @@
-/**
- * Arguments of the wrong type reached code that trusted them. The agent got an untyped "Internal tool error" with a library's message, or
- * got no answer. Found by the fuzzing of JSON-RPC.
- */
+/** Arguments of the wrong type got an untyped "Internal tool error" or no answer. Found by the fuzzing of JSON-RPC. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +7,7 @@ import { upgrade } from "../../../src/wire/transport/http-client.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
 const SOURCE = { wing: "w", room: "r", sourceFile: "/f", content: "text", sha256: "0", mtime: 1, addedBy: "t" };
-/** Object that cannot be converted to a text. */
+/** Object that JavaScript cannot convert to a string. */
 const WILD = '{"toString":1,"valueOf":1}';
 
 const source = (change: object): string => JSON.stringify({ ...SOURCE, ...change });

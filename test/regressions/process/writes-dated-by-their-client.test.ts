@@ -1,7 +1,4 @@
-/**
- * A client may say when it spooled a write. The broker accepts a time as far back as a spool keeps writes, and the log shows this time
- * beside the arrival time. The broker ignores an older time, a future time and an invalid time.
- */
+/** A client may date a write that it spooled. The broker ignores a date beyond the spool's maximum age or in the future. */
 import { expect, test } from "vitest";
 import { SPOOL_AGE_MAX_MS } from "../../../src/protocol/limits.ts";
 import { WRITTEN_META } from "../../../src/protocol/headers.ts";

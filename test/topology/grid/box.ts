@@ -5,7 +5,7 @@ import { dockerName } from "../../helpers/docker-run.ts";
 import { shimCommand } from "./install.ts";
 import { MCP_CONFIG } from "./world.ts";
 
-// The image belongs to this process, because another test run builds other sources.
+// Each process builds its own image, because another test run has other sources.
 const IMAGE_PROJECT = dockerName("grid");
 
 export type Box = AsyncDisposable & {
@@ -43,7 +43,7 @@ export async function openBox({ name: title, env = {}, mounts = [] }: BoxOptions
   opening.defer(() => engine.getVolume(home).remove());
   opening.defer(async () => void (await container.stop()));
   const lines = engine.getNetwork(network.getId());
-  // Every agent of this devbox starts with the command line of its configuration.
+  // Every agent of this devbox starts the shim with this command line of the devbox's MCP configuration.
   const command = shimCommand((await container.exec(["sh", "-c", "cat ~/mcp.json"])).stdout);
   const closing = opening.move();
   return {

@@ -1,4 +1,4 @@
-/** Topologies of the grid (world.ts) without a broker on this machine: the compose stack, and a single container. */
+/** Topologies of the grid (world.ts) whose broker runs in a container: the compose stack, and a single container. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

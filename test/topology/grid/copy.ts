@@ -2,7 +2,6 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files that are copied if they exist. */
 const KEPT_FILES = ["ledger.sqlite3", "knowledge_graph.sqlite3", "tunnels.json"].flatMap((name) =>
   name.endsWith(".sqlite3") ? [name, `${name}-wal`] : [name],
 );

@@ -1,7 +1,6 @@
 /**
- * The grid runs every scenario in every topology to which the scenario applies, with real sshd, real containers and the packed package,
- * and with the same agent configuration everywhere. The test files in this folder share the topologies among them, so that two files run
- * in parallel. At its end each file prints its part of the table of scenarios and topologies.
+ * Runs every scenario in every topology to which it applies. Each test file in this folder runs some of the topologies, so that two
+ * files run in parallel.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +36,7 @@ function open(name: TopologyName): Promise<World> {
   return openHostWorld(name);
 }
 
-/** Declares the tests of the given topologies. Each topology has its own world. */
+/** Declares the tests of the given topologies. Each topology gets its own `World` (world.ts). */
 export function testGrid(topologies: readonly TopologyName[]): void {
   describe.skipIf(missing)("the grid", () => {
     beforeAll(buildImage);

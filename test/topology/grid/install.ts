@@ -17,7 +17,7 @@ import { MCP_CONFIG } from "./world.ts";
 
 export type Install = { bin: string; config: string };
 
-/** Packed tarball. All worlds of a test file install the same one. */
+/** Packed tarball, which all worlds of a test file install. */
 let packed: Buffer | undefined;
 
 function packPackage(): Buffer {

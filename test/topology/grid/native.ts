@@ -1,7 +1,4 @@
-/**
- * Topologies of the grid (world.ts) whose broker runs on this machine, with agents on the same machine, or with containers that reach the
- * broker over SSH or TCP.
- */
+/** Topologies of the grid (world.ts) whose broker runs on this machine. Agents run here or in containers that use SSH or TCP. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -108,7 +105,7 @@ export async function openHostWorld(name: HostName): Promise<World> {
   };
 }
 
-/** Sets up a bridge as two people do who do not share a key yet: the container shows its key, and the host authorizes it. */
+/** Sets up a bridge: the first try fails and prints the container's key, the host authorizes the key, and the second try succeeds. */
 export async function bridge(
   box: Box,
   sshd: TestSshd,

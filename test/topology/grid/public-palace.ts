@@ -1,4 +1,3 @@
-/** Checks the public palace at the end of a world: the real Chroma of MemPalace 3.11 must read the same from it as the ledger has. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,8 +10,8 @@ import type { World } from "./world.ts";
 const SYNC_MAX_MS = 300_000;
 
 /**
- * Asserts that ids, texts, metadata and vectors are the same, and that no file was moved away as damaged. Stops every process that writes
- * to the palace.
+ * Asserts that Chroma of MemPalace 3.11 reads the same ids, texts, metadata and vectors as the ledger has, and that no file was moved away
+ * as damaged. Stops every process that writes to the palace.
  */
 export async function assertPublicPalace(world: World): Promise<void> {
   await expect

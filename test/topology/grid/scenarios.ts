@@ -1,6 +1,6 @@
 /**
- * Scenarios of the grid, by the id of their requirement. After each scenario the world works as before. The accounts of all writes are kept
- * across scenarios.
+ * Scenarios of the grid, each under the id of its requirement. After each scenario the brokers and containers work as before. `accounts`
+ * has the writes of all scenarios.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -40,8 +40,7 @@ fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 /**
- * The crew continues from one of these scenarios to the next. Before any other scenario the crew's sessions are closed, because they could
- * start a broker.
+ * Scenarios that the crew's sessions outlive. Before any other scenario these sessions are closed, because they could start a broker.
  */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;
@@ -191,7 +190,7 @@ export const SCENARIOS: Readonly<Record<string, (run: Run) => Promise<void>>> = 
     await dismiss(run);
     expect(await run.world.brokers()).toBe(1);
   },
-  // Runs last in each world, because it stops every writer.
+  // Runs last in each topology, because it stops every writer.
   "public-palace": ({ world }) => assertPublicPalace(world),
   "read-fails-fast": async ({ world, accounts }) => {
     const account = newAccount(`outage-${++storms}`);
@@ -274,7 +273,7 @@ export async function dismiss({ crew }: Run): Promise<void> {
   await Promise.all(crew.splice(0).map((agent) => agent.close()));
 }
 
-/** Places a third of the agents on the host, if there is one, and the others in the containers. */
+/** Chooses a place for each agent: for a third of them the host, if agents can run there, and for the others the containers. */
 function placesFor({ places }: World, count: number): Place[] {
   const boxes = places.filter((place) => place !== "host");
   const onHost = places.includes("host") ? (boxes.length === 0 ? count : Math.ceil(count / 3)) : 0;
@@ -283,7 +282,6 @@ function placesFor({ places }: World, count: number): Place[] {
   );
 }
 
-/** Returns the pid of the broker that has the palace. */
 function brokerOf({ home }: World): number | undefined {
   return readBrokerFile(join(home, "broker.json"))?.pid;
 }

@@ -1,4 +1,4 @@
-/** Agents that write, move and delete, and the check that the palace agrees with their answers. */
+/** Lets agents write, move and delete, and checks that the palace agrees with the answers that the agents got. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
@@ -6,7 +6,7 @@ import type { StdioMcp } from "../../../src/wire/proof/stdio-mcp.ts";
 import { graphDifferences } from "../../helpers/graph-differences.ts";
 import { appliedTwice } from "../../helpers/journal-rows.ts";
 
-/** One agent's own account of its writes. Contents are unique. Ids are known only if a broker answered. */
+/** Writes of one agent, as the agent knows them. Contents are unique. Ids are known only if a broker answered. */
 export type Account = {
   room: string;
   /** Map from a drawer's content to its room: the room of the last move, or else the first room. */
@@ -36,8 +36,8 @@ export function newAccount(room: string): Account {
 }
 
 /**
- * Makes `count` writes. Every eighth write moves a drawer of this agent, every tenth deletes one, and every twelfth adds a fact. Two in
- * eleven writes are diary entries, which would exist twice if they were applied twice. Ends early if the agent has died.
+ * Makes `count` writes: adds, moves and deletes drawers, adds facts, and writes diary entries, which would exist twice if they were applied
+ * twice. Rejects if the agent dies.
  */
 export async function writeMany(agent: StdioMcp, account: Account, count: number, from = 0): Promise<void> {
   const { room, present, deleted, facts, entries, unknown } = account;
@@ -84,7 +84,7 @@ export async function writeMany(agent: StdioMcp, account: Account, count: number
   }
 }
 
-/** Compares the copy of a palace with the agents' accounts. */
+/** Asserts that the copy of a palace agrees with the agents' accounts. */
 export function assertAccounts(copy: string, accounts: readonly Account[]): void {
   const database = new Database(join(copy, "ledger.sqlite3"), { readonly: true });
   try {

@@ -14,14 +14,13 @@ export type World = AsyncDisposable & {
   readonly home: string;
   /** Places where agents run: the host, or containers by number. */
   readonly places: readonly Place[];
-  /** Starts a shim with the command line of the configuration at that place. */
+  /** Starts a shim at `place`, with the command line that an agent's configuration has there. */
   agent(place: Place): Promise<StdioMcp>;
   /**
-   * Sends SIGKILL. Afterwards the next client starts a broker if clients may, and otherwise the broker's supervisor does. Before that,
-   * `script` runs in Node as the palace's user, at the palace, and may change the files that the dead broker left.
+   * Sends SIGKILL, then runs `script` in Node as the palace's user: it may change the files that the dead broker left. Then the next client
+   * starts a broker, or the broker's supervisor does.
    */
   killBroker(script?: string): Promise<void>;
-  /** Counts the brokers that run for this palace. */
   brokers(): Promise<number>;
   /** Stops the broker as its user would. In some topologies the next client starts a new broker. */
   stopBroker(): Promise<void>;
@@ -42,7 +41,7 @@ export type World = AsyncDisposable & {
    * Starts a permanent broker on this machine, through the volume's own folder. Resolves once it has the palace. Disposing of it stops it.
    */
   startHostService?: () => Promise<AsyncDisposable>;
-  /** Faults of the last container. */
+  /** Faults that a scenario causes in the last container. */
   container?: {
     disconnect(): Promise<void>;
     connect(): Promise<void>;

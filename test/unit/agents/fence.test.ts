@@ -1,4 +1,4 @@
-/** Tests of the fence (marks around stored text in a prompt): any text stays inside, in limited size and each time in the same bytes. */
+/** Tests the fence: the marks that separate stored text from the rest of a prompt. */
 import { describe, expect, test } from "vitest";
 import { fence } from "../../../src/agents/fence.ts";
 import { seededRandom } from "../../helpers/random.ts";
@@ -13,7 +13,7 @@ function assertFenced(text: string, maxBytes: number): void {
   expect(lines.slice(2, -1).filter((line) => line !== "|" && !line.startsWith("| "))).toEqual([]);
   expect(text.match(/[<\uff1c\ufe64]/gu)).toHaveLength(2);
   expect(text.isWellFormed()).toBe(true);
-  // Refuses characters that are invisible, or that a display or a model reads as a line end.
+  // The text must not have invisible characters, or characters that a display or a model reads as a line end.
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
 }
@@ -70,7 +70,7 @@ describe("the fence around stored text", () => {
     }
   });
 
-  test("random texts in a fence stay inside the fence and within the limit", () => {
+  test("random texts stay inside the fence and within the size limit", () => {
     const random = seededRandom(20_261_124);
     const pieces = [
       "<",

@@ -1,4 +1,4 @@
-/** Tests that one process at a time files a session, and that a session that is handed over meanwhile is filed again afterwards. */
+/** Tests that one process at a time files a session, and files the session again if the agent hands it over meanwhile. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Files the session. `handedOver`: number of runs during which the agent hands the session over again. `failing`: runs that fail. */
+/** Files a session that the agent hands over again during the first `handedOver` runs. `failing`: numbers of the runs that fail, from 1. */
 async function runs(handedOver: number, failing: readonly number[]): Promise<{ count: number; said: string[] }> {
   const config = loadConfig({ HOME: home });
   const said: string[] = [];
@@ -41,7 +41,7 @@ async function runs(handedOver: number, failing: readonly number[]): Promise<{ c
   return { count, said };
 }
 
-test("a session that is handed over while it is filed is filed again, also if the first run fails", async () => {
+test("if the agent hands over a session while it is filed, the session is filed once more, even if the first run fails", async () => {
   expect(await runs(0, [])).toEqual({ count: 1, said: [] });
   expect(await runs(1, [])).toEqual({ count: 2, said: [] });
   expect(await runs(1, [1])).toEqual({ count: 2, said: [] });

@@ -1,4 +1,3 @@
-/** Tests what happens to an ended turn that no broker accepted. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

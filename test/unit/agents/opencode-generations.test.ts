@@ -1,7 +1,4 @@
-/**
- * Tests the plugin file that serves both generations of opencode. The opencode 2 host is built from its published types. The opencode
- * 1.18.33 host copies its two bundled loaders: one calls `server`, the other `setup`. The command behind the plugin is a real process.
- */
+/** Tests the plugin file for opencode 1.x and 2 with simulated hosts. A real process replaces the command `palace hook`. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,7 +87,7 @@ test("opencode 2: each request of a session has the same wake-up text, and the m
   await host.unload();
 });
 
-test("opencode 2: when the agent ends, the plugin stores the turn with its signals and files the session", async () => {
+test("opencode 2: when the agent's answer ends, the plugin stores the turn with its signals and files the session", async () => {
   const host = await loaded();
   host.create("ses_a");
   await host.prompt("ses_a", "how?");
@@ -105,7 +102,7 @@ test("opencode 2: when the agent ends, the plugin stores the turn with its signa
   expect(kept?.input).toMatchObject({ user: "how?", assistant: "I look.\nThere.", cwd: "/projects/ferns" });
   expect(kept?.input).toMatchObject({ signals: expect.arrayContaining(["tests-failed"]) });
   expect((await called("file", 1))[0]?.args).toEqual(["file", "--from", "opencode", "--session", "ses_a"]);
-  // The project sees every session of the service. Nobody prompted this session in this project.
+  // The plugin also gets events of sessions that nobody prompted in this project.
   host.emit("session.execution.succeeded", { sessionID: "ses_elsewhere" });
   await host.prompt("ses_a", "and this?");
   host.answer("ses_a", [{ type: "text", text: "half" }], "interrupted");
@@ -132,7 +129,7 @@ test("opencode 2: before a compaction the plugin files the session and adds a hi
   await filed(2);
 });
 
-test("opencode 2: a resumed session gets the stored wake-up text, and a subagent gets no wake-up text", async () => {
+test("opencode 2: for a resumed session the plugin asks for the stored wake-up text, and for a subagent it asks for none", async () => {
   const host = await loaded();
   host.sessions.set("ses_old", { messages: [{ id: "m", type: "user", text: "once" }] });
   await host.prompt("ses_old", "again");
@@ -185,7 +182,7 @@ test("opencode 1.18.33 accepts the plugin's default export, and only its functio
   expect(hook).not.toHaveBeenCalled();
 });
 
-test("a process that loads the plugin for both generations of opencode gets one plugin", async () => {
+test("in a process that loads the plugin for both generations of opencode, each hook runs once", async () => {
   const host = new SecondHost("/projects/ferns");
   await host.load(plugin);
   const hooks = (await plugin.server({ client: { session: { get: () => Promise.resolve({}) } } })) as Hooks;

@@ -47,7 +47,7 @@ test("the plugin puts its text before the message in a copy of the host's messag
   expect(textOf(later[0]?.parts ?? [])).toBe("KNOWN\n\nhow?");
 });
 
-test("after a compaction the plugin adds a repeated text once and adds no empty text", () => {
+test("a memory text that is added again after a compaction moves to the newest message; adding an empty text does not count", () => {
   const turns = new Turns([]);
   const told = (): string[] =>
     turns
@@ -101,7 +101,7 @@ test("a running tool, an interrupted tool or a tool of another session gives no 
   expect(signals({ ...tool("a", "npm test", done(1)), tool: "webfetch" })).toEqual([]);
 });
 
-test("removed messages give one signal at the end of the next turn", () => {
+test("removed messages give one signal, reverted, at the end of the next turn", () => {
   const turns = new Turns([]);
   const turn = (): unknown => {
     turns.begin("s", "m1", "how?");

@@ -32,7 +32,7 @@ test("the exit codes of a run's commands become signals", () => {
   ).toEqual([]);
 });
 
-test("an interrupted, refused or timed-out command gives no signal, nor does a false exit code in the output", () => {
+test("an interrupted, refused or timed-out command gives no signal, and neither does output that only resembles an exit code", () => {
   for (const text of [
     "Command aborted",
     "Command timed out after 5 seconds. The shell exited with code 1",

@@ -1,4 +1,4 @@
-/** Tests which notes are shown beside a prompt in a palace without a model: none for small talk, and the answer for a short question. */
+/** Tests which notes are shown beside a prompt in a palace without a model: none for small talk, and the note with the answer for a short question. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -45,7 +45,7 @@ test.each([
   ...["what?", "why?", "and now?", "what do you think?", "where were we?", "who are you?", "what else?", "hm", "hello"],
   ...["yes do that", "go on", "try again", "do it again please", "not that, the other", "I agree", "can you continue?"],
   ...["sounds good", "looks good, continue", "perfect, thanks!", "ok thanks", "never mind", "👍", "ja, mach das"],
-])("the prompt %j brings no text", async (prompt) => {
+])("the prompt %j gets no text", async (prompt) => {
   expect(await recallText(client, prompt, 10_000)).toBe("");
 });
 
@@ -59,6 +59,6 @@ test.each([
   ["backup?", "backup"],
   ["where is the ledger?", "ledger"],
   ["ok, and which port is staging on", "5433"],
-])("the short question %j brings its answer", async (prompt, answer) => {
+])("the short question %j gets the note with its answer", async (prompt, answer) => {
   expect(await recallText(client, prompt, 10_000)).toContain(answer);
 });

@@ -1,7 +1,4 @@
-/**
- * Tests how a command line and its exit code are read: whether the line ran tests, which command the exit code is from, what
- * failed, and whether work was reverted.
- */
+/** Tests what a command line and its exit code tell us: whether tests ran, what failed, and whether work was reverted. */
 import { expect, test } from "vitest";
 import { GROWTH_MAX, growthOf } from "../../helpers/cpu-time.ts";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
@@ -11,7 +8,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
   return readCommand(line, { exit, output });
 }
 
-/** Lines whose exit code comes from their tests. */
+/** Command lines that exit with the exit code of their tests. */
 const TESTS = [
   "vitest run",
   "npx vitest run test/unit",
@@ -79,7 +76,7 @@ test.each(TESTS)("%j runs tests and exits with the exit code of the tests", (lin
   for (const exit of [124, 127, 137]) expect(toldBy(line, exit).tests).toBe("unclear");
 });
 
-/** Lines with tests whose exit code comes, or may come, from another command. */
+/** Command lines with tests, but with an exit code that may come from another command. */
 const UNCLEAR = [
   "npm test || true",
   "npm test | tail -5",
@@ -121,7 +118,7 @@ test.each([
   expect(toldBy(line, 1, output).tests).toBe(tests);
 });
 
-/** Lines that run no tests. */
+/** Command lines that run no tests. */
 const NONE = [
   "npm install jest",
   "yarn add vitest",

@@ -45,10 +45,10 @@ function runs(seed: number): Run[] {
   });
 }
 
-/** Separator between a line's output and the report about it. */
+/** Separates the three parts of a result: counted tests and reverts, printed output, exit code. */
 const END = "\u001e";
 
-/** Runs each line in its own shell. Returns the line's exit code, its output, and how often its tests ran. */
+/** Runs each line in its own shell. Returns the line's exit code, its output, and how often its tests and reverts ran. */
 function inBash(all: readonly Run[]): { exit: number; output: string; tests: number; reverts: number }[] {
   const git = "git() { case $1 in restore) echo r >&9; return $B;; esac; }";
   const npm = `npm() { case $1 in test) echo t >&9; echo tested; return $T;; *) echo built; return $B;; esac; }`;

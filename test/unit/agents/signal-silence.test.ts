@@ -1,4 +1,4 @@
-/** Lines that must give no signal: no test ran or failed, no work was reverted, or a command only answered "no". */
+/** Tests command lines that must give no signal about tests, failures or reverts, and similar lines that must give one. */
 import { expect, test } from "vitest";
 import { readCommand, type Told } from "../../../src/agents/signal/command.ts";
 
@@ -8,7 +8,7 @@ function toldBy(line: string, exit: number, output = ""): Told {
 
 const SAYS_NOTHING = { hasFailed: false, hasReverted: false };
 
-/** Lines in which no test ran, or whose exit code is hidden. */
+/** Lines in which no test ran, or whose exit code may not come from the tests. */
 test.each([
   ...[
     "set +o pipefail; npm test | tail",
@@ -167,7 +167,7 @@ test.each([
   expect(toldBy(line, 0).tests).toBe("passed");
 });
 
-/** Lines that reverted no work, or of which it is unknown whether they reverted work. */
+/** Lines that did not revert work, or that may not have reverted it. */
 test.each([
   ...[
     "false && git restore x; true",
@@ -330,7 +330,7 @@ test.each([
   ["git push", 1],
   ["cd app && npm run lint", 1],
   ["docker build .", 1],
-  // Programs of the project, which may be something else than tests.
+  // The names of these programs do not prove that they are tests.
   ["./test.js", 1],
   ["python test.py", 1],
   ["node test.js", 1],

@@ -50,11 +50,10 @@ test(
           ),
         ),
       ];
-      // Keeps every path either a file or a folder in all trees.
+      // Leaves out paths that are folders of other paths.
       const files = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)));
       execFileSync("git", ["init", "-q"], { cwd: folder });
-      // Each round has its rules in its own folder, so that one git process decides all rounds. Git decides only by the path, so no file is
-      // made.
+      // Each round has its own folder, so one git process decides all rounds. Git looks only at paths, so no file is made.
       const rounds = new Map<string, string[]>();
       for (let round = 0; round < ROUNDS; round++) {
         const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
@@ -162,7 +161,7 @@ test("patterns that make other matchers backtrack for ever are decided in a boun
   expect(new Gitignore(`${"*a".repeat(200)}b`).test("a".repeat(255))?.ignored).toBe(false);
 });
 
-test("a pattern longer than any path matches no path", () => {
+test("a pattern of thousands of characters matches no path, not even the path that it describes", () => {
   for (const part of ["a/", "?"])
     for (const [times, isMatch] of [
       [100, true],
@@ -173,7 +172,7 @@ test("a pattern longer than any path matches no path", () => {
     }
 });
 
-// Ten times the file must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
+// A file ten times as long must take ten times the work, not a hundred times. The limit is higher because the machine may be busy.
 test.each([
   ["unclosed brackets", (n: number) => "[".repeat(n)],
   ["unclosed class names", (n: number) => "[[:".repeat(n)],
@@ -198,7 +197,7 @@ test("matching a long character class takes as long as matching a short one", ()
   expect(took(long) / Math.max(took(short), 1)).toBeLessThan(20);
 });
 
-test("reading a file in chunks gives the same rules", async () => {
+test("Gitignore.read, which pauses after each line, gives the same rules as the constructor", async () => {
   const text = "\uFEFFa\n!b\r\n\n# c\n/d/e";
   let pauses = 0;
   const rules = await Gitignore.read(text, async () => void (pauses += 1));

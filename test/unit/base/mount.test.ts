@@ -1,4 +1,4 @@
-/** Tests which mount contains a folder, with mount tables of real machines. */
+/** Tests which mount contains a folder, and on which file systems locks count as reliable. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests which word we suggest for a misspelled word. */
 import { expect, test } from "vitest";
 import { nearestWord } from "../../../src/base/nearest.ts";
 

@@ -1,4 +1,3 @@
-/** Tests of the models' runtime, which `palace model get` fetches. test/install/packed.test.ts fetches it from the registry. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +5,7 @@ import { expect, test } from "vitest";
 import { ARCHIVES, fetchRuntime, importRuntime } from "../../../src/base/onnxruntime.ts";
 import { ROOT } from "../../../scripts/main.ts";
 
-test("the versions and checksums of onnxruntime are those of package-lock.json", () => {
+test("the versions and checksums of onnxruntime equal the ones in package-lock.json", () => {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { version: string; integrity: string }>;
   };

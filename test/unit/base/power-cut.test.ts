@@ -1,4 +1,4 @@
-/** Cuts the power while small files and folders are written. An old file stays complete until the new one exists. */
+/** Simulates power cuts while we write small files and make folders. */
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ test("after a power cut a small file has its old or its new text, and a finished
   expect(disk.syncs).toBe(2);
 });
 
-test("a token, the mark of `palace stop` and the note that a ledger exists survive a power cut in a new folder", () => {
+test("a token, the record of `palace stop` and the record that a ledger exists, each in a new folder, survive a power cut", () => {
   const at = (folder: string) => ({
     tokens: join(folder, "a/home/tokens.json"),
     marks: { stateDir: join(folder, "b/state"), tag: "tag", ledgerFile: "/gone/ledger.sqlite3" },

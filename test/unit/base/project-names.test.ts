@@ -32,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("a repository has its folder's name as a slug", () => {
+test("the project of a repository is named after the repository's folder, as a slug", () => {
   expect(namesOf(makeRepository("My Shop"))).toEqual(["my_shop"]);
   expect(namesOf(makeRepository("my-shop"))).toEqual(["my_shop"]);
   expect(namesOf(join(home, "my-shop/docs"))).toEqual(["my_shop", "docs"]);
@@ -109,7 +109,7 @@ test("a plain folder is a project of its own name, and the home folder does not 
   rmSync(`${home}-link`);
 });
 
-test("odd files in place of git's files cause no error and do not block", () => {
+test("pipes and damaged files in place of git's files cause no error and do not block", () => {
   const folder = makeRepository("odd", "git@example.org:team/oak.git");
   rmSync(join(folder, ".git/config"));
   execFileSync("mkfifo", [join(folder, ".git/config"), join(folder, "mempalace.yaml")]);

@@ -16,7 +16,7 @@ function entry(name: string, more: string): URL {
   return pathToFileURL(file);
 }
 
-test("every call to an ended thread fails with the thread's name", async () => {
+test("every call to an ended thread fails, and the error has the thread's name", async () => {
   const thread = await startThread(entry("ledger-thread.mjs", "process.exit(3)"), {});
   const ended = { code: "STORE_UNAVAILABLE", message: "the ledger thread ended" };
   await expect(thread.call("any")).rejects.toMatchObject(ended);
@@ -48,7 +48,7 @@ test.each(["SQLITE_FULL", "ENOSPC", "EDQUOT"])("a thread reports a full disk (%s
   await thread.close();
 });
 
-test("a thread that makes many objects keeps its young heap small", async () => {
+test("the young heap of a thread that makes many objects stays within 24 MiB", async () => {
   const answer = `
     let kept = [];
     for (let turn = 0; turn < 30; turn++) kept = Array.from({ length: 200_000 }, (_, at) => ({ at, turn }));

@@ -34,12 +34,12 @@ test.each([
   expect(parseTraceParent(given)).toBeUndefined();
 });
 
-test("without a tracer work runs unchanged and has no span", async () => {
+test("without a tracer, `traced` runs the work unchanged and the work has no span", async () => {
   expect(await traced("any", () => currentSpan())).toBeUndefined();
   await expect(traced("any", () => Promise.reject(new Error("as it was")))).rejects.toThrow("as it was");
 });
 
-test("a span that the caller does not sample, and its children, are not sent", async () => {
+test("if the caller's `traceparent` is not sampled, the span and its children are not sent", async () => {
   await using collector = await startCollector();
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url);
   const tracer = openTelemetry(options);

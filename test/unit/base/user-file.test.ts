@@ -1,4 +1,7 @@
-/** Tests that files of the user stay symbolic links, as dotfile managers (stow, chezmoi) make them, and that their targets get the content. */
+/**
+ * Tests writes to a user's file that is a symbolic link, as dotfile managers (stow, chezmoi) make it: the link stays, and its target gets
+ * the content.
+ */
 import {
   chmodSync,
   existsSync,
@@ -53,7 +56,7 @@ test.each(WRITES)("%s: a link stays a link, and its target gets the content", as
   expect(existsSync(`${file}.${process.pid}.tmp`)).toBe(false);
 });
 
-test("a relative link in a linked folder leads to the file that the system finds", () => {
+test("a relative link inside a linked folder is resolved from the folder's real path, as the system does", () => {
   for (const folder of ["data", "data/ssh", "data/keys"]) mkdirSync(join(home, folder));
   symlinkSync(join(home, "data/ssh"), join(home, "home/.ssh"));
   symlinkSync("../keys/authorized_keys", join(home, "data/ssh/authorized_keys"));
@@ -66,7 +69,7 @@ test("a relative link in a linked folder leads to the file that the system finds
   expect(existsSync(join(home, "home/keys"))).toBe(false);
 });
 
-test("a link to a device is not written", () => {
+test("a write through a link to a device is refused", () => {
   const file = join(home, "home/settings.json");
   symlinkSync("/dev/null", file);
   expect(() => writeUserFile(file, "{}")).toThrow(/is not a file/);
@@ -80,7 +83,7 @@ test.each(WRITES)("%s: a link without a target stays a link, and its target is m
   expect(lstatSync(target).isFile()).toBe(true);
 });
 
-test("a link that leads to itself is refused with the command that shows it", () => {
+test("a symbolic link to itself is refused, and the hint has the command that shows the link", () => {
   const file = join(home, "loop");
   symlinkSync("loop", file);
   for (const work of [() => targetOf(file), () => writeUserFile(file, "x")])

@@ -1,4 +1,3 @@
-/** Waits with a time limit, on the machine's own clock. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 

@@ -42,7 +42,6 @@ function record(takeaway: string, ageMs: number): void {
   write("outcome.record", { key_takeaway: takeaway }, { key: takeaway, ageMs });
 }
 
-/** Starts the ageing, and returns the function that ends it. */
 function start(): () => void {
   // Ageing calls only this method of the thread.
   const call = (_method: "putMeta", key: string, value: string): Promise<void> =>
@@ -66,7 +65,7 @@ async function ageUntil(count: number): Promise<void> {
   }
 }
 
-test("at its start a broker deletes an unscored memory that is 25 hours old, and keeps a memory of the last hour", async () => {
+test("at its start a broker deletes an unscored memory that is 25 hours old, and keeps a memory that is one hour old", async () => {
   record("The old port is 4711", 25 * HOUR_MS);
   record("The new port is 4712", HOUR_MS);
   await ageUntil(1);

@@ -100,7 +100,7 @@ test("a cancelled request gets no answer, and the peer's other requests get thei
   expect(await kept).toMatchObject({ id: 3, result: {} });
   expect(committed).toEqual(["k1", "k3"]);
 
-  // The broker gives up a hanging read at once.
+  // A cancelled read ends at once, even if it hangs.
   const slow = createDispatch({ ...dependencies, ready: () => never });
   const reading = slow(
     peer,

@@ -1,4 +1,4 @@
-/** The broker itself answers the handshake, and not MemPalace's own server, which is the broker's child. */
+/** Tests the handshake with engine `command`, whose child process is MemPalace's own server. */
 import { expect, test } from "vitest";
 import { ChildDispatch } from "../../../src/broker/child/dispatch.ts";
 import { RequestQueue } from "../../../src/broker/child/request-queue.ts";
@@ -12,7 +12,7 @@ import type { StatusReport } from "../../../src/protocol/spec.ts";
 const CHILD_PID = 4711;
 const SPOKEN = "2025-06-18";
 
-/** Sends a request. The broker answers without asking the child. */
+/** Returns the answer to a request that the broker answers itself, without asking the child. */
 async function request(method: string, params: object, pid = 1, childPid: number | undefined = CHILD_PID) {
   const { dispatch } = new ChildDispatch({
     queue: new RequestQueue({} as Supervisor, 1_000),
@@ -57,6 +57,6 @@ test("the broker admits a client with an unknown process id", async () => {
   expect(await initialize(SPOKEN, 0, 0)).toMatchObject({ result: { protocolVersion: SPOKEN } });
 });
 
-test("a request with the name of a notification is answered, because its client waits", async () => {
-  expect(await request("notifications/initialized", {})).toMatchObject({ id: 1, error: expect.anything() });
+test("a request with the name of a notification is refused and never reaches the child", async () => {
+  expect(await request("notifications/initialized", {})).toMatchObject({ id: 1, error: { code: -32_601 } });
 });

@@ -1,4 +1,4 @@
-/** Tests the broker beside a real child process: the time that a child gets to end, and which requests a client that leaves cancels. */
+/** Tests engine `command` with a real child process. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,8 +32,8 @@ test("the broker does not kill a child that ends when its stdin closes", async (
   expect([child.isGone, end]).toEqual([true, "ended with exit code 3"]);
 });
 
-test("a client that leaves cancels its call, not the broker's own request for the list of tools", async () => {
-  // This child answers pings, and each cancellation with a notification that names the cancelled request. It never answers a call.
+test("a client that leaves cancels its call, but not the broker's own tools/list request", async () => {
+  // This child answers pings, but never a call. It reports each cancellation with a notification that names the cancelled request.
   const script = `require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);
     const said = (value) => console.log(JSON.stringify({ jsonrpc: "2.0", ...value }));

@@ -1,7 +1,4 @@
-/**
- * Tests the parts of engine `command` that need no child: which calls only read, which keys are remembered, and the rollback after a killed
- * MemPalace.
- */
+/** Tests the parts of engine `command` that need no child process. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +12,7 @@ import { ToolBook } from "../../../src/broker/child/tools.ts";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import { PalaceError } from "../../../src/base/errors.ts";
 
-test("a tool counts as reading if its annotations or the list of old MemPalace read tools say so", () => {
+test("a tool counts as a read if its annotations say so or, without annotations, if it is a read tool of old MemPalace", () => {
   const book = new ToolBook();
   const isWrite = (name: unknown): boolean => book.isWrite("tools/call", { name });
   expect(isWrite("mempalace_search")).toBe(true);

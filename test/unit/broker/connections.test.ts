@@ -11,7 +11,6 @@ import { PEER_CONNECTIONS_MAX, PEERS_KEPT, PEERS_MAX, UNPROVEN_MAX } from "../..
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a connection that records whether it is open. */
 function open(): Socket & { isOpen: boolean } {
   const socket = Object.assign(new EventEmitter(), { isOpen: true, destroy: () => {} });
   socket.destroy = () => {
@@ -22,7 +21,7 @@ function open(): Socket & { isOpen: boolean } {
 }
 const peer = (key: string, isOwner = false) => ({ key, name: key, isOwner });
 
-test("above the limit, the broker closes the oldest unproven connection and no admitted connection", () => {
+test("above the limit, the broker closes the oldest connections that are not admitted yet, and no admitted connection", () => {
   const places = new Places(SILENT_LOG);
   const admitted = open();
   places.arrive(admitted);
@@ -33,7 +32,7 @@ test("above the limit, the broker closes the oldest unproven connection and no a
   expect(admitted.isOpen).toBe(true);
 });
 
-test("a connection has 10 s for its proof, and 2 s while many connections are unproven", async () => {
+test("a connection has 10 s until it must be admitted, and 2 s while many connections are not admitted", async () => {
   const places = new Places(SILENT_LOG);
   const alone = open();
   places.arrive(alone);
@@ -46,7 +45,7 @@ test("a connection has 10 s for its proof, and 2 s while many connections are un
   await vi.advanceTimersByTimeAsync(1_500);
   expect(many.every(({ isOpen }) => isOpen)).toBe(true);
   await vi.advanceTimersByTimeAsync(1_500);
-  // The remaining connections are few enough for the longer time.
+  // So few connections remain that each has 10 s again.
   expect(many.filter(({ isOpen }) => isOpen)).toHaveLength(UNPROVEN_MAX / 4);
 });
 
@@ -70,12 +69,12 @@ test("one peer, and all peers together, may have only a limited number of connec
   first.destroy();
   expect(join("a")[1]).toMatch(/^too many connections of 9 peers/);
   expect(join("owner", true)[1]).toBeUndefined();
-  // A connection takes one place, even if it is admitted twice.
+  // A connection counts once, even if it is admitted twice.
   const [again] = own[1] as [Socket, undefined];
   expect(places.admit(again, peer("a"))).toBeUndefined();
 });
 
-test("the broker closes the connections that waited longest until the buffered bytes fit", async () => {
+test("if too many bytes are buffered, the broker closes the connections that have waited longest", async () => {
   const cut: string[] = [];
   const bytes = new HeldBytes(100, 1_000, () => {});
   const holder = (name: string): Holder => ({ about: { name }, cut: () => cut.push(name) });

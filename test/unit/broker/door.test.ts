@@ -1,4 +1,4 @@
-/** The broker numbers its connections. The queue and the journal distinguish peers by this number. */
+/** Tests that each connection has its own number, by which the queue and the journal distinguish peers. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";

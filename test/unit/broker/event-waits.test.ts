@@ -44,7 +44,7 @@ test("a commit wakes a waiting call at once, and a commit between `mark` and the
   expect(await wait.change(mark)).toBe(true);
 });
 
-test("a wait sees a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
+test("a wait notices a commit of another process within 250 ms; the broker does not poll while no call waits", async () => {
   const wait = waits.begin(1, 10_000, never);
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
@@ -62,7 +62,7 @@ test("a wait sees a commit of another process within 250 ms; the broker does not
 
 test("a call looks for events once more when its waiting time is over", async () => {
   using wait = waits.begin(1, 1_000, never);
-  // The first look reads the version and counts as a change.
+  // Waits for the first poll of the log's version. The poll counts as a change, because no earlier version is known.
   await vi.advanceTimersByTimeAsync(300);
   const state = watched(wait.change(wait.mark()));
   await vi.advanceTimersByTimeAsync(699);

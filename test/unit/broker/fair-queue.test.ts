@@ -1,4 +1,4 @@
-/** Tests the queue in which each peer has a lane: turns between peers, limits, and removal of cancelled items. */
+/** Tests the fair queue: turns between peers, limits, and removal of cancelled items. */
 import { expect, test } from "vitest";
 import { FairQueue } from "../../../src/broker/palace/fair-queue.ts";
 
@@ -15,7 +15,7 @@ test("peers take turns, and the items of a peer keep their order", () => {
   expect(lanes.shift()).toBeUndefined();
 });
 
-test("a full lane, a full queue and too many bytes are refused with BROKER_BUSY and a retry time", () => {
+test("the queue refuses too many items of a peer, too many items and too many bytes with BROKER_BUSY and a retry time", () => {
   const lanes = make();
   const busy = expect.objectContaining({ code: "BROKER_BUSY", retryAfterMs: 100 }) as Error;
   for (let index = 0; index < 4; index++) lanes.push(1, `a${index}`, 1);
@@ -30,7 +30,7 @@ test("a full lane, a full queue and too many bytes are refused with BROKER_BUSY 
   expect(lanes.depth).toBe(1);
 });
 
-test("a removed item frees its place, and the peers keep taking turns", () => {
+test("a removed item does not count against the limits, and the peers keep taking turns", () => {
   const lanes = make();
   for (const [peer, item] of [
     [1, "a1"],

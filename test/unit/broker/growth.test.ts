@@ -19,7 +19,7 @@ test.each([
   expect(growth.periods.at(-1)?.total).toBe(3 + 2 * days);
 });
 
-test("a report with a first day begins with this day, and its totals also count earlier drawers", () => {
+test("a report since a given day begins with that day, and its totals also count earlier drawers", () => {
   const { unit, periods } = growthOf(daysOf(400), new Date(2020, 11, 30).getTime());
   expect([unit, periods.length]).toEqual(["day", 400 - 364]);
   expect(periods[0]).toEqual({ begins: "2020-12-30", filed: 2, total: 3 + 2 * 365 });

@@ -1,4 +1,4 @@
-/** The TCP port refuses foreign host names and origins before it looks at a token, and says why. After ten failures it gives no reasons. */
+/** Tests which requests the TCP port admits, by host name, origin and token, and what it answers after many failures. */
 import type { IncomingMessage } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -96,7 +96,7 @@ test("after ten failures in a minute an address gets only a retry time, and a va
   expect(ask({ host, ...bearer() })).toMatchObject({ ok: true });
   const wrong = { status: 401, why: "that token is wrong, revoked or expired" };
   expect(ask({ host, authorization: "Bearer nonsense" }, "192.0.2.3")).toMatchObject(wrong);
-  // The minute began with the first failure.
+  // The minute began with the first failure, so now it is over.
   now += 59_001;
   expect(ask({ host })).toMatchObject(wanted);
 });
@@ -137,7 +137,7 @@ test("the guard refuses a request without a readable proof", () => {
   }
 });
 
-test("listening on a public address needs a token, and on the loopback needs no token", () => {
+test("listening on a public address needs a token, and listening on loopback does not", () => {
   const open = (host: string, tokens: number) => () => requireToken({ host, port: 7780 }, tokens);
   expect(open("192.0.2.1", 0)).toThrow(/can be reached from elsewhere/);
   for (const allowed of [open("192.0.2.1", 1), open("127.0.0.1", 0), open("::1", 0)]) expect(allowed).not.toThrow();

@@ -1,4 +1,4 @@
-/** Tests of long jobs that do not answer. The list of jobs and the broker's end wait for them only for a limited time. */
+/** Tests jobs that do not answer or do not end, and the arguments of an export. */
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ test("a cancelled job with a stuck thread ends, and while two threads are stuck 
   }
   const { id: refused } = jobs.start("verify", {}, () => reading(2));
   expect(await jobs.ended(refused)).toMatchObject({ state: "failed", error: { code: "BROKER_BUSY" } });
-  // The stuck threads continue and end.
+  // Lets the stuck threads continue and end.
   for (const pipe of pipes.slice(0, 2)) await release(pipe);
   let again = "";
   await expect

@@ -24,7 +24,7 @@ test("a second broker gets the name of the lock's holder, and gets the lock afte
   second.release();
 });
 
-test("the lock file says whether its broker was started on demand and so makes way for a service's broker", () => {
+test("the lock file says whether its broker was started on demand, and only such a broker ends when a permanent broker asks", () => {
   (takeLock(file, true) as LifetimeLock).release();
   expect(isHeldOnDemand(file)).toBe(true);
   (takeLock(file, false) as LifetimeLock).release();

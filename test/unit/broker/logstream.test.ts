@@ -1,4 +1,3 @@
-/** Tests of the coordination log in the broker. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests a repair of the whole palace, for each kind of public palace. */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

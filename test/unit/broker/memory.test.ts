@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets time pass while the process uses this share of one processor. */
+/** Lets time pass. `part`: share of one processor that the process uses meanwhile. */
 async function pass(ms: number, part: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += STEP_MS) {
     cpuMs += STEP_MS * part;

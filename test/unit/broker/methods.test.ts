@@ -1,4 +1,4 @@
-/** A connection stores its client's name, but no answered requests. */
+/** A connection remembers its client's name, but forgets each request after the answer. */
 import { queryObjects } from "node:v8";
 import { expect, test } from "vitest";
 import type { MethodsDependencies } from "../../../src/broker/dispatch/call.ts";
@@ -36,6 +36,6 @@ test("a connection keeps no request in memory after the answer", async () => {
   expect(queryObjects(AbortController, { format: "count" }) - before).toBeLessThan(50);
 });
 
-test("without a tracer a call passes no code for spans", () => {
+test("without a tracer, withSpans(f) returns f itself", () => {
   expect(withSpans(dispatch)).toBe(dispatch);
 });

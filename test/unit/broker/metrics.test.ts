@@ -1,4 +1,3 @@
-/** Tests the counters of requests in `/metrics`, which has Prometheus' text format. */
 import { expect, test } from "vitest";
 import { Metrics } from "../../../src/broker/dispatch/metrics.ts";
 import type { StatusReport } from "../../../src/protocol/spec.ts";
@@ -48,6 +47,8 @@ test("the metrics have a line for each method and outcome, and each method's tim
 test("a tool's name with quotes and line ends stays inside its label", () => {
   const metrics = new Metrics();
   metrics.count('a"} 1\nb', 1, true);
-  const lines = metrics.render({ closets: {}, search: {}, driver: {}, graph: {}, queue: {} } as StatusReport).split("\n");
+  const lines = metrics
+    .render({ closets: {}, search: {}, driver: {}, graph: {}, queue: {} } as StatusReport)
+    .split("\n");
   expect(lines).toContain('palace_requests_total{method="a\\"} 1\\nb",outcome="ok"} 1');
 });

@@ -43,7 +43,7 @@ test("the mine tool answers wrong arguments in upstream's words", () => {
   expect(error({ source: "/x", include_subagents: "false" })).toBe("include_subagents must be a boolean");
   for (const words of [{ agent: "a\0b" }, { wing: "a\0b" }, { include_ignored: ["a\0b"] }])
     expect(error({ source: "/x", ...words })).toMatch(/must not contain a null character$/);
-  // The system cannot start a process with longer arguments.
+  // More bytes than WORDS_MAX_BYTES, which is half of what Linux allows for one argument of a process.
   for (const words of [
     { agent: "x".repeat(70_000) },
     { include_ignored: Array.from({ length: 700 }, () => "x".repeat(100)) },
@@ -66,7 +66,7 @@ test("no argument of the mine tool becomes an option of the miner", () => {
   expect(line).toContain("--include-ignored=--json");
 });
 
-test("an agent on another machine can mine only opened folders", async () => {
+test("an agent on another machine can mine only folders of the setting `mine-roots`", async () => {
   const jobs = jobsOf(DOCUMENT, 30_000, [join(root, "open")]);
   const ask = async (source: string, peer = ELSEWHERE, mode = "projects"): Promise<unknown> => {
     const answer = (await jobs.mine({ source, mode }, peer, never, quiet)) as {
@@ -103,9 +103,9 @@ test("a long mine answers with its progress, and a later call returns the result
   const result = await call("open");
   expect(result).toMatchObject({ success: true, mode: "projects", dry_run: false, status: "done", drawers: 3 });
   expect((result as { output: string }).output).toContain("  + [2/3] f2 +2");
-  // Both callers got the step before their answers and no step after them.
+  // Each caller got only the progress step that came before its answer.
   expect(steps).toEqual({ first: [1], second: [1] });
-  // The result was taken, so the next call starts a new mine.
+  // The last call returned the result, so the next call starts a new mine.
   rmSync(go);
   expect(await call("open")).toMatchObject({ status: "running" });
   await jobs.close();
@@ -159,7 +159,7 @@ test("the mine tool refuses a too long path in linear time", () => {
   }
 });
 
-test("a peer on another machine sees only files in opened folders", () => {
+test("a peer on another machine sees only files in folders of the setting `mine-roots`", () => {
   const files = openSourceFiles(join(root, "staging"));
   writeFileSync(join(root, "closed/secret.txt"), "x");
   const seen = (peer: Peer, name: string) => filesFor(peer, files, [join(root, "open")]).state(join(root, name));
@@ -170,7 +170,7 @@ test("a peer on another machine sees only files in opened folders", () => {
   expect(seen(HERE, "closed/secret.txt")).toBe("file");
 });
 
-test("a peer on another machine learns no project name or ignore rule of a closed folder", () => {
+test("a peer on another machine learns no project name or ignore rule of a folder outside of `mine-roots`", () => {
   for (const folder of ["open", "closed"]) {
     mkdirSync(join(root, folder, "project"), { recursive: true });
     writeFileSync(join(root, folder, "project/mempalace.yaml"), "wing: w\nrooms: []\n");

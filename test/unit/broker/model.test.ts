@@ -1,4 +1,3 @@
-/** A broker that finds no model says where it looked. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -35,7 +35,7 @@ const score = async (outcome: string, id: unknown): Promise<unknown> => {
   return API_ROUTES["/api/record-outcome"]?.answer(asker, given as never);
 };
 
-test("the API refuses and names a score that contradicts an earlier score of the turn", async () => {
+test("the API does not count a score that contradicts an earlier score of the turn, and names the memory", async () => {
   const { id } = write("outcome.record", { key_takeaway: "The port is 4711" });
   write("turn.begin", { conversation: "c" }, { drawers: [id], mark: undefined });
   const { id: answer } = write("turn.end", { conversation: "c", user: "Which port is it?", assistant: "It is 4711." });

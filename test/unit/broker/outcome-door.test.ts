@@ -1,4 +1,4 @@
-/** Roampal's port stays closed while another server listens there. The report says which server it is. */
+/** Tests that the broker does not listen on Roampal's port while another server has the port, and reports which server that is. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,7 +39,7 @@ test.each([
   ],
   ["any other server", 404, {}, [], "an HTTP server that is not a palace broker (GET /api/health: 404)"],
 ] as [string, number, Record<string, string>, unknown, string][])(
-  "the log names the owner of a taken port: %s",
+  "the report names the owner of a taken port: %s",
   async (_whose, status, headers, body, why) => {
     expect(await reported(status, headers, body)).toMatchObject({ state: "shut", why });
   },

@@ -1,4 +1,3 @@
-/** The page of `palace ui` sends a refused write again, and the journal names the agent that made the write. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +8,7 @@ import { ownFiles } from "../../../src/broker/life/own-files.ts";
 import type { Peer } from "../../../src/broker/peer.ts";
 import { Spool } from "../../../src/wire/client/spool.ts";
 
-test("spooled writes that the page sends again keep their authors, and the page cannot claim an agent's name", async () => {
+test("spooled writes that the page of `palace ui` sends again keep their authors, and the page cannot claim an agent's name", async () => {
   const spoolDir = mkdtempSync(join(tmpdir(), "spool-"));
   const spool = new Spool(spoolDir);
   for (const agent of ["pi", "codex"]) {

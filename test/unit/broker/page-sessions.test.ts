@@ -32,7 +32,7 @@ test("a page's session has the role of its link, until all sessions are cleared"
   expect(sessions.admit(own, "/ui/rpc")).toMatchObject({ ok: false, status: 401 });
 });
 
-test("a page's session is over when the token is revoked whose client asked for the link", () => {
+test("a page's session ends when the token of the client that asked for its link is revoked", () => {
   const valid = new Set(["token"]);
   const sessions = new Sessions(Date.now, (id) => valid.has(id));
   const { bearer = "" } = sessions.exchange(sessions.addLink("agent", "token").token) ?? {};
@@ -56,7 +56,7 @@ test.each([
   expect(new Sessions().admit(request(headers), "/ui/rpc")).toMatchObject({ ok: false, status });
 });
 
-test("new links to the page replace the oldest links of their role, not those of another role", () => {
+test("new links to the page replace the oldest links of their own role, but no links of another role", () => {
   const sessions = new Sessions();
   const { bearer = "" } = sessions.exchange(sessions.addLink("admin").token) ?? {};
   const [owners, first] = [sessions.addLink("admin"), sessions.addLink("reader")];

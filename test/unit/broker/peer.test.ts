@@ -1,4 +1,3 @@
-/** Tests of a peer's name, tools and MCP revision. */
 import { expect, test } from "vitest";
 import { mcpRevision, nameAfter, type Peer, toolProfile } from "../../../src/broker/peer.ts";
 import { TOOL_PROFILES, UNNAMED_AGENT } from "../../../src/protocol/headers.ts";
@@ -9,7 +8,7 @@ test("an unknown tool profile means the full profile", () => {
   for (const other of ["all", "", undefined, 7]) expect(toolProfile(other)).toBe("full");
 });
 
-test("an unknown MCP revision is undefined", () => {
+test("mcpRevision returns a known revision, and undefined for an unknown one", () => {
   for (const version of MCP_VERSIONS) expect(mcpRevision(version)).toBe(version);
   expect(mcpRevision("2020-01-01")).toBeUndefined();
 });

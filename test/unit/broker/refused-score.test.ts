@@ -1,7 +1,4 @@
-/**
- * Tests that a score which is not stored leaves the agent's noted question in place, with a real palace and without a broker's sockets. The
- * caller of `dispatch` gives a request's size, so a huge size fills the queue at once.
- */
+/** Tests that a refused score can be repeated and still counts for its question. A huge request size makes the broker refuse it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +66,7 @@ async function search(): Promise<void> {
   expect(await valueOf(call("outcome.search", { query: QUERY }))).toMatchObject({ memories: [{}] });
 }
 
-/** Returns the number of questions for which the memory has an outcome. */
+/** Returns the number of questions for which the memory has the outcome `worked`. */
 async function questions(id: string): Promise<number> {
   const { questions: told } = await valueOf(call("outcome.why", { id }));
   return (told as { answers: { worked: number }[] }).answers.reduce((sum, { worked }) => sum + worked, 0);
@@ -91,7 +88,7 @@ test.each([
   },
 );
 
-test("a score with a wrong outcome leaves the question for the corrected score, and a score counts for one question once", async () => {
+test("a score with invalid facts does not use up the question, and two later scores count the question once", async () => {
   const id = await foundMemory();
   expect(await valueOf(call("tools/call", asTool(id, { facts: "none" })))).toMatchObject({ isError: true });
   await call("tools/call", asTool(id));
@@ -99,7 +96,7 @@ test("a score with a wrong outcome leaves the question for the corrected score, 
   expect(await questions(id)).toBe(1);
 });
 
-test("a repeated score leaves the question of a newer search in place", async () => {
+test("a score that is repeated with its key does not use up the question of a newer search", async () => {
   const id = await foundMemory();
   await call("tools/call", asTool(id), { key: "once" });
   await search();
@@ -109,7 +106,7 @@ test("a repeated score leaves the question of a newer search in place", async ()
   expect(await questions(id)).toBe(2);
 });
 
-test("the questions of a refused score are noted again, but not over newer questions, and not after `clear`", () => {
+test("giveBack restores the questions of a refused score, but not over newer questions, and not after `clear`", () => {
   const searches = new Searches();
   const own = searches.of("ada");
   const taken = (): string => JSON.stringify(searches.of("ada").take("d1")?.concepts);

@@ -46,7 +46,7 @@ const methods = (): string[] => begun.map(({ method }) => method);
 const pass = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 const lost = new PalaceError("ENGINE_CALL_LOST", "it died", "");
 
-test("one request runs at a time, and peers take turns", async () => {
+test("one request runs at a time, even if two peers send requests", async () => {
   const answers = [submit("a1"), submit("a2"), submit("b1", { peerId: 2 }), submit("w", { peerId: 2, isWrite: true })];
   for (const expected of [["a1"], ["a1", "a2"], ["a1", "a2", "b1"], ["a1", "a2", "b1", "w"]]) {
     await pass();

@@ -1,4 +1,3 @@
-/** The broker makes the next scheduled backup one interval after the newest backup, however many older backups exist. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +31,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Puts a file into the place of a backup, as the backup's thread does when it ends. */
+/** Writes a backup file and records it, as the backup thread does at its end. */
 function make(file: string, atMs: number): void {
   writeFileSync(file, "tar");
   noteBackup(config.paths.home, { file, madeAtMs: atMs, journalSeq: 1, bytes: 3, encrypted: false, scheduled: true });

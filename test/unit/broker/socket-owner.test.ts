@@ -11,7 +11,7 @@ const pair = (clientPort: number): Connection => ({
   server: { address: "127.0.0.1", port: 27_182 },
 });
 
-test("the owner of a socket is read from the client's row of an established connection", () => {
+test("the owner of a connection is the uid in the client's row of the kernel's table, if the connection is established", () => {
   const table =
     HEAD +
     row("0100007F:6A2E", "00000000:0000", "0A", 7) +
@@ -19,7 +19,7 @@ test("the owner of a socket is read from the client's row of an established conn
     row("0100007F:C351", "0100007F:6A2E", "06", 0) +
     row("0100007F:C350", "0100007F:6A2E", "01", 1000);
   expect(ownerIn(table, pair(50_000), true)).toBe(1000);
-  // The client's process closed the connection. The row then has no owner and names root.
+  // The client's process closed the connection. The row then has the uid of root, although root does not own the socket.
   expect(ownerIn(table, pair(50_001), true)).toBeUndefined();
   expect(ownerIn(table, pair(50_002), true)).toBeUndefined();
 });

@@ -1,4 +1,3 @@
-/** Tests a child process and its supervisor. The broker knows the child's tools and replaces a child that ended. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +40,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the broker reads the tools of a child from the child's tool list", () => {
+test("after the start of a child, the supervisor knows the child's tools", () => {
   expect(supervisor.introduction?.tools.map(({ name }) => name)).toContain("add");
   expect(tools.has("add")).toBe(true);
 });

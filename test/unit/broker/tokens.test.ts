@@ -40,7 +40,7 @@ test("a token is valid until it expires or is revoked", () => {
   expect(broken).not.toHaveBeenCalled();
 });
 
-test("with a damaged token file the broker admits nobody and leaves the file unchanged", () => {
+test("with a damaged token file the broker admits nobody, and no token can be added", () => {
   const book = new TokenBook(file, () => {});
   const { record } = addToken(file, { name: "a", role: "agent" });
   expect(book.find(record.id)).toBeDefined();
@@ -89,7 +89,7 @@ test("a proof is valid only for its token, path and nonces", () => {
   expect(serverProof(keys, context)).not.toBe(serverProof(keys, { ...context, serverNonce: makeNonce() }));
 });
 
-test("a token with any missing, added or changed character is refused", () => {
+test("another token, and a token with a missing or added character, is refused", () => {
   const { id, token } = makeToken();
   expect(tokenId(token)).toBe(id);
   expect(isToken(keysOf(token), token)).toBe(true);

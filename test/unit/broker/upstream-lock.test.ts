@@ -1,6 +1,4 @@
-/**
- * Tests MemPalace's lock: which file the lock is, and when the broker takes the lock. Without a MemPalace the broker makes no lock file.
- */
+/** Tests MemPalace's lock: its file name, and when the broker takes the lock. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -39,14 +39,14 @@ test("the warm-up stops after a few dozen searches for words of the palace", asy
   expect(asked.length).toBeLessThan(100);
 });
 
-test("the warm-up searches once for each text with words of the text's second half", async () => {
+test("the warm-up makes one search for each text, with words of the text's second half", async () => {
   const texts = Array.from({ length: 60 }, (_, at) => `${"heading ".repeat(30)}${`w${at} `.repeat(30)}`.trim());
   start({ texts: () => texts });
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(asked.toSorted()).toEqual(texts.map((_, at) => `w${at} `.repeat(9).trim()).toSorted());
 });
 
-test("the warm-up waits while the broker is busy, and gives up after some minutes", async () => {
+test("the warm-up waits while the broker is busy, and gives up if the broker stays busy", async () => {
   let isBusy = true;
   start({ isBusy: () => isBusy });
   await vi.advanceTimersByTimeAsync(10_000);

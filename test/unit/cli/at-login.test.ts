@@ -16,7 +16,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** Characters with a meaning in a unit or in XML. */
 const AWKWARD = `a b"c\\d%h$HOME&<e>'f`;
 
-/** Returns the reason why a program cannot check a file here. Under CI=true a missing program is a failure. */
+/** Returns why the test is skipped if the program is missing. With CI=true it throws instead. */
 function without(program: string): string | undefined {
   const { error } = spawnSync(program, ["--version"]);
   if (error === undefined) return undefined;
@@ -51,7 +51,7 @@ test.skipIf(without("systemd-analyze"))("systemd accepts the unit, also with awk
   const awkward = { MEMPALACE_PATH: join(home, AWKWARD), MEMPALACE_CHROMA_URL: "http://127.0.0.1:1/%20" };
   expect(verify(unit("systemd", awkward))).toEqual({ status: 0, said: "" });
   expect(verify(unit("systemd", {}, join(home, AWKWARD, "palace")))).toEqual({ status: 0, said: "" });
-  // The check finds a fault in a wrong unit.
+  // `verify` reports the fault of a wrong unit, so the checks above mean something.
   const { file, content } = unit("systemd");
   const { status, said } = verify({
     ...unit("systemd"),

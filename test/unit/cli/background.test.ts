@@ -10,7 +10,7 @@ test("status shows the lag with its age, and hides a lag of 0", () => {
   expect(describeLag({ ...driver, lag: 2, lagMs: 5_000 })).toBe(", 2 drawers behind for 5 s");
 });
 
-test("status lists an unfinished forgetting among the problems", () => {
+test("status describes an unfinished erasure with its problems", () => {
   expect(describeErasure(undefined)).toBeUndefined();
   expect(describeErasure({ pending: 0, problems: [], notes: ["n"] })).toBeUndefined();
   expect(describeErasure({ pending: 1, problems: [], notes: [] })).toBe("1 erasure not finished in every file");

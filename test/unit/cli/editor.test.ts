@@ -1,4 +1,3 @@
-/** Tests with editors that remove the file or write bytes that are not UTF-8. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-/** Tests how a log line is shown to people. */
 import { expect, test } from "vitest";
 import { formatLine } from "../../../src/cli/verbs/logs.ts";
 

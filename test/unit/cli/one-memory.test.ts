@@ -1,6 +1,4 @@
-/**
- * After `up` has started a stack in Docker, tests which memory this machine's agents use. `up` never replaces an existing memory silently.
- */
+/** Tests which memory this machine's agents use after `up` has started a stack in Docker. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,7 +11,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "palace-join-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** A PATH without `docker`. With this PATH, setting up a bridge would fail. */
+/** Returns a configuration without `docker` on PATH, so that setting up a bridge would fail. */
 const config = (more: Record<string, string> = {}): Config => loadConfig({ HOME: home, PATH: home, ...more });
 
 test.each([
@@ -51,7 +49,7 @@ test("this machine shares the stack's memory if its bridge leads into the stack'
   expect(await joinStack(config(), "other-broker-1", {})).toMatchObject({ state: "apart" });
 });
 
-test("docker uses the Docker daemon that the environment names", () => {
+test("docker gets DOCKER_HOST as an option, and DOCKER_HOST wins over DOCKER_CONTEXT", () => {
   expect(dockerOptions({ DOCKER_HOST: "unix:///run/it.sock", DOCKER_CONTEXT: "other" })).toEqual([
     "--host",
     "unix:///run/it.sock",

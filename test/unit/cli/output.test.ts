@@ -9,7 +9,7 @@ import {
   shorten,
 } from "../../../src/cli/terminal/output.ts";
 
-test("a table aligns its columns, and numbers to the right", () => {
+test("a table aligns its columns, with numbers at the right", () => {
   expect(
     alignRows([
       ["a", 5, "x"],
@@ -22,7 +22,7 @@ test("output shows control and direction characters as visible characters", () =
   expect(printable("a\u001B[2Jb\u202Ec\nd\te\u0000")).toBe("a\uFFFD[2Jb\uFFFDc d e\uFFFD");
 });
 
-test("a line is cut between characters", () => {
+test("a shortened line has no line breaks, and is never cut inside an emoji", () => {
   expect(shorten("  one\n two  ", 20)).toBe("one two");
   expect(shorten("😀😀😀", 2)).toBe("😀…");
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { askSearch, describeSearch } from "../../../src/cli/proof/search-here.ts";
 
-test("search describes each state of the model in a sentence for people", () => {
+test("describeSearch has a sentence for people for each state of the model", () => {
   const told = (modelState: Parameters<typeof describeSearch>[0]["modelState"], modelDetail: string): string =>
     describeSearch({ modelState, modelDetail });
   expect(told("ready", "/models/x")).toBe("Search finds memories by words and by meaning.");
@@ -13,7 +13,7 @@ test("search describes each state of the model in a sentence for people", () => 
   );
 });
 
-test("the state of search is not described if the broker's status is missing or the engine is of kind command", async () => {
+test("askSearch returns undefined if the broker's status is missing or the engine is of kind command", async () => {
   const say = (value: unknown): string[] => [process.execPath, "-p", JSON.stringify(JSON.stringify(value))];
   const search = { modelState: "ready", modelDetail: "x" };
   expect(await askSearch(say({ search, engine: { kind: "builtin" } }), process.env)).toEqual(search);

@@ -46,7 +46,7 @@ test("a hint adds the named palace to a command once and not to a usage line", (
   );
 });
 
-test("an agent's entry has the absolute path of the command", () => {
+test("the command for an agent's MCP settings has an absolute path", () => {
   expect(mcpEntry()).toBe(`${join(PACKAGE_ROOT, "scripts/palace")} shim`);
   expect(mcpEntry("/a b")).toContain("shim --palace '/a b'");
   expect(quoted("it's")).toBe(`'it'"'"'s'`);

@@ -1,4 +1,3 @@
-/** A dry run of `palace install` shows the changed lines of the user's files, and one line for each file of our own. */
 import { expect, test } from "vitest";
 import { outcomeDocument, printOutcome } from "../../../src/cli/report/wiring.ts";
 import type { Outcome } from "../../../src/agents/install/install.ts";
@@ -13,7 +12,7 @@ const outcome: Outcome = {
   ...{ backups: new Map(), elsewhere: [], blocked: undefined },
 };
 
-test("a dry run shows the changed lines of a settings file, and one line for a plugin", () => {
+test("a dry run of palace install shows the changed lines of a settings file, and one line for a plugin", () => {
   const said: string[] = [];
   printOutcome({ text: (line: string) => said.push(line), notice: () => {} } as never, outcome, true);
   const lines = said.join("\n").split("\n");

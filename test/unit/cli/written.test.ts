@@ -6,7 +6,7 @@ import { inWords } from "../../../src/cli/report/written.ts";
 const sourceOf = (path: string): string => path.replace(/^.*\/stage\//, "");
 const HASH = "0".repeat(64);
 
-test("the description of a write begins with its place and file", () => {
+test("the description of a write begins with its wing, room and file", () => {
   const mined = { wing: "w", room: "r", mtime: 1, sha256: HASH, content: `[2776 characters, sha256 ${HASH}]` };
   expect(inWords({ ...mined, sourceFile: "/cache/stage/docs/a.md" }, sourceOf)).toBe("w/r, docs/a.md, 2776 characters");
   expect(inWords({ wing: "w", room: "r", content: "a note", added_by: "me" }, sourceOf)).toBe(

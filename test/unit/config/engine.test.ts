@@ -41,7 +41,7 @@ test.each([
   "command:[1]",
   "command:[]",
   `command:["a`,
-])("the engine setting refuses the engine %s", (text) => {
+])("the engine setting refuses the value %s", (text) => {
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: "CONFIG_BAD_VALUE" }) as Error);
 });
 

@@ -1,4 +1,3 @@
-/** Tests the settings for filing. The environment wins over the file. An invalid value is reported and counts as missing. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -95,7 +94,7 @@ test("the settings keep the order of hall keywords and report unusable keywords"
   expect(many.halls?.map(([, words]) => words.length)).toEqual([2_000, 0]);
 });
 
-test("minimum counts in the environment win over the file", () => {
+test("the minimum counts for hallways and topic tunnels in the environment win over the file", () => {
   const names = { MEMPALACE_KG_HALLWAY_MIN_COUNT: "5", MEMPALACE_TOPIC_TUNNEL_MIN_COUNT: "6" };
   const file = { hallway_min_count: 3, topic_tunnel_min_count: "4" };
   expect(filing(file)).toMatchObject({ hallwayMin: 3, topicsMin: 4, ignored: [] });

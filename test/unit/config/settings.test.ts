@@ -113,7 +113,7 @@ test("an empty or missing file sets no value", () => {
   expect(loadConfig({ HOME: home }).settings).toMatchObject({ faults: [], file: { isThere: false } });
 });
 
-test("doors in the settings file are kept apart from doors in the environment", () => {
+test("doors in the settings file are in `lastingDoors`; the field `listen` has only the door of the environment", () => {
   const { listen, lastingDoors } = load({ listen: "tcp://127.0.0.1:7780", "outcome-port": "off" });
   expect(listen).toBeUndefined();
   expect(lastingDoors).toEqual({ listen: { host: "127.0.0.1", port: 7780 }, outcomePort: "off" });
@@ -140,7 +140,7 @@ test("extensions and hooks read their palace's settings file", () => {
   expect(readHarness({ MEMPALACE_TEST_COMMANDS: " just check ,, ./ci," }).testCommands).toEqual(["just check", "./ci"]);
 });
 
-test("a value of each kind stays the same as text and as an environment variable", () => {
+test("a value of each kind is read back unchanged from its text form and from its environment variable", () => {
   const samples = [
     600,
     20,

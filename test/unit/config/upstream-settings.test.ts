@@ -1,4 +1,7 @@
-/** Tests that a palace is found after its user moved or renamed it in MemPalace's config.json. Settings for another machine are ignored. */
+/**
+ * Tests that a palace is found after its user moved the palace or renamed its collection in MemPalace's config.json. A path of another
+ * machine is ignored.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

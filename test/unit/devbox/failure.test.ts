@@ -1,7 +1,4 @@
-/**
- * Tests the hint after a failed compose, which depends on the last error in compose's output. The outputs are shortened outputs of compose
- * 2.26.
- */
+/** Tests the hint after a failed compose. The outputs are shortened outputs of compose 2.26. */
 import { expect, test } from "vitest";
 import { refusedSettings } from "../../../src/devbox/compose.ts";
 import { composeFailed, lastError } from "../../../src/devbox/failure.ts";

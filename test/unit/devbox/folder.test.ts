@@ -1,7 +1,4 @@
-/**
- * Tests which folder the stack is built from. In a clone of the repository it is the clone. An installed package gets a folder beside our
- * state. The settings in this folder survive an update, and no build contains the user's keys.
- */
+/** Tests in which folder the stack is built: in the clone, or for an installed package in a folder beside our state. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -28,7 +28,7 @@ test("up mounts the shared git folder of a worktree at the path in its .git file
   expect(gitVariables({ source: common, target: common })).toEqual({ DEVBOX_GIT_DIR: common, DEVBOX_GIT_TARGET: "" });
 });
 
-test("if a worktree's .git file has a relative path, up mounts the git folder at this path from /workspace", () => {
+test("for a relative path in a worktree's .git file, up mounts the git folder where that path leads from /workspace", () => {
   const folder = join(root, "relative");
   git("worktree", "add", "--quiet", folder);
   writeFileSync(join(folder, ".git"), "gitdir: ../main/.git/worktrees/relative\n");
@@ -47,7 +47,7 @@ test("up does not mount a folder that git did not make for this workspace", () =
     writeFileSync(join(folder, ".git"), `gitdir: ${link}\n`);
     expect(gitFolderOf(folder), link).toBeUndefined();
   }
-  // Now the folder's `gitdir` names the workspace. First its repository has no HEAD, and then its `commondir` names another folder.
+  // `gitdir` leads back to the workspace. First the repository has no HEAD. Then it has a HEAD, but `commondir` names another folder.
   writeFileSync(join(own, "gitdir"), join(folder, ".git"));
   writeFileSync(join(own, "commondir"), "../..\n");
   expect(gitFolderOf(folder)).toBeUndefined();
@@ -64,7 +64,7 @@ test("up mounts no extra git folder for a workspace that is a whole repository, 
   expect([join(root, "main"), root, broken].map(gitFolderOf)).toEqual([undefined, undefined, undefined]);
 });
 
-test("up notes that git does not work in the devbox for a submodule or a path with a colon", () => {
+test("up reports that git does not work in the devbox for a submodule or a path with a colon", () => {
   git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(root, "main"), "sub");
   expect(gitFolderOf(join(root, "main/sub"))).toBeUndefined();
   expect(gitObstacle(join(root, "main/sub"))).toContain("is a submodule");
@@ -74,7 +74,7 @@ test("up notes that git does not work in the devbox for a submodule or a path wi
   expect(gitObstacle(join(root, "far"))).toContain("colon");
 });
 
-test("a workspace without a git folder removes only the previous git folder from .env", () => {
+test("if no git folder is mounted, up empties DEVBOX_GIT_DIR in .env, but does not add the setting", () => {
   keepGitFolder(root, undefined);
   expect(hasSetting(root, "DEVBOX_GIT_DIR")).toBe(false);
   writeSettings(root, { DEVBOX_GIT_DIR: "/a/.git" });

@@ -1,7 +1,4 @@
-/**
- * Tests the parts of a recreate without side effects: whether memory and home stayed the same, which files would be lost, and which agents
- * run.
- */
+/** Tests the parts of `up` and `palace devbox recreate` that need no Docker. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -29,7 +26,7 @@ test("a memory counts as changed after lost drawers, texts or writes, but not af
   expect(countsDiffer(counts, { ...counts, seq: 6, mark: "other" })).toContain("write 5");
 });
 
-test("a restore asks before it replaces a memory that is not empty", () => {
+test("a restore describes the memory that it would replace, unless the memory is empty", () => {
   expect(describeReplaced({ drawers: 0, facts: 0 })).toBeUndefined();
   expect(describeReplaced({ drawers: 1, facts: 0 })).toBe("1 drawer and 0 facts");
   expect(describeReplaced({ drawers: 0, facts: 2 })).toBe("0 drawers and 2 facts");
@@ -110,7 +107,7 @@ test("an image that plain docker compose built has no revision", () => {
   expect([{ [label]: "abc" }, { [label]: "unknown" }, {}, null].map(revisionIn)).toEqual(["abc", null, null, null]);
 });
 
-test("the address of the Docker daemon is read from docker's context", () => {
+test("the address in docker's context becomes connection options for a socket, TLS or ssh", () => {
   expect(addressOptions("unix:///run/docker.sock")).toEqual({ socketPath: "/run/docker.sock" });
   expect(addressOptions("tcp://10.0.0.1:2376")).toEqual({ host: "10.0.0.1", port: "2376", protocol: "https" });
   expect(addressOptions("ssh://me@box")).toEqual({ protocol: "ssh", host: "box", port: 22, username: "me" });

@@ -30,7 +30,7 @@ const json =
   (_, response) =>
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(value));
 
-/** Answers like a Docker daemon, by the last word of the path. The words in `odd` get another answer. */
+/** Answers like a Docker daemon. The last word of the path selects the answer; an answer in `odd` replaces the usual answer. */
 async function serve(odd: Record<string, Answer>): Promise<void> {
   const usual: Record<string, Answer> = {
     create: json({ Id: "abc" }, 201),
@@ -137,7 +137,7 @@ async function servePrinter(frames: number, removed: () => void): Promise<void> 
   });
 }
 
-test("a slow disk holds a program's output back, and the output does not fill the memory", async () => {
+test("with a slow disk less than 16 MiB of a program's output wait in memory", async () => {
   await servePrinter(64, () => {});
   const engine = await connectEngine(`unix://${socket()}`);
   let most = 0;
@@ -158,7 +158,7 @@ test("a slow disk holds a program's output back, and the output does not fill th
   expect(most).toBeLessThan(16 * 1024 ** 2);
 });
 
-test("if the disk is full, the program is ended before the error is reported, because it may hold the memory's lock", async () => {
+test("on a full disk the container of the program is removed before the error is reported", async () => {
   let isRemoved = false;
   await servePrinter(Number.POSITIVE_INFINITY, () => (isRemoved = true));
   const engine = await connectEngine(`unix://${socket()}`);

@@ -1,4 +1,4 @@
-/** Tests who owns a stack: its containers and our notes decide. Folders that no longer exist do not count. */
+/** Tests which folder owns a stack, by the stack's containers and our record. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,12 +16,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const note = (...folders: string[]) => ({ folders, workspace: "", engine: "" });
 const claims = { root: here, project: "p", containers: [] as string[], note: undefined, hasVolumes: true };
 
-test("a stack without a note of its owner belongs to this folder if it has no containers, or if `docker compose` in this folder made them", () => {
+test("a stack without a recorded owner belongs to this folder if it has no containers, or if `docker compose` in this folder made them", () => {
   expect(otherOwner(claims)).toBeUndefined();
   expect(otherOwner({ ...claims, containers: [here] })).toBeUndefined();
 });
 
-test("a stack belongs to the folder of its containers or of its note", () => {
+test("a stack belongs to the folder in which `docker compose` made its containers, or to the folder in our record", () => {
   expect(otherOwner({ ...claims, containers: [there] })).toBe(there);
   expect(otherOwner({ ...claims, note: note(there) })).toBe(there);
   expect(() => assertOurs({ ...claims, note: note(there) })).toThrow(/belong to .*there; nothing was changed/);

@@ -1,4 +1,3 @@
-/** Tests the encodings of files that people wrote. */
 import { expect, test } from "vitest";
 import { decodeText } from "../../../src/feeders/decode.ts";
 

@@ -67,7 +67,7 @@ test("Ctrl-C stops a miner even between sources that need no waiting", async () 
   const run = runOf(controller.signal);
   const file = (name: string): Promise<number> => {
     run.begun.push(name);
-    // A signal, too, arrives only when the event loop turns.
+    // Aborts as a signal does: only when the event loop turns.
     setImmediate(() => controller.abort());
     return Promise.resolve(0);
   };

@@ -120,7 +120,7 @@ test("a profile learns no lessons from another profile", () => {
   ]);
 });
 
-test("a conversation in a profile is asked about, scored and counted only in this profile", async () => {
+test("a conversation is scored and counted only in its own profile", async () => {
   const theirs = takeaway("work", "Unlock the work hangar");
   write("turn.begin", { conversation: "c1" }, { profile: "work", findings: { drawers: [theirs], mark: undefined } });
   write("turn.end", { conversation: "c1", user: ASKED, assistant: "It is locked." }, { profile: "work" });
@@ -149,7 +149,7 @@ test("a conversation in a profile is asked about, scored and counted only in thi
   });
 });
 
-test("the memories of each profile are aged, undone and forgotten", async () => {
+test("ageing is separate for each profile, and undo and forget reach every profile", async () => {
   const ids = PROFILES.map((profile) => takeaway(profile, `The zeppelin of ${profile ?? "all"} is grey`));
   const proven = takeaway("work", "Unlock the work hangar");
   for (let turn = 0; turn < 4; turn++) praised("work", proven, `c${turn}`);
@@ -182,7 +182,7 @@ test("the memories of each profile are aged, undone and forgotten", async () => 
     expect((await textsOf(profile)).filter((text) => text.includes("zeppelin"))).toEqual([]);
 });
 
-test("no chunk of a book is longer than a drawer may be, also if the book has sentences without an end", () => {
+test("no chunk of a book is longer than a drawer may be, even if a sentence has no end", () => {
   const rest = "雨が降る。".repeat(50_000);
   const { chunks } = write("book.ingest", {
     title: "Rain",
@@ -196,7 +196,7 @@ test("no chunk of a book is longer than a drawer may be, also if the book has se
   expect(texts.reduce((sum, { length }) => sum + length, 0)).toBeGreaterThanOrEqual(rest.length);
 });
 
-test("a book keeps each of its characters whole, also a character of two UTF-16 units", () => {
+test("the chunks of a book do not split a character of two UTF-16 units", () => {
   const book = { title: "Signs", source: "signs.txt", content: `a${"🙂".repeat(1_500)}`, overlap: 0 };
   const { chunks } = write("book.ingest", book) as unknown as { chunks: number };
   const ordered = reader

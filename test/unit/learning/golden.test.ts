@@ -89,7 +89,7 @@ test("30 days after a memory's last use, the outcome `worked` adds 0.1 and `fail
   expect([score("worked"), score("failed")]).toEqual([0.6, 0.35]);
 });
 
-/** Returns each step of a memory's life: score, uses and collection after an outcome. */
+/** Returns a memory's score, uses and collection after each outcome. */
 function life(collection: Collection, standing: Standing, outcomes: readonly Telling[]): string[] {
   let [place, now]: [Collection | "deleted", Standing] = [collection, standing];
   return outcomes.map((outcome) => {
@@ -101,7 +101,7 @@ function life(collection: Collection, standing: Standing, outcomes: readonly Tel
   });
 }
 
-test("outcomes move a memory from the working collection up to the proven memories, and back down", () => {
+test("outcomes move a memory from the working collection up to the proven memories, and back down until it is deleted", () => {
   const standing = (score: number, uses: number, successes: number): Standing => ({
     ...newStanding(score),
     ...{ uses, successes, lastUsedMs: NOW_MS },
@@ -153,6 +153,6 @@ test.each([
     "User's git-rebase workflow with Node.js 20",
     "git-rebase git-rebase_workflow git-rebase_workflow_node node user user_git-rebase user_git-rebase_workflow workflow workflow_node",
   ],
-])("the concepts found in %s are the expected ones", (text, expected) => {
+])("the text %j has the concepts: %s", (text, expected) => {
   expect(concepts(text).join(" ")).toBe(expected);
 });

@@ -35,7 +35,7 @@ test("only the first thousand characters of a long question are read", () => {
   expect(questionOf(words)?.concepts).toHaveLength(24);
 });
 
-test("questions are similar if they share three concepts and half of each question's concepts", () => {
+test("questions are similar if they share at least three concepts, and at least half of all concepts of both questions", () => {
   expect(likeness([1, 2, 3], [3, 2, 1])).toEqual({ how: "exactly", shared: 3 });
   expect(likeness([1, 2, 3, 4], [2, 3, 4, 5])).toEqual({ how: "partly", shared: 3 });
   expect(likeness([1, 2, 3, 4, 5], [2, 3, 4, 6, 7])).toBeUndefined();
@@ -67,7 +67,7 @@ test("a question gets the three memories that solved similar questions most reli
   ]);
 });
 
-test("a concept's outcomes are counted by the collection of the scored memory", () => {
+test("a concept's outcomes are counted separately for each collection of scored memories", () => {
   const many = Array.from({ length: 10 }, (_, at) => told("a", "worked", [1, 2], at, "patterns"));
   const routes = routesOf({ concepts: [1, 5] }, [...many, told("b", "failed", [1, 9], 1, "history")]);
   expect(routes).toEqual([

@@ -1,4 +1,4 @@
-/** Tests the rules of outcome-memory.md 2 and 3 for memories, beyond the golden vectors. */
+/** Tests rules of outcome-memory.md 2 and 3 that the golden vectors do not test. */
 import { expect, test } from "vitest";
 import { spelledOut } from "../../../src/learning/search/acronyms.ts";
 import { aged, isGarbage } from "../../../src/learning/scoring/ageing.ts";
@@ -46,7 +46,7 @@ test("a score of 0.7 + 0.2 reaches the 0.9 that a promotion needs, in spite of f
   expect(fate("history", now, 0)).toEqual({ kind: "moves", to: "patterns" });
 });
 
-test("bad memories are deleted, new memories only at a lower score, and never facts or books", () => {
+test("memories with a low score are deleted, new memories only at a still lower score, and facts and books never", () => {
   const bad = standing(0.15, 3, 0);
   expect(fate("working", bad, 7 * DAY_MS)).toEqual({ kind: "stays" });
   expect(fate("working", bad, 7 * DAY_MS + 1)).toEqual({ kind: "goes" });
@@ -240,7 +240,7 @@ test("a list is sorted by time or score, with unknown times last", () => {
   expect([ids("relevance"), ids("recency"), ids("score")]).toEqual(["abc", "cab", "bac"]);
 });
 
-test("a question asks for recent events only with a whole word such as last", () => {
+test("a question counts as asking for recent events only if it has a whole word such as `last`", () => {
   expect(["what did we do last", "Just now?", "the latest"].every(asksForRecent)).toBe(true);
   expect(["blast radius", "dragon", "todays"].some(asksForRecent)).toBe(false);
 });
@@ -305,7 +305,7 @@ test("the broker asks for an exchange's score once, after the user replied to a 
   const unkept = onStop(second, undefined, NOW_MS);
   expect(unkept).toMatchObject({ isCompleted: true, exchange: null, isAsked: false });
   expect(onPrompt(unkept, false, NOW_MS)).toMatchObject({ isCompleted: false, isAsked: false });
-  // Somebody forgot the judged exchange.
+  // A forgotten exchange cannot be scored, so the broker does not ask.
   const next = onStop({ ...second, isScored: true }, "working_2", NOW_MS);
   expect(onPrompt(next, false, NOW_MS)).toMatchObject({ isAsked: false });
   expect(onPrompt(next, true, NOW_MS)).toMatchObject({ isAsked: true });

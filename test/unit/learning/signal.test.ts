@@ -1,4 +1,3 @@
-/** Tests the effect of each signal on a score, and when a question counts as asked again. */
 import { expect, test } from "vitest";
 import { askedMark } from "../../../src/learning/turn/repeated-question.ts";
 import { newStanding } from "../../../src/learning/memory/memory.ts";
@@ -19,7 +18,7 @@ test.each([
   expect(afterSignal(before, signal, 5)).toEqual({ ...before, score });
 });
 
-test("every signal that a host can send has an effect", () => {
+test("SIGNALS has each signal that a host can send, and `asked-again`", () => {
   expect(Object.keys(SIGNALS)).toEqual([...HOST_SIGNALS, "asked-again"]);
   const others: OutcomeSource[] = ["agent", "user"];
   for (const one of others) expect(isSignal(one)).toBe(false);

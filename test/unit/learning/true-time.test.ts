@@ -33,7 +33,7 @@ class Machine {
     return this.#trueMs + this.aheadMs;
   }
 
-  /** Notes the time, as a broker does. `row`: number of the newest row. */
+  /** Records the time, as a broker does. `row`: number of the newest row. */
   tick(row: number): void {
     this.time = tick(this.time, this.now, row);
   }
@@ -82,7 +82,7 @@ test.each([100 * DAY_MS, -56 * 365 * DAY_MS])("a clock that is wrong by %d ms do
   expect(machine.age(4, machine.wallMs - HOUR_MS)).toBe(HOUR_MS);
 });
 
-test("restarts with a wrong clock age a memory by at most the machine's running time", () => {
+test("restarts with a clock that is 100 days ahead age a memory by at most six hours too much", () => {
   const machine = new Machine();
   machine.tick(0);
   machine.pass(HOUR_MS);
@@ -96,7 +96,7 @@ test("restarts with a wrong clock age a memory by at most the machine's running 
     machine.off(60_000);
   }
   machine.tick(1);
-  // The first start may count up to six hours of the time before it.
+  // All restarts together add at most six hours to the time that really passed.
   expect(machine.age(1, madeMs)).toBeLessThanOrEqual(6 * HOUR_MS + 2 * 20 * 60_000);
 });
 
@@ -110,7 +110,7 @@ test("memories also age on a laptop that is off at night", () => {
     machine.off(16 * HOUR_MS);
     machine.tick(1);
   }
-  // The machine was off for sixteen hours, and six of them count.
+  // Each of the two nights lasts sixteen hours, of which six count.
   expect(machine.age(1, madeMs)).toBe(28 * HOUR_MS);
   machine.off(60 * DAY_MS);
   machine.tick(1);
@@ -149,4 +149,4 @@ test.each([
   {},
   { shifts: [] },
   { shifts: [{}], bootId: "", trueMs: 1, lastRow: 1, wallMs: 1, uptimeMs: 1 },
-])("%j is refused as a noted time", (value) => expect(isTrueTime(value)).toBe(false));
+])("%j is refused as a stored time", (value) => expect(isTrueTime(value)).toBe(false));

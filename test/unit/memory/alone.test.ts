@@ -1,7 +1,4 @@
-/**
- * Tests that the memory works without the other wings: it files and finds drawers and answers questions about facts with only `base`,
- * `protocol`, `config` and `memory` loaded.
- */
+/** Tests that the memory works with only the wings `base`, `protocol`, `config` and `memory` loaded. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ROOT } from "../../../scripts/main.ts";
 
-/** Makes each thread refuse to load a module of any other wing. */
+/** Makes each thread refuse to load a module of `src` outside these four wings. */
 const CLOSED = `import { registerHooks } from "node:module";
 const isOpen = /\\/src\\/(base|protocol|config|memory)\\//;
 registerHooks({
@@ -55,7 +52,7 @@ console.log(JSON.stringify({ found: hits.map(({ text }) => text), facts }));
 await Promise.all([lexical.close(), vectors.close()]);
 `;
 
-test("base, protocol, config and memory file and find drawers and facts without another wing", async () => {
+test("the wings base, protocol, config and memory suffice to file and find drawers and facts", async () => {
   const folder = mkdtempSync(join(tmpdir(), "alone-"));
   const [closed, program] = [join(folder, "closed.mjs"), join(folder, "program.ts")];
   writeFileSync(closed, CLOSED);

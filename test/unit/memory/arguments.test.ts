@@ -16,7 +16,7 @@ describe("an alternative name of a parameter is accepted", () => {
     ["find_tunnels", { wing1: "a", wing2: "b" }, { wing_a: "a", wing_b: "b" }],
     ["find_tunnels", { wing2: "b" }, { wing_b: "b" }],
     ["diary_write", { agent_name: "me", content: "c" }, { agent_name: "me", entry: "c" }],
-  ])("the parameter %s accepts %j", (tool, given, taken) => expect(check(tool, given)).toEqual(taken));
+  ])("the tool %s accepts %j", (tool, given, taken) => expect(check(tool, given)).toEqual(taken));
 
   test("a parameter name of another tool is refused", () => {
     expect(check("list_rooms", { wing1: "a" })).toBe("Unknown parameter 'wing1' for tool mempalace_list_rooms");

@@ -1,4 +1,4 @@
-/** Closets label the hits of a search by rank, as upstream does. They change neither the hits nor their order. */
+/** Tests the fields that hits get by the rank of their closets, as in upstream. Closets do not change the list of hits. */
 import { expect, test } from "vitest";
 import { type Hit, labelClosets } from "../../../src/memory/search/closet-search.ts";
 import type { ClosetReader } from "../../../src/memory/port/closet.ts";
@@ -86,7 +86,7 @@ test("a closet is ignored if it is too far from the question or has a vector of 
   ]);
 });
 
-test("the preview is cut after 200 characters, and the text after 10,000 with a note", () => {
+test("a closet's preview is cut after 200 characters, and a hit's text after 10,000 characters, with a note", () => {
   const closets = reader([["/a", 0.9, "🙂".repeat(300)]], { "of /a": { index: 2, total: 7 } });
   const [long] = labelClosets(closets, [hit("/a", { text: "ü".repeat(10_001) })], ASKED);
   expect(long).toMatchObject({ closet_preview: "🙂".repeat(200), drawer_index: 2, total_drawers: 7 });

@@ -25,3 +25,18 @@ test("a short drawer without any vector is judged by its words", () => {
     false,
   ]);
 });
+
+test("a hit of one sentence of a long prompt is weak if its static vector is far from the sentence, or if the sentence has a low weight", () => {
+  const found = (cosine: number, meaning: number, sentenceWeight = 1) => ({
+    ...candidate(cosine, 0.3, meaning),
+    sentenceWeight,
+  });
+  expect(isWeakMatch(candidate(0.45, 0.3, 0.2), 800)).toBe(false);
+  expect(isWeakMatch(found(0.45, 0.2), 800)).toBe(true);
+  expect(isWeakMatch(found(0.45, 0.45), 800)).toBe(false);
+  expect(isWeakMatch(found(0.45, 0.45, 0.8), 800)).toBe(true);
+  expect(isWeakMatch(found(0.45, Number.NaN), 800)).toBe(false);
+  expect(isWeakMatch(found(Number.NaN, 0.45, 0.8), 800)).toBe(true);
+  expect(isWeakMatch(found(0.37, 0.36), 24)).toBe(false);
+  expect(isWeakMatch(found(0.37, 0.36, 0.9), 24)).toBe(true);
+});

@@ -54,7 +54,7 @@ test("a long text has one id for all its slices: get joins the slices, update cu
   expect(reader.drawerCount()).toBe(0);
 });
 
-test("a short drawer that outgrows one row is split under its id; an id with the same prefix is not touched", () => {
+test("a short drawer that outgrows one row is split under its id, and its slices are not found under a part of the id", () => {
   const { drawer_id: id } = file("short");
   write("add_drawer", { wing: "w", room: "r", content: "neighbour" });
   expect(write("update_drawer", { drawer_id: id, content: LONG })).toMatchObject({ drawer_id: id, chunks: 3 });
@@ -95,7 +95,7 @@ test("get_drawers fetches a long list of ids in parts, and other requests run be
   expect(turns).toBeGreaterThan(1);
 });
 
-test("delete_by_source only previews by default, and deletes that source in every wing", () => {
+test("delete_by_source only previews by default; with `dry_run: false` it deletes the source's drawers in every wing", () => {
   file("one", { source_file: "/s.md" });
   file("two", { wing: "v", source_file: "/s.md" });
   file("other", { source_file: "/s.md.bak" });
@@ -110,7 +110,7 @@ test("delete_by_source only previews by default, and deletes that source in ever
   expect(reader.drawerCount()).toBe(1);
 });
 
-test("the preview of delete_by_source names five places, as MemPalace does", () => {
+test("the preview of delete_by_source lists the wing and room of at most five drawers, as MemPalace does", () => {
   for (let at = 0; at < 6; at++) file(`text ${at}`, { room: `r${at}`, source_file: "/s.md" });
   const { match_count: count, sample } = write("delete_by_source", { source_file: "/s.md" });
   expect([count, sample]).toEqual([6, [0, 1, 2, 3, 4].map((at) => ({ wing: "w", room: `r${at}` }))]);
@@ -165,7 +165,7 @@ test("a repeated checkpoint is done once, even if its second search for duplicat
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a since or before with an offset is converted to the broker's local time, and a reversed window is refused", () => {
+test("a `since` or `before` time with an offset is converted to the broker's local time, and a reversed window is refused", () => {
   vi.stubEnv("TZ", "America/New_York");
   expect(validWindow({ since: "2026-04-01", before: " 2026-04-01T09:30:00.5+02:00 " })).toEqual({
     since: "2026-04-01",

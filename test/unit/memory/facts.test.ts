@@ -1,4 +1,3 @@
-/** Tests of facts on a real ledger: storing, querying and repeating. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { factStats, factTimeline, queryFacts } from "../../../src/memory/graph/facts.ts";
 import { createGraphFixture, type GraphFixture } from "../../helpers/graph-fixture.ts";
@@ -107,7 +106,7 @@ describe("kg_add", () => {
 });
 
 describe("kg_invalidate and kg_supersede", () => {
-  it("kg_invalidate and kg_supersede end every open fact with this subject, predicate and object, and also succeed without such a fact", () => {
+  it("kg_invalidate ends an open fact once, and also succeeds without an open fact", () => {
     graph.write("kg_add", { ...JOB, valid_from: "2025-01-01" });
     expect(graph.write("kg_invalidate", { ...JOB, object: "Nobody", ended: "2025-06-01" })).toMatchObject({
       success: true,
@@ -161,7 +160,7 @@ describe("kg_invalidate and kg_supersede", () => {
 });
 
 describe("kg_query", () => {
-  it("kg_query separates past, present and future facts, unless it asks about a moment", () => {
+  it("kg_query separates past, present and future facts, and with `as_of` lists every fact of that moment as active", () => {
     graph.write("kg_add", { ...JOB, object: "Past", valid_to: "2025-01-01" });
     graph.write("kg_add", { ...JOB, object: "Present" });
     graph.write("kg_add", { ...JOB, object: "Future", valid_from: "2027-01-01" });
@@ -183,7 +182,7 @@ describe("kg_query", () => {
     );
   });
 
-  it("kg_query resolves a part of a name to the only entity that has it, and lists several as candidates", () => {
+  it("kg_query resolves a word to the only entity with this word in its name, and lists several entities as candidates", () => {
     graph.write("kg_add", { subject: "Alice Smith", predicate: "likes", object: "tea_100%" });
     expect(query({ entity: "smith" })).toMatchObject({ entity: "Alice Smith", resolved_from: "smith", count: 1 });
     expect(query({ entity: "mit" })).not.toHaveProperty("candidates");

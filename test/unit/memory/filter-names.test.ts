@@ -1,7 +1,4 @@
-/**
- * Filters by wing, room and source use an exact name first. A different spelling works if it fits only one name, and the answer then says
- * so.
- */
+/** Tests filters by wing, room and source with exact names and with other spellings. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { findRoom, findWing } from "../../../src/memory/search/filter-names.ts";
@@ -65,7 +62,7 @@ test("a search with another spelling of a wing or room says where it searched", 
   expect(exact).not.toHaveProperty("hint");
 });
 
-test("a search in an unknown place names the nearest places", async () => {
+test("a search in an unknown wing or room gets a hint with similar names, if any exist", async () => {
   const found = await palace.search("ferry", { wing: "one_projekt", source_file: "README.md" });
   expect(found).toMatchObject({
     ...{ results: [], nothing_found: true, filters: { wing: "one_projekt", source_file: "README.md" } },
@@ -94,7 +91,7 @@ test.each([
   });
 });
 
-test("a source's full name is exact, a wing decides between equal file names, and otherwise the hint lists them", async () => {
+test("a source filter finds a full path or an unambiguous file name; otherwise the answer has only a hint", async () => {
   const exact = await palace.search("ferry", { source_file: "/two/docs/README.md" });
   expect(exact.results).toHaveLength(1);
   expect(exact).not.toHaveProperty("hint");
@@ -104,7 +101,7 @@ test("a source's full name is exact, a wing decides between equal file names, an
   const both = await palace.search("ferry", { source_file: "readme.md" });
   expect(both.results).toEqual([]);
   expect(both["hint"]).toMatch(/^source_file `readme.md` could be `\/(one|two)\/docs\/README.md`, `\/(one|two)\/docs/);
-  // A part of a file name is not enough.
+  // A misspelled file name finds no drawer. A part of a file name finds none, either.
   const typo = await palace.search("ferry", { source_file: "Boast.md" });
   expect(typo.results).toEqual([]);
   expect(typo["hint"]).toBe("no source_file `Boast.md`; source_files like it: `/two/My-Notes/Boats.md`");

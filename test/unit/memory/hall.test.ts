@@ -1,4 +1,4 @@
-/** Defines a text's hall naively: the first hall with the most keywords that are substrings of the text. */
+/** Tests which hall a text belongs to: the first hall with the most keywords that are substrings of the text. */
 import { expect, test } from "vitest";
 import { hallOf } from "../../../src/memory/drawer/hall.ts";
 import { KeywordScanner } from "../../../src/memory/drawer/keywords.ts";

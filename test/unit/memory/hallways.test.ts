@@ -1,4 +1,4 @@
-/** Tests the links that a mine makes from the names on its drawers, write by write. links-parity.test.ts tests the rules. */
+/** Tests the links that a mine makes from the names on its drawers. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listHallways } from "../../../src/memory/graph/tunnels.ts";
 import { LINKS_CHANGED_MAX } from "../../../src/protocol/limits.ts";
@@ -50,7 +50,7 @@ test("an unchanged hallway is not written again, and a changed hallway keeps its
   expect(hallways()).toMatchObject([{ co_occurrence_count: 3, strength: 1.5 }]);
 });
 
-test("a mine leaves other wings' hallways unchanged, and links wings that share a name", () => {
+test("rebuilding a wing's links keeps another wing's hallways, and makes a tunnel between both wings for each shared name", () => {
   for (const wing of ["w", "v"]) for (const name of ["a.md", "b.md", "c.md"]) file(name, ["Alice", "Bob"], wing);
   expect(rebuild("w")).toEqual({ hallways: 1, tunnels: 0, left: 0 });
   expect(rebuild("v")).toEqual({ hallways: 1, tunnels: 2, left: 0 });

@@ -5,7 +5,7 @@ import { chunkDocument } from "../../../src/memory/source/chunk.ts";
 
 const FILLER = "The office opens at eight and closes when the last boat has left. ".repeat(14);
 
-/** Returns the last line of the headings above each part, cut as the miner cuts. */
+/** Cuts a document as the miner does. Returns the nearest heading above each part. */
 function nearestAbove(document: string): (string | undefined)[] {
   const parts = chunkDocument(document).map(({ text }) => text);
   return headingsAbove("/p/a.md", parts).map((above) => above.split("\n").at(-1));

@@ -79,7 +79,7 @@ test("a drawer is found by its names from its first write on, by its new names a
   for (const gone of ["zanzibar", "zanzibar.md", "harbours"]) expect(await asked(gone)).toEqual([]);
 });
 
-test("a part of a document ranks by the headings above it, too, until these are forgotten", async () => {
+test("a chunk of a document is also ranked by the headings above it, until the headings are forgotten", async () => {
   await using palace = await createSearchPalace();
   for (const text of NOISE) palace.file(text);
   const office = "The office opens at eight and closes when the last boat has left. ".repeat(14);

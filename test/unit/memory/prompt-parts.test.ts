@@ -12,7 +12,7 @@ test("a short prompt is one text", () => {
   expect(parts(LAST)).toEqual([LAST]);
 });
 
-test("a long prompt is searched for as a whole and by sentence, without its greeting", () => {
+test("a long prompt is searched for as a whole and sentence by sentence, but not by its greeting", () => {
   const prompt = `Hi there! ${FIRST} ${"It was set up by a colleague last year. ".repeat(5)}${LAST} Thanks!`;
   expect(parts(prompt)).toEqual([prompt, FIRST, "It was set up by a colleague last year.", LAST]);
 });
@@ -51,4 +51,23 @@ test("of two notes, the note that answers the question comes first, although the
     `${aside} ${aside} ${wish}`,
   ])
     expect((await palace.texts(prompt))[0], prompt).toBe(wanted);
+});
+
+test("a question counts more than a statement, for the order of hits and for their confidence", async () => {
+  await using palace = await createSearchPalace();
+  const asked = "With cache: false one loader asks the database on every call.";
+  const situation = "The gateway Heron runs behind Caddy in Frankfurt since last year, and costs nothing.";
+  for (const text of [asked, situation]) palace.file(text);
+  for (let at = 0; at < 40; at++) palace.file(`Service ${at} is here, and note ${at} is about it.`);
+  const prompt = (end: string): string =>
+    `Our gateway Heron runs in Frankfurt behind Caddy. ${"I have read all that is there. ".repeat(5)}
+I want one loader to ask the database on every call${end}`;
+  expect((await palace.texts(prompt("?")))[0]).toBe(asked);
+  expect((await palace.texts(prompt(".")))[0]).toBe(situation);
+  const confidence = async (end: string): Promise<number> => {
+    const { results } = await palace.search(prompt(end), { explain: true });
+    const explain = results.find(({ text }) => text === situation)?.["explain"];
+    return (explain as { confidence: number }).confidence;
+  };
+  expect(await confidence("?")).toBeCloseTo(0.7 * (await confidence(".")), 2);
 });

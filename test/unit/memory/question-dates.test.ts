@@ -47,7 +47,7 @@ test.each([
   expect(askedDates(query, undefined).some(({ agrees }) => agrees(""))).toBe(false);
 });
 
-test("a relative date needs the current day", () => {
+test("a relative date such as `last week` is counted from the current day", () => {
   const now = "2024-02-07T10:00:00";
   expect(agreeing("what did we do last week?", now)).toEqual(["2024-01-31"]);
   expect(agreeing("this week's notes", now)).toEqual(["2024-02-05"]);

@@ -1,4 +1,4 @@
-/** Tests which texts are masked: secrets of every kind, and texts that only look like secrets. */
+/** Tests that secrets of every kind are masked, and that texts that only look like secrets are not. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -151,7 +151,7 @@ test("a large answer is masked in parts, and other requests run between them", a
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
-/** Texts that take quadratic time with a pattern that can start at any character or repeats without limit. */
+/** Texts on which a careless regular expression takes quadratic time. */
 const HOSTILE: readonly (readonly [what: string, text: (n: number) => string])[] = [
   ["beginnings of tokens", (n) => "eyJ-".repeat(n / 4)],
   ["halves of web tokens", (n) => "eyJhbGciOiJ.".repeat(n / 12)],
@@ -167,7 +167,7 @@ const HOSTILE: readonly (readonly [what: string, text: (n: number) => string])[]
   ["token prefixes", (n) => "ghp_sk-AKIAxoxb-".repeat(n / 16)],
 ];
 
-it.each(HOSTILE)("%s are masked in linear time", (_what, text) => {
+it.each(HOSTILE)("%s are searched for secrets in linear time", (_what, text) => {
   const took = (value: string): number => cpuTimeOf(() => redact(value, "strict"));
   const [small, large] = [text(20_000), text(400_000)];
   took(small);

@@ -9,7 +9,7 @@ import { createSearchPalace } from "../../helpers/search-palace.ts";
 const byNumber: Reranker = {
   rerank: (_, texts) => Promise.resolve(texts.map((text) => Number(/\d+$/.exec(text)?.[0] ?? 0))),
 };
-/** Returns a text. A text with fewer other words has a higher BM25 score. No two texts are near-duplicates. */
+/** Returns `harbour` with `at` other words. Fewer other words give a higher BM25 score. No two texts are near-duplicates. */
 const note = (at: number): string =>
   `harbour ${Array.from({ length: at }, (_, word) => `w${at}x${word}`).join(" ")} ${at}`;
 
@@ -35,7 +35,7 @@ test("the first hits get the model's order; the list of scores and the order of 
   expect(after.scores).toEqual(before.scores);
 });
 
-test("explain shows each hit's model score and former place, and why no model was used", async () => {
+test("explain shows each hit's model score and its rank without the model, or why no model was used", async () => {
   const without = await search(undefined, { explain: true }, 3);
   const { answer } = await search(byNumber, { explain: true }, 3);
   expect(answer).toMatchObject({

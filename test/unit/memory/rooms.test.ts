@@ -56,7 +56,7 @@ describe("find_tunnels", () => {
   });
 });
 
-it("graph_stats counts one edge for each pair of wings and hall", () => {
+it("graph_stats counts one edge for each pair of wings in each hall of a shared room", () => {
   expect(graphStats(PALACE, 2)).toEqual({
     total_rooms: 4,
     total_room_instances: 6,

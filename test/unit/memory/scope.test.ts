@@ -1,7 +1,4 @@
-/**
- * A search that knows the client's project prefers the project's wings, searches only these wings, or searches all wings. The tests use a
- * real ledger.
- */
+/** Tests searches that know the client's project: they prefer its wings, search only these, or search all wings. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSearchPalace, type SearchPalace } from "../../helpers/search-palace.ts";
 import { wingsNamed } from "../../../src/memory/search/filter-names.ts";
@@ -46,7 +43,7 @@ test.each([
   expect(wingsNamed(["__", ""], wings)).toEqual([]);
 });
 
-test("of two equally good notes the project's own note comes first, and the answer says so", async () => {
+test("the project's own note comes before an equally good note of another wing, and the answer says why", async () => {
   const query = "what does the deploy script need";
   expect((await wingsOf(query, {})).slice(0, 2)).toEqual(["other", "My Shop"]);
   const { scope, results } = await palace.search(query, { project, explain: true });
@@ -82,7 +79,7 @@ test("an empty answer of a strict search says how to search everywhere", async (
   expect(away["hint"]).toBe("nothing found in project `my_shop`; scope=all searches everywhere");
 });
 
-test("scope all, a wing, and a project without a wing leave the answer unchanged", async () => {
+test("the project changes no answer if the scope is all, a wing is given, or the project has no wing", async () => {
   const query = "harbour release token";
   const plain = await palace.search(query);
   expect(plain).not.toHaveProperty("scope");

@@ -6,7 +6,7 @@ let palace: SearchPalace;
 beforeAll(async () => void (palace = await createSearchPalace()));
 afterAll(() => palace[Symbol.asyncDispose]());
 
-test("quoted words must follow each other exactly, and the answer says if no drawer contains them in this way", async () => {
+test("quoted words must follow each other exactly, and the answer says if no drawer contains the phrase", async () => {
   const place = { wing: "phrases" };
   const near = palace.file("The red boats lay at the shore.", place);
   palace.file("A boat, red as rust: red boat of the harbour.", place);
@@ -29,7 +29,7 @@ function fileSource(wing: string, sourceFile: string, content: string, contentDa
   palace.write("source.replace", { ...source, ...(contentDate !== undefined && { contentDate }) });
 }
 
-test("a drawer of the day in the question ranks higher, and no drawer is dropped", async () => {
+test("a drawer from the day or month that the question names ranks higher, and no drawer is dropped", async () => {
   const days = ["2023-03-02", "2023-05-08", "2023-06-11"];
   for (const day of days)
     fileSource(
@@ -151,7 +151,7 @@ test("a fact that kg_invalidate ends today is outdated at once, but not in a sea
   expect(await labels()).toEqual([undefined, undefined]);
 });
 
-test("of several near-duplicates only the best is a hit, and other drawers get the free places", async () => {
+test("only the best of several near-duplicates is a hit, and other drawers fill the rest of the answer", async () => {
   const wing = { wing: "copies" };
   const body =
     "the nightly backup of the ledger goes to the second disk since the first one was full every time we looked at it";
@@ -171,7 +171,7 @@ test("of several near-duplicates only the best is a hit, and other drawers get t
 /** Words that make a drawer a poor answer to questions about the sea. */
 const OFFICE = "payroll, invoices and holidays of the staff in the office; ".repeat(9);
 
-test("a different text is found behind hundreds of copies, and the answer says if there are too many copies", async () => {
+test("a different text is found behind 150 copies of one text, and the answer says if there are too many copies", async () => {
   const tides = Array.from(
     { length: 30 },
     (_, at) => `tide${"abcdefghijklmnopqrstuvwxyz".at(at % 26)}${"xyz".at(at / 26)}`,
@@ -219,11 +219,11 @@ test("a passage from several sources is one hit that names the other sources", a
   expect(others).toHaveLength(2);
   expect(long["also_in"]).toEqual(expect.arrayContaining(others));
   expect(long["also_in"]).toHaveLength(2);
-  // A few words may be equal by chance.
+  // A short passage may be equal by chance, so its hit names no other source.
   expect(short).not.toHaveProperty("also_in");
 });
 
-test("with cli_compatible the answer has the command line's text", async () => {
+test("with cli_compatible the answer is the text that MemPalace's command line prints", async () => {
   const wing = { wing: "shown" };
   palace.file("  The mill grinds on Tuesdays.\nOn Fridays it rests.\n", { ...wing, source_file: "/notes/mill.md" });
   const cli = { ...wing, cli_compatible: true };

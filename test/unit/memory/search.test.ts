@@ -43,7 +43,7 @@ test("explain shows the parts of a hit's score, and their sum is the score", asy
   expect((await palace.search("harbour")).results[0]).not.toHaveProperty("explain");
 });
 
-test("a match that shares few words with the question is marked weak, a good match is not", async () => {
+test("a match that shares few words with the question is marked weak; a good match is not", async () => {
   await using palace = await createSearchPalace();
   NOTES.forEach((note) => palace.file(note));
   const weak = await palace.search("crew salaries negotiated yesterday by telephone");
@@ -77,7 +77,7 @@ test("with a static or model vector the cosine makes up half of the confidence",
   expect([0.17, 0.19].map((cosine) => isWeakMatch({ cosine, words }, 800))).toEqual([true, false]);
 });
 
-test("every hit has its id, its place and source, and its times of writing and filing", async () => {
+test("every hit has its id, its source, and its times of writing and filing", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file(NOTES[0] as string, { source_file: "/notes/harbour.md" });
   const [hit] = (await palace.search("harbour")).results;

@@ -1,7 +1,4 @@
-/**
- * Changelogs, licences and similar files rank lower, unless the question is about them. Tests the names of such files, and a search on a
- * real ledger.
- */
+/** Tests that changelogs, licences and generated files rank lower, unless the question is about them. */
 import { expect, test } from "vitest";
 import { asksForSideFiles, isSideFile } from "../../../src/memory/index/lexical/side-files.ts";
 import { createSearchPalace } from "../../helpers/search-palace.ts";

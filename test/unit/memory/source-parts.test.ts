@@ -1,7 +1,4 @@
-/**
- * Tests on a real ledger of documents that are sent in parts. Parts stay invisible until the document is filed, and two documents never
- * mix.
- */
+/** Tests documents that are sent in parts, on a real ledger. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -101,7 +98,7 @@ test("parts that were sent earlier do not overwrite a document that was filed or
   expect(texts()).toEqual([]);
 });
 
-test("a removal that finds only parts is journaled, a removal that finds no source is not", () => {
+test("source.remove is journaled if it deletes only the parts of an unfiled document, and not if it finds nothing", () => {
   const remove = (key: string): unknown =>
     write("source.remove", { wing: "w", sourceFile: "/f" }, { key, isRepeatable: false });
   remove("finds nothing");

@@ -39,16 +39,13 @@ test("a statement in another wing or in a document does not replace an earlier s
   expect(isReplaced(older, newer, { source_file: "/docs/deploy.md" })).toBe(false);
 });
 
-test.each([
-  ["positive", 0.6, 0.3],
-  ["negative", -0.1, -0.2],
-  ["zero", 0, 0],
-])("with %s scores a replaced statement comes after its successor", (_, older, newer) => {
-  const drawers = [
-    { row: 1, id: "older", text: "We deploy on Fridays.", at: JANUARY },
-    { row: 2, id: "newer", text: "We deploy on Tuesdays now.", at: MARCH },
-  ].map(({ at, ...drawer }) => ({ ...drawer, wing: "w", room: "r", metadata: { filed_at: at } }));
-  const ranked = [older, newer].map((score, at) => ({
+/** Returns the hits, as ids with their scores, for statements of one place in the order of their times. */
+function chosen(statements: readonly (readonly [text: string, score: number])[]): [string, number][] {
+  const drawers = statements.map(([text], at) => {
+    const metadata = { filed_at: `2025-0${at + 1}-01T10:00:00Z` };
+    return { row: at + 1, id: `${at + 1}`, text, wing: "w", room: "r", metadata };
+  });
+  const ranked = statements.map(([, score], at) => ({
     ...{ row: at + 1, words: NO_PARTS, cosine: Number.NaN, lexical: 0, lexicalShare: 0, score, fileScore: 0 },
     near: { cosine: 0, meaning: 0 },
   }));
@@ -57,6 +54,30 @@ test.each([
   const hits = chooseHits(reader as never, ranked, {
     ...{ limit: 5, dates: [], now: nowAt(0), adjustByOutcomes: () => [], preferred: new Set<string>() },
   });
-  expect(hits.map(({ drawer }) => drawer.id)).toEqual(["newer", "older"]);
-  expect(hits.map(({ ranked: { score } }) => score)).toEqual([newer, newer]);
+  for (const { adjustments } of hits) for (const { factor } of adjustments) expect(factor).toBeGreaterThan(0);
+  return hits.map(({ drawer, ranked: { score } }) => [drawer.id, score]);
+}
+
+test.each([
+  ["positive", 0.6, 0.3],
+  ["negative", -0.1, -0.2],
+  ["zero", 0, 0],
+])("with %s scores a replaced statement comes after its successor", (_, older, newer) => {
+  const hits = chosen([
+    ["We deploy on Fridays.", older],
+    ["We deploy on Tuesdays now.", newer],
+  ]);
+  expect(hits).toEqual([
+    ["2", newer],
+    ["1", newer],
+  ]);
+});
+
+test("of three statements that replace each other, the newest comes first and the oldest last", () => {
+  const hits = chosen([
+    ["We deploy on Fridays.", 0.9],
+    ["We deploy on Tuesdays now.", 0.6],
+    ["We deploy on Mondays now.", 0.3],
+  ]);
+  expect(hits.map(([id]) => id)).toEqual(["3", "2", "1"]);
 });

@@ -1,4 +1,4 @@
-/** Tests of sync on real files. Sync distinguishes deleted sources from unreadable sources, and removes only the deleted sources. */
+/** Tests of sync on real files. Sync distinguishes deleted sources from unreadable sources, and never removes the unreadable ones. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -83,7 +83,7 @@ test("sync with `apply` removes only missing and ignored sources of the given wi
   expect(reader.drawerCount()).toBe(2);
 });
 
-test("a drawer that was filed for a source after the report stays", async () => {
+test("sync does not remove a drawer that was filed after sync's report", async () => {
   for (const name of ["kept.md", "gone.md"]) file(join(project, name));
   const params = { apply: true, wing: "w" };
   const findings = await reportSync(reader, sourceFiles, params);
@@ -109,7 +109,7 @@ test("a replaced folder, such as an empty mount point, does not prove that its f
   expect(await report("1")).toMatchObject({ missing: 0, unresolved: 1 });
 });
 
-test("a source that sync removed is filed again by its feeder, even with the same text", async () => {
+test("sync removes the filing record of a removed source, so its feeder files the source again", async () => {
   const source = { wing: "w", room: "r", sourceFile: join(project, "gone.md"), mtime: 1, sha256: "ab", addedBy: "t" };
   file(join(project, "kept.md"));
   write("source.replace", { ...source, content: "a document that is long enough to become a drawer of its own here" });
@@ -127,7 +127,7 @@ function counting(): { files: typeof sourceFiles; asked: string[] } {
   };
 }
 
-/** Returns how many turns the event loop gave to other work meanwhile. */
+/** Returns how many turns of the event loop other work got during `work`. `turns` returns the number so far. */
 async function whileCounting(work: (turns: () => number) => Promise<unknown>): Promise<number> {
   let [turns, isOver] = [0, false];
   const counted = (async () => {

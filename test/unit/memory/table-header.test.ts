@@ -1,4 +1,3 @@
-/** A hit that begins inside a long table also has the table's header row. The test uses a real ledger. */
 import { expect, test } from "vitest";
 import { createSearchPalace } from "../../helpers/search-palace.ts";
 
@@ -6,7 +5,7 @@ const HEADER = "| service | host | port |\n| --- | --- | --- |";
 const rows = (count: number, name: string): string =>
   Array.from({ length: count }, (_, at) => `| ${name}${at} | host${at}.example | ${7000 + at} |`).join("\n");
 
-test("each later part of a table has the header row, and the text after the table does not have it", async () => {
+test("a hit that begins inside a table has the table's header row, and a hit after the table does not have it", async () => {
   await using palace = await createSearchPalace();
   const after = `${"Ports below 1024 belong to the ferry office, and nobody else may use them.\n".repeat(12)}The lamps are green.\n`;
   const content = `# Services\n\nAll services.\n\n${HEADER}\n${rows(120, "svc")}\n\n${after}\n| a | b |\n| --- | --- |\n${rows(60, "pier")}\n`;

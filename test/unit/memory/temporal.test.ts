@@ -75,7 +75,7 @@ describe("a fact with a start and an end", () => {
     }
   });
 
-  it("a fact with a start and an end is either past, present or future", () => {
+  it("a fact is past after its end, and future before its start", () => {
     expect(endsBy(fact(null, "2025-01-01"), "2025-01-02")).toBe(true);
     expect(endsBy(fact(null, null), "2025-01-02")).toBe(false);
     expect(startsAfter(fact("2025-01-03", null), "2025-01-02")).toBe(true);

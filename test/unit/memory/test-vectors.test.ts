@@ -1,7 +1,4 @@
-/**
- * Tests the test vectors of palace.md 12, which were computed with upstream's own functions: ids, chunks, closet lines,
- * the sanitiser, names, dates.
- */
+/** Compares our results with the test vectors of palace.md 12, which upstream's own functions computed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -69,7 +69,7 @@ test("the user's own words weigh more than the assistant's, and `explain` says s
 const HOURS = ["2025-01-02T10:00:00Z", "2025-02-02T10:00:00Z", "2025-03-02T10:00:00Z", "2025-04-02T10:00:00Z"];
 const FILLING = "Write it down, look at it once a week, and change one thing after the other.";
 
-test("a question about the order of events gets a part of each conversation first, and the answer says what shows the order", async () => {
+test("a question about the order of events gets a part of each conversation first, and the answer names the field with the times", async () => {
   await using palace = await createSearchPalace();
   HOURS.forEach((hour, at) => {
     const parts = ["mast", "hull", "keel", "helm"].slice(0, at === 0 ? 4 : 1);
@@ -87,7 +87,7 @@ test("a question about the order of events gets a part of each conversation firs
   expect(await palace.search("sails")).not.toHaveProperty("spread");
 });
 
-test("a lasting wish of the user ranks higher if the question asks for advice, and only then", async () => {
+test("a message with a lasting wish of the user ranks higher only if the question asks for advice", async () => {
   await using palace = await createSearchPalace();
   const wish = `> Always draw a plan with colours when I ask about wires.\n${FILLING}`;
   const parts = ["bolts", "screws", "nuts", "rubber", "belts", "hoses", "filters", "pumps"];
@@ -100,7 +100,18 @@ test("a lasting wish of the user ranks higher if the question asks for advice, a
   expect(await placeOf("engine mounted, wire")).toBe(-1);
 });
 
-test("the newest or the first of equal notes comes first if the question asks for it", async () => {
+test("a long prompt that asks for advice is still searched for sentence by sentence if the user has lasting wishes", async () => {
+  await using palace = await createSearchPalace();
+  const wanted = "> With cache: false one loader asks the database on every call.";
+  const situation = "The gateway Heron runs behind Caddy in Frankfurt since last year, and costs nothing.";
+  const services = Array.from({ length: 150 }, (_, at) => `> Service ${at} is here, and note ${at} is about it.`);
+  fileTalk(palace, "f.jsonl", [wanted, `> ${situation}`, ...services, "> Always draw a plan with colours.\nFine."]);
+  const prompt = `Our gateway Heron runs in Frankfurt behind Caddy. ${"I have read all that is there. ".repeat(5)}
+How can I make one loader ask the database on every call?`;
+  expect((await palace.texts(prompt))[0]).toBe(wanted);
+});
+
+test("if a question asks for the newest or the first of equal notes, that note comes first", async () => {
   await using palace = await createSearchPalace();
   const dates = ["2025-03-01", "2025-01-01", "2025-04-01", "2025-02-01"];
   fileTalk(

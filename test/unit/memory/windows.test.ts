@@ -1,7 +1,4 @@
-/**
- * Time windows of search and lists. `since` and `before` select by the time when a drawer's text was said, or by the filing time if that is
- * unknown. The tests use a real ledger.
- */
+/** Tests time windows, which select by the time when a text was said, or by the filing time if that time is unknown. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Tests the Chroma driver against special servers: silent, late or damaged servers, a server of another program, and Chroma
- * Cloud with its quotas. test/contract/palace-driver.test.ts tests it with a real server.
- */
+/** Tests the Chroma driver against simulated servers: silent, late and damaged servers, another program's server, and Chroma Cloud. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
@@ -59,7 +56,7 @@ test("a request to a silent server ends at its time-out or when the driver close
   await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("an interrupted write arrives before the next write is sent", async () => {
+test("after an unanswered write the driver waits before the next write, so that the late write arrives first", async () => {
   const landed: string[] = [];
   await using slow = await serve((request, response) => {
     const answer = (body: unknown): void =>
@@ -80,7 +77,7 @@ test("an interrupted write arrives before the next write is sent", async () => {
   expect(landed).toEqual(["on its way", "cut off", "newest"]);
 });
 
-test("after a refused token the palace is unavailable, and the hint names the variable", async () => {
+test("if the server refuses the token, the palace is unavailable and the hint names MEMPALACE_CHROMA_TOKEN", async () => {
   await using guarded = await serve((_, response) => response.writeHead(401).end('{"message":"no"}'));
   await expect(chromaDriver(guarded.url).open()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",
@@ -88,7 +85,7 @@ test("after a refused token the palace is unavailable, and the hint names the va
   });
 });
 
-test("a server with a half-written index counts as damaged, even after a retry", async () => {
+test("a server with a half-written index counts as damaged, and a retry is useless", async () => {
   const body = '{"error":"InternalError","message":"Error loading hnsw index"}';
   await using torn = await serve((_, response) => response.writeHead(500).end(body));
   await expect(chromaDriver(torn.url).open()).rejects.toMatchObject({ code: "STORE_CORRUPT", retryable: false });

@@ -1,4 +1,4 @@
-/** An erasure is complete only after the public palace has the new text of a drawer that had the forgotten text before. */
+/** Tests that an erasure is complete only after the public palace has the new text of each drawer that contained the forgotten text. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,7 +72,7 @@ test("an erasure does not wait for a drawer that the palace never had, or has wi
   expect(await erasure.settled(10_000)).toMatchObject({ pending: 0, problems: [], notes: [] });
 });
 
-test("an erasure says that a Chroma server elsewhere may keep earlier texts, and does not wait for it", async () => {
+test("an erasure says that a Chroma server elsewhere may keep earlier texts, and does not wait for the server", async () => {
   waiting = [{ id: "changed", text: "harmless" }];
   start(() => expect.unreachable(), false);
   const { pending, notes } = await erasure.settled(10_000);

@@ -1,4 +1,4 @@
-/** While changes of others are adopted, the outbox sends nothing to the palace. */
+/** Tests `hold`, which stops an outbox, for example while the ledger adopts foreign rows. */
 import { expect, test, vi } from "vitest";
 import { SILENT_LOG } from "../../../src/base/log.ts";
 import type { PalaceRecord } from "../../../src/memory/port/public-palace.ts";
@@ -27,7 +27,7 @@ test("a held outbox finishes the current batch and sends no other batch before r
   const holding = outbox.hold();
   gate.resolve();
   const release = await holding;
-  // The current batch arrived and left the list. Later changes wait.
+  // The current batch has arrived, so the outbox is empty. Later changes wait.
   expect([inner.read("a") !== undefined, outbox.status().lag]).toEqual([true, 0]);
   source.write(record("b"));
   outbox.wake();
@@ -38,7 +38,7 @@ test("a held outbox finishes the current batch and sends no other batch before r
   await outbox.stop();
 });
 
-test("a hold waits until all drawers are listed for a new palace, because an unlisted drawer would look outdated", async () => {
+test("a hold waits until the outbox lists all drawers for a new palace", async () => {
   const [source, driver] = [new MemoryOutboxSource(), new MemoryDriver()];
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const retarget = source.retarget.bind(source);

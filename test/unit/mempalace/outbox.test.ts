@@ -92,8 +92,7 @@ test("the outbox sends writes and removals in order in batches of one kind", asy
   await source.retarget("memory");
   await using outbox = start(source, driver);
   await reaches(outbox, "synced");
-  // `retarget` listed the drawers again, behind the removals. The clock is fast here, so the outbox also opens the idle palace from time to
-  // time.
+  // The removals come first, because `retarget` lists all drawers after them. The fast clock makes the outbox repeat `open`.
   expect(driver.calls[0]).toEqual({ op: "open", ids: [] });
   expect(driver.calls.filter(({ op }) => op !== "open")).toEqual([
     { op: "remove", ids: ["x", "y"] },
@@ -260,7 +259,7 @@ test("the outbox sends a drawer only after the drawer has a vector", async () =>
   await reaches(outbox, "synced");
 });
 
-test("the outbox sends a drawer again that changed during its sending", async () => {
+test("the outbox sends a drawer again if the drawer changed while it was sent", async () => {
   const source = new MemoryOutboxSource();
   const inner = new MemoryDriver();
   let changed = false;

@@ -1,4 +1,4 @@
-/** Tests exporting and verifying a palace without Chroma: which damage verification finds, and which files stay after an early end. */
+/** Tests exporting a palace without Chroma, which damage verify finds, and which files remain after a refused or cancelled export. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -96,7 +96,7 @@ test("an export without any vector fails, and an empty memory becomes an empty p
   }
 });
 
-test("an export without a runnable Chroma writes the same files and says why", async () => {
+test("an export for which no Chroma can run has the same hash as an export without Chroma, and says why no Chroma can run", async () => {
   const input = ledgerOf(["one", "two"], "m");
   // Simulates a C library that is too old: the npm package's binding does not load.
   const { NODE_OPTIONS: options, PATH: path } = process.env;
@@ -142,7 +142,7 @@ test("verification accepts an undamaged palace with its records in any order", a
   await expect(verified(() => {})).resolves.toBeUndefined();
 });
 
-test("a fraction counts as equal if Chroma's server stored the next double", async () => {
+test("verification accepts a fraction that Chroma's server rounded to the next double, and no larger difference", async () => {
   const change = (by: number) => (database: Database.Database) =>
     database.prepare("UPDATE embedding_metadata SET float_value = float_value * ? WHERE key = 'deep'").run(1 + by);
   await expect(verified(change(Number.EPSILON))).resolves.toBeUndefined();
@@ -167,7 +167,7 @@ test.each([
   });
 });
 
-test("the cleanup removes only an export that was started", () => {
+test("the cleanup keeps a palace in which no export was started", () => {
   const writer = new PalaceWriter(folder);
   writer.upsert(records);
   writer.close();

@@ -1,7 +1,4 @@
-/**
- * Tests how foreign rows are found in a palace file in Chroma's own form, by comparing the file with a real ledger. The driver writes as
- * Chroma's server does.
- */
+/** Tests how foreign rows in Chroma's file are found by comparing the file with a real ledger. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,7 +87,7 @@ describe("the comparison of the public palace with the ledger", () => {
     expect(compare()).toMatchObject({ changed: 1, missing: [], collections: [] });
   });
 
-  it("the comparison accepts a row without wing and room for a drawer at the default place", () => {
+  it("the comparison accepts a row without wing and room for a drawer in the default wing and room", () => {
     const { wing, room } = place({});
     const [row] = insertDrawers(ledger, [{ text: "swept", wing, room, vector: VECTOR }]);
     ledger.exec("DELETE FROM outbox");
@@ -126,7 +123,7 @@ describe("the comparison of the public palace with the ledger", () => {
 });
 
 describe("the reader of a palace's Chroma file", () => {
-  it("reading a palace makes no file in its folder, even in WAL mode", () => {
+  it("reading a palace makes no file in its folder, and a palace in WAL mode is refused", () => {
     file(["one"]);
     palace.close();
     const before = readdirSync(palaceDir).sort();
@@ -139,7 +136,7 @@ describe("the reader of a palace's Chroma file", () => {
     expect(readdirSync(palaceDir).sort()).toEqual(before);
   });
 
-  it("the reader accepts an unknown collection and detects a wrong collection", () => {
+  it("mayHold is false for a missing file and for another collection's id, and true for an unreadable file and without an id", () => {
     expect(mayHold(palaceDir, palace.collectionId)).toBe(true);
     expect(mayHold(palaceDir, "another")).toBe(false);
     expect(mayHold(palaceDir, undefined)).toBe(true);

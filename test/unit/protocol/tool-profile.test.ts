@@ -1,7 +1,4 @@
-/**
- * Tests the light profile's size. The estimate is above the count of any common tokenizer: one token for every four letters of a run, and
- * one for every digit and punctuation mark. Real counts are about half of the estimate (bytes / 4).
- */
+/** Tests the tool profiles. The token estimate is above the count of any common tokenizer; real counts are about half of it. */
 import { expect, test } from "vitest";
 import { checkArguments } from "../../../src/protocol/tools/arguments.ts";
 import { toolsOf } from "../../../src/protocol/tools/profile.ts";
@@ -43,7 +40,7 @@ test("every tool is in the full profile or in the outcome profile", () => {
   expect(toolsOf("full").every(({ name }) => name.startsWith("mempalace_"))).toBe(true);
 });
 
-test("each tool of the light profile is at the position that its row names", () => {
+test("each tool has the position in the light profile that its row of the tool table gives", () => {
   const places = TOOLS.flatMap(({ fullName, light }) => (light === undefined ? [] : [[fullName, light.place]]));
   const shown = toolsOf("light").map(({ name }, index) => [name, index + 1]);
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(places));

@@ -1,8 +1,4 @@
-/**
- * Checks that tools behave as the table of tools says. For every row the tests ask the real dispatcher, and the real client without a
- * broker, and compare the behaviour with the row's columns. A call that needs an open palace ends with an error when it opens the
- * palace, which shows how far the call got.
- */
+/** Checks with the real dispatcher and the real client that each tool behaves as its row in the table of tools says. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Config } from "../../../src/config/config.ts";
@@ -21,10 +17,11 @@ import type { PropertySchema } from "../../../src/protocol/tools/row.ts";
 import { type Tool, type ToolName, TOOLS, type ToolsWith } from "../../../src/protocol/tools/table.ts";
 import { createTestPalace } from "../../helpers/palace.ts";
 
+/** Error of each call that gets as far as opening the palace. */
 const SHUT = new PalaceError("STORE_UNAVAILABLE", "the palace is shut", "");
 const ROWS = TOOLS.map((tool): [string, Tool] => [tool.name, tool]);
 
-/** Tools whose kind and keeper have a table of functions. A tool without such a table causes a type error below. */
+/** Tools that the broker can answer, because their kind and keeper have a table of functions. Any other tool causes a type error below. */
 type Answered =
   | ToolsWith<{ kind: "write"; keeper: "palace" | "log" }>
   | ToolsWith<{ kind: "read"; keeper: "palace" | "log" | "broker" }>;
@@ -108,7 +105,7 @@ test.each(ROWS)("without a broker %s is spooled if it is a write that can wait",
     const response = JSON.parse(
       answerInstead(line, { agent: "a", config, rules: OFFLINE_RULES, spool, away: SHUT }),
     ) as RpcResponse;
-    // A write that is refused only for its arguments counts as a write that may be spooled.
+    // An answer means that the write was spooled, or refused only because of its arguments.
     return codeOf(response) === "answered";
   };
   expect(kept({})).toBe(tool.spool === "always");

@@ -1,4 +1,4 @@
-/** Checks the text of the compose file on every machine. test/stack starts the services. */
+/** Checks the text of the compose file, without Docker. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -47,7 +47,7 @@ test("only the broker shares chroma's network, and this network has no access to
   expect(onStore.map(([name]) => name)).toEqual(["chroma", "broker"]);
 });
 
-test("no service except broker and chroma can write the palace on its own", () => {
+test("only broker, chroma and the optional service `owner` can write the palace", () => {
   const mounts = Object.entries(services).flatMap(([name, { volumes }]) =>
     volumes.filter((volume) => volume.startsWith("devbox-palace:")).map((volume) => [name, volume]),
   );

@@ -1,4 +1,4 @@
-/** Tests the names that tests use in Docker. The cleanup removes only things with the name of an ended process. */
+/** Tests the names of the tests' containers. A name contains the test's process; the cleanup removes containers of ended processes. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ test("a reused process id does not protect the leftovers of its first owner", ()
   expect(isLeftover(dockerName("box").replace(`-${start}-`, "-1-"))).toBe(true);
 });
 
-test("the cleanup keeps containers with other names and containers of invisible processes", () => {
+test("the cleanup keeps a container with another kind of name, and a container from another process namespace", () => {
   expect(isLeftover("devbox-palace")).toBe(false);
   expect(isLeftover("palace-run-1-2-3-box")).toBe(false);
 });

@@ -41,7 +41,7 @@ test("the bill of materials lists exactly the production packages and the bundle
   }
 });
 
-test("the bill of materials is CycloneDX: each reference leads to a component, and ours needs the packages of the manifest", () => {
+test("the bill of materials is CycloneDX: each reference leads to a component, and the component of this package depends on the packages in package.json", () => {
   const own = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     name: string;
     version: string;

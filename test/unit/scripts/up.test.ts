@@ -7,7 +7,7 @@ import { nativeFailed } from "../../../scripts/up.ts";
 import { writeSettings } from "../../../src/wire/bridge/settings.ts";
 import { loadConfig } from "../../../src/config/config.ts";
 
-test("after a failed start the hint names the log; if a bridge exists, it names the command that removes it", () => {
+test("after a failed start the hint has the command that shows the log or, if a bridge exists, the command that removes the bridge", () => {
   const home = mkdtempSync(join(tmpdir(), "palace-up-"));
   try {
     const config = loadConfig({ HOME: home });

@@ -1,4 +1,3 @@
-/** A bridge's entry in `authorized_keys` changes no other line of the file. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("an entry is added and removed, and lines that are not UTF-8 stay byte for byte the same", () => {
+test("an entry in authorized_keys is added and removed, and lines that are not UTF-8 stay byte for byte the same", () => {
   const file = join(folder, "authorized_keys");
   const others = Buffer.from('command="/home/jos\xe9/run" ssh-rsa AAAAB3Nza jos\xe9@home\r\n', "latin1");
   writeFileSync(file, others);

@@ -41,7 +41,7 @@ function managed(look: Look): Sheet[] {
 
 const claudeFile = (look: Look): Sheet[] => sheetsOf(look, [look.places.claudeFile]);
 
-/** Lists the existing folders in which Claude Code was used. */
+/** Lists the projects of Claude Code's own file whose folders still exist. */
 function projects(look: Look): { file: Sheet; folder: string }[] {
   return claudeFile(look).flatMap((file) =>
     file
@@ -115,7 +115,7 @@ function rules(look: Look, list: "deny" | "ask", wins: string): Rival[] {
   });
 }
 
-/** The sandbox limits only commands that the agent types, not our server and hooks. On Linux it ignores `allowUnixSockets`. */
+/** Lists a sandbox in which palace commands reach no broker. Our server runs outside. On Linux the sandbox ignores `allowUnixSockets`. */
 function sandbox(look: Look): Rival[] {
   const all = [...settings(look), ...managed(look)];
   if (all.some((sheet) => sheet.value("sandbox", "network", "allowAllUnixSockets") === true)) return [];
@@ -133,7 +133,7 @@ function sandbox(look: Look): Rival[] {
 
 const ALLOWED_SOCKETS = ["sandbox", "network", "allowUnixSockets"];
 
-/** Our server may be in a list of denied servers, or missing from a list of allowed servers. */
+/** Lists policies that disable our server: it is in a list of denied servers, or missing from a list of allowed servers. */
 function policies(look: Look): Rival[] {
   const isManaged = new Set(managed(look).map(({ path }) => path));
   return [...settings(look), ...managed(look)].flatMap((sheet) =>

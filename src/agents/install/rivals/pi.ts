@@ -1,4 +1,4 @@
-/** Lists what pi uses instead of our wiring, and what it loads in addition. */
+/** Lists settings and programs that pi uses instead of our wiring or beside it. */
 import { join } from "node:path";
 import { quoted } from "../../../base/shell-word.ts";
 import {

@@ -11,7 +11,7 @@ export type Rival = {
   what: string;
   /** File and line of the rival's setting, or the rival's folder. */
   where: string;
-  /** Effect on the agent. */
+  /** Effect of the rival on the agent, as a text for the user. */
   wins: string;
   takeOut: string;
 };

@@ -1,4 +1,4 @@
-/** Finds the rivals of our wiring before a verb says "wired". Each agent has a table with one row for each kind of rival. */
+/** Finds rivals: settings and programs that an agent uses instead of our wiring. Each agent has a table with one row per kind of rival. */
 import { statSync } from "node:fs";
 import { namesIn } from "../../../base/read-folder.ts";
 import { readText } from "../../../base/regular-file.ts";

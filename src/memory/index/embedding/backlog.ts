@@ -93,7 +93,7 @@ export class Backlog {
     const isNew = ({ row }: PendingText): boolean => !noted.has(row);
     const next = (): PendingText[] => {
       for (let page = pending(afterRow, PAGE); page.length > 0 && !this.#stopped; page = pending(afterRow, PAGE)) {
-        // A last page is embedded in the order of writing, so that the public palace has its texts in that order.
+        // Embeds no notes before the last page, so that the public palace gets these texts in the order of writing.
         const newest =
           page.length < PAGE
             ? []

@@ -9,7 +9,7 @@ import { RUNTIME } from "../../../base/onnxruntime.ts";
 
 /** Number of cached query vectors, 1.5 KB each. */
 const QUERY_CACHE_MAX = 512;
-/** Maximum number of texts that wait in one lane, far more than a page of the backlog. */
+/** Maximum number of waiting texts of questions, and also of the backlog (whose pages are far smaller). Further texts are refused. */
 const WAITING_MAX = 4096;
 
 /** The embedder for searches. `backlog`: the same model with the lowest priority, for all texts that are not questions. */

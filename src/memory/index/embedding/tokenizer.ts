@@ -7,14 +7,14 @@ import { damaged } from "../../../base/errors.ts";
 import { orElse } from "../../../base/or-else.ts";
 
 const TOKENS_MAX = 256;
-/** Maximum number of characters read per token. Hardly any token is longer, so later text cannot reach the first 256 tokens. */
+/** Longest expected token, in characters. A text is read only up to TOKENS_MAX times this length. */
 const TOKEN_LENGTH_MAX = 128;
 
 export type Tokenize = (text: string) => number[];
 
 /** Maximum number of tokens of a pair, as in the training of cross-encoders. */
 const PAIR_TOKENS_MAX = 512;
-/** Maximum length of a question. A longer question would leave no room for the text. */
+/** Maximum length of a question, in UTF-16 units. The rest is cut off, to leave room for the text. */
 const QUESTION_LENGTH_MAX = 1000;
 
 /** Token ids of two texts together. `secondAt`: index of the second text's first id. */
@@ -41,7 +41,7 @@ export function openTokenizer(folder: string): Tokenize {
   return (text) => cutTokens(tokenizer.encode(text.slice(0, TOKENS_MAX * TOKEN_LENGTH_MAX)).ids, TOKENS_MAX);
 }
 
-/** Shortens a list to `max` ids: its first ones and the last, which is the separator. */
+/** Shortens a list to its first `max` - 1 ids and its last id, which is the separator. */
 export function cutTokens(ids: number[], max: number): number[] {
   if (ids.length <= max) return ids;
   return [...ids.slice(0, max - 1), ...ids.slice(-1)];

@@ -41,7 +41,7 @@ const UMLAUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue" 
 /** Matches marks that people leave out when they type, but not the mark of й, which is a letter of its own. */
 const DROPPED = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{Mn}*)(?!\u0306)\p{Mn}/gu;
 
-/** A piece of the word `whole`. A search finds it by each of its `forms`, unstemmed. `isOwn`: true if `drawer_fts` lacks `forms[0]`. */
+/** Piece of the word `whole`. A search for any of the `forms` (not stemmed) finds the piece. `isOwn`: `drawer_fts` lacks `forms[0]`. */
 export type CutWord = { whole: string; forms: string[]; isOwn: boolean };
 
 /** Returns true if a word of the text may have other forms than FTS5 gives it. */
@@ -58,8 +58,8 @@ export function hasEmoji(text: string): boolean {
 }
 
 /**
- * Cuts a text into its words, in order. Unless `isQuestion`, a run of letters also gives its last letter alone, so that a question of one
- * letter finds the letter at any position.
+ * Cuts a text into words, in order. In scripts without blanks, words become pairs of letters. Unless `isQuestion`, the last letter also
+ * becomes a word, so that a question of one letter finds the letter at any position.
  */
 export function cutWords(text: string, isQuestion: boolean): CutWord[] {
   const cut: CutWord[] = [];

@@ -1,6 +1,6 @@
 /** Folds text as FTS5's `unicode61` does. */
 
-/** Matches the blocks of letters with accents or several forms. Dashes and quotes are beyond them and need no folding. */
+/** Matches the blocks of letters with accents or several forms. Dashes and quotes have higher codes and need no folding. */
 const ACCENTED = /[\u00b5\u00c0-\u1fff]/;
 /** Letters that `unicode61` folds, but NFD does not decompose. */
 const OTHER_FORMS: Record<string, string> = { "\u00b5": "μ", ς: "σ", ſ: "s" };

@@ -4,7 +4,7 @@ import { foldText } from "./fold.ts";
 import { parseQuery } from "./query.ts";
 import { stem } from "./stem.ts";
 
-/** Maps each stem of the question's words to the term of its word, which is the word's first stem. */
+/** Maps each stem of a word of the question to the word's first stem, which is the `term` of a FoundWord. */
 export type Asked = ReadonlyMap<string, string>;
 export type FoundWord = { term: string; start: number; end: number };
 
@@ -15,7 +15,7 @@ export function askedWords(question: string): Asked {
   return new Map(terms.flatMap((term, at) => (stems[at] ?? []).map((one): [string, string] => [one, term])));
 }
 
-/** Returns the question's words in a text, in order. A letter that two letter pairs share belongs to the first pair. */
+/** Returns the question's words in a text, in order. A letter in two pairs (cut.ts cuts Chinese into pairs) belongs to the first pair. */
 export function foundWords(text: string, asked: Asked): FoundWord[] {
   const found: FoundWord[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {

@@ -7,7 +7,7 @@ const AVERAGES_ID = 1;
 const KEPT_FREQUENCIES_MAX = 20_000;
 /** Share by which the table may grow or shrink before a cached count is read again. */
 const DRIFT_MAX = 0.01;
-/** From this number of documents on, a cached count outlives commits within `DRIFT_MAX`. In a smaller table every commit clears the cache. */
+/** In a smaller table, every commit of another connection clears the cache. In a larger table, cached counts stay valid within `DRIFT_MAX`. */
 const DRIFT_FROM_DOCUMENTS = 5_000;
 
 export type TableSize = { documents: number; averageLength: number };
@@ -36,12 +36,10 @@ export class FtsTable {
     return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
   }
 
-  /** Returns the number of documents with a stem. */
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
   }
 
-  /** Returns the number of documents that match an FTS5 query. */
   phraseFrequency(match: string, documents: number): number {
     return this.#keep(match, documents, () => Number(this.#phrase.get(match)));
   }
@@ -57,7 +55,7 @@ export class FtsTable {
   }
 }
 
-/** Prepares FTS5's BM25, of all rows or of those with a 1 in `allowed`. The + keeps SQLite from calling FTS5 once for each row. */
+/** Prepares a ranking by BM25, of all rows or of the rows with a 1 in `allowed`. Without the `+`, SQLite calls FTS5 for each row. */
 export function prepareRanking(
   ledger: Database,
   table: "drawer_fts" | "form_fts",
@@ -73,7 +71,7 @@ export function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-/** Returns the number of tokens of a document in all columns. `sizes`: its value in %_docsize. */
+/** Returns the number of tokens of a document in all columns. `sizes`: the document's value in %_docsize. */
 export function documentLength(sizes: Uint8Array): number {
   return sum(decodeVarints(sizes));
 }

@@ -30,14 +30,14 @@ import { type CountedDrawer, drawerCounter } from "./tokens.ts";
 const PHRASE_READ_FACTOR = 3;
 /** Cost of reading a drawer and counting its words, relative to the cost of ranking one of FTS5's hits. */
 const READ_COST = 200;
-/** A word in at most this number, or this share, of the drawers is also searched by its parts. */
+/** A word in at most this number, or this share, of the drawers is also searched by its parts of four letters (parts.ts). */
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
 
 type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
 
-/** `frequencies[i]`: number of drawers with term i, by its most frequent stem. `hasForms`: true if `form_fts` has rows. */
+/** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
 
 /** Searches one ledger. Each call sees all commits before it. */
@@ -90,7 +90,7 @@ export class LexicalSearch {
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
   }
 
-  /** Returns the best rows by BM25, rows whose names the question contains and, unless `isLexical`, near rows by static vector. */
+  /** Returns the best rows by BM25, the rows that the question names and, unless `isLexical`, the rows with the nearest static vectors. */
   async retrieve(
     query: string,
     filter: DrawerFilter,
@@ -133,7 +133,7 @@ export class LexicalSearch {
     );
   }
 
-  /** Returns the weight of each term by its rarity in the texts, and its weight by its rarity in the names. */
+  /** Returns two weights of each term: `weights` by the rarity in texts, `telling` by the rarity in the drawers' names. */
   #weightsOf({ stems, frequencies }: Question): { weights: number[]; telling: number[] } {
     const { documents } = this.#drawers.size();
     const weights = frequencies.map((holding) => inverseFrequency(documents, holding));
@@ -158,7 +158,7 @@ export class LexicalSearch {
     return { ...parsed, parts, frequencies, hasForms };
   }
 
-  /** Returns the mean of two static vectors: in one all tokens count equally, in the other the words count by their rarity here. */
+  /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
   #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
@@ -183,7 +183,7 @@ export class LexicalSearch {
     return this.#rankWords(parsed, limit, { allowed, share: rows.length / documents });
   }
 
-  /** Ranks rows by the words of a question. `allowed`: rows that pass a filter; `share`: their share of all drawers. */
+  /** Ranks rows by the words of a question. `among` are the rows that pass a filter, with their share of all drawers. */
   #rankWords(parsed: Question, limit: number, among?: { allowed: Uint8Array; share: number }): Scored[] {
     const { frequencies } = parsed;
     const picked = pickWords(frequencies, this.#drawers.size().documents);
@@ -214,7 +214,7 @@ export class LexicalSearch {
     return [...all, ...behind.map(({ row, score }) => ({ row, score: Math.min(score, last) }))].slice(0, limit);
   }
 
-  /** Returns the parts that some drawer has, the rarest first, as long as their rows can be ranked in some milliseconds. */
+  /** Returns the parts that occur in a drawer, the rarest first, and only as many as can be ranked in some milliseconds. */
   #rareParts(parts: readonly string[]): string[] {
     const { documents } = this.#drawers.size();
     let rows = 0;
@@ -359,7 +359,7 @@ function sumScores(weights: readonly number[], counts: readonly number[], length
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
 }
 
-/** Returns the sum of the weights of the terms in the text, and of the terms that only the drawer's names contain. */
+/** Returns a sum: a term in the text adds its weight, and a term that only the drawer's names contain adds its weight in `telling`. */
 function held(
   weights: readonly number[],
   telling: readonly number[],

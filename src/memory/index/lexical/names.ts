@@ -58,7 +58,7 @@ function pathKey(path: string): string {
 
 export class NameIndex {
   readonly #statements;
-  /** Positions in `#names` of the names with a stem, by the stem. */
+  /** Maps a stem, or the key of a file's name, to the names that contain it: positions in `#names`. */
   readonly #holding = new Map<string, number[]>();
   readonly #names: NameKey[] = [];
   readonly #known = new Set<string>();
@@ -88,7 +88,7 @@ export class NameIndex {
     };
   }
 
-  /** Returns how much each term adds to the share of `nameCounter`: its weight, less if many names contain the term, 0 if none does. */
+  /** Returns the weight of each term for `nameCounter`: lower for a term in many names, and 0 for a term in no name. */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();
     return stems.map((forms, at) => {
@@ -97,7 +97,7 @@ export class NameIndex {
     });
   }
 
-  /** Returns the files that an identifier names, in any case. The value is 1 if no other file has the name, and less if many have it. */
+  /** Returns the files whose path ends with an identifier, ignoring case. The map's value is 1 for the only match, less for one of many. */
   filesOf(identifiers: readonly string[]): Map<string, number> {
     this.#refresh();
     const files = new Map<string, number>();

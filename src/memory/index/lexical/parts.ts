@@ -8,11 +8,11 @@ import { foldText } from "./fold.ts";
 const LETTERS = 4;
 /** Minimum length of a Latin word that gets parts. */
 const LATIN_MIN = 8;
-/** The minimum in other scripts, whose words have more endings. */
+/** Minimum length in other scripts, such as Cyrillic, whose words have more endings. */
 const OTHER_MIN = 5;
 /** Maximum length of a word that gets parts. Longer words are names and noise. */
 const WORD_MAX = 40;
-/** Minimum share of the parts of a question's word that a matching word contains. */
+/** A text's word matches a question's word if it contains at least this share of the parts of the question's word. */
 const SHARE_MIN = 0.5;
 /** Prefix of a part in the index. It distinguishes a part from a word. */
 const SIGN = "·";
@@ -54,13 +54,13 @@ export function indexedParts(text: string): string[] {
   return [...new Set(longWords(text).flatMap(cut))].map((part) => SIGN + part);
 }
 
-/** Returns the parts of a question's word in the index's form; no parts for a short word. */
+/** Returns the parts of a question's word as the index stores them; none for a short word. */
 export function askedParts([own = "", plain = own]: readonly string[]): string[] {
   const isWord = plain.length <= WORD_MAX && !isPaired(plain) && !/\P{L}/u.test(plain);
   return isWord ? [...new Set(cut(plain))].map((part) => SIGN + part) : [];
 }
 
-/** Returns a function that computes the largest share of each term's parts in one word of a text, 0…1. `asked[i]`: parts of term i. */
+/** Returns a function that finds, for each term, the largest share of the term's parts in one word. `asked[i]`: parts of term i. */
 export function partCounter(asked: readonly (readonly string[])[]): (text: string) => number[] {
   const termsOf = new Map<string, number[]>();
   asked.forEach((parts, term) => {

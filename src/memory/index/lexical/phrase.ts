@@ -4,7 +4,7 @@ import { foldText } from "./fold.ts";
 import { stem } from "./stem.ts";
 import { splitWords } from "./tokens.ts";
 
-/** A parsed phrase. `words`: the words that `drawer_fts` indexes. `pieces`: stems of words that only `form_fts` indexes. */
+/** A parsed phrase. `words` are indexed by `drawer_fts`. `pieces` are stems of words that only `form_fts` indexes. */
 export type Phrase = { words: string[]; pieces: string[]; isIn: (text: string) => boolean };
 
 export function readPhrase(phrase: string): Phrase {

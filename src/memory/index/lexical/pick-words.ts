@@ -2,9 +2,9 @@
 
 /** Maximum number of drawers for which a search uses all words. The candidates are then exactly BM25's best. */
 export const EXACT_DRAWERS_MAX = 5_000;
-/** Number of rows that may always be ranked, in a few milliseconds. */
+/** Number of rows that may always be ranked, because that takes only a few milliseconds. */
 const PICKED_ROWS_MIN = 3_000;
-/** Maximum number of rows to rank, as a share of the rows of all words. */
+/** Maximum number of rows to rank, as a share of the sum of all words' frequencies. */
 const PICKED_SHARE = 0.3;
 
 /** Returns the indexes of the words to search for. `frequencies[i]`: number of documents with word i. */

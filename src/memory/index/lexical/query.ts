@@ -16,13 +16,13 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 export type ParsedQuery = {
   query: string;
   identifiers: string[];
-  /** Words as asked, or pairs of letters. */
+  /** Words as asked, or pairs of letters in scripts without blanks (cut.ts). */
   words: string[];
   /** Stems of the words, each once, in the order of the query. */
   terms: string[];
   /** Forms of the word to search for with MATCH. FTS5 folds and stems them itself. */
   forms: string[][];
-  /** Stems by which a text contains the term; the first is the term itself. */
+  /** Stems of the term's forms; the first is the term itself. A text contains the term if it contains one of these stems. */
   stems: string[][];
   /** Parts of four letters of the word. */
   parts: string[][];
@@ -88,7 +88,7 @@ export function matchAllForms(stems: readonly string[]): string {
   return stems.map(matchForm).join(" AND ");
 }
 
-/** Returns the MATCH string of a stem in `form_fts`. A single letter matches the first letter of a pair. */
+/** Returns the MATCH string of a stem in `form_fts`. The index has pairs of letters, so a single letter becomes a prefix query. */
 function matchForm(one: string): string {
   return `"${one}"${isLoneLetter(one) ? " *" : ""}`;
 }

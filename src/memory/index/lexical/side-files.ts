@@ -1,6 +1,6 @@
 /** Recognises changelogs, licences, lockfiles and generated files, which are long and seldom answer a question (docs/lab/figures.md). */
 
-/** Matches `/folder/file` in lower case, with hyphens for `_` and blanks. */
+/** Matches `folder/file`, the end of such a file's path, in lower case and with hyphens in place of `_` and blanks. */
 const SIDE_FILE = new RegExp(
   [
     String.raw`/change-?logs?(?:[-.][^/]*)?$`,

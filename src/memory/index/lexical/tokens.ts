@@ -36,7 +36,7 @@ export type Counts = { terms: number[]; pairs: number[] };
 export type CountTerms = (text: string) => Counts;
 type Pairs = readonly (readonly [number, number])[];
 
-/** Returns a function that counts terms. `terms[i]`: stems of term i; `pairs`: pairs of indexes into `terms`. */
+/** Returns a function that counts terms. `terms[i]` has the stems of term i. `pairs` are pairs of indexes into `terms`. */
 export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs): CountTerms {
   if (terms.length === 0) return () => ({ terms: [], pairs: [] });
   const byStem = new Map(terms.flatMap((stems, at) => stems.map((one) => [one, at] as const)).toReversed());
@@ -56,7 +56,7 @@ export function termCounter(terms: readonly (readonly string[])[], pairs: Pairs)
   };
 }
 
-/** Calls `found` for each of the query's terms in a text. `isNext`: the word directly before it is a term, too. */
+/** Calls `found` for each of the query's terms in a text. `isNext` is true if the word directly before it is a term, too. */
 type FindTerms = (text: string, found: (term: number, isNext: boolean) => void) => void;
 
 function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
@@ -81,7 +81,7 @@ function plainFinder(byStem: ReadonlyMap<string, number>): FindTerms {
 
 function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   const termOf = (form: string): number | undefined => byStem.get(stem(form)) ?? byStem.get(firstOfPair(form) ?? "");
-  // Most words of a text occur in the next text, too.
+  // Remembers results, because most words of a text occur in the next text, too.
   const termsOf = memoize((word) =>
     cutWords(word, false).map(({ forms }) => forms.map(termOf).find((term) => term !== undefined)),
   );
@@ -95,7 +95,7 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** A drawer to count terms in. `otherWords`: its date and its headings. `hasForms`: 1 if it has a row in `form_fts`. */
+/** A drawer to count terms in. `otherWords` are its date and headings. `hasForms` is 1 if it has a row in `form_fts`. */
 export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */

@@ -13,13 +13,13 @@ type RenewedRow = CodeRow & { seq: number };
 type Place = { wing: string; room: string };
 
 const PAGE = 4_096;
-/** From this row number on the codes have their own thread. It takes about 40 MiB and saves little time in a smaller ledger. */
+/** From this row number on the codes have their own thread. A thread takes about 40 MiB and saves little time in a smaller ledger. */
 const THREAD_FROM = 200_000;
 
 export type StaticMethods = Pick<StaticCodes, "nearest" | "cosines">;
 export type StaticScan = Pick<Thread<StaticMethods>, "call">;
 
-/** Opens the codes on this thread, or in a large ledger on their own thread. `sets`: the caller's sets of filtered rows. */
+/** Opens the codes on this thread, or in a large ledger on their own thread. `sets`: the caller's cache of the rows that pass a filter. */
 export function openStaticScan(ledger: Database.Database, sets: RowSets): StaticScan {
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;
   if (last >= THREAD_FROM) return lazyThread<StaticMethods>(threadFile(import.meta.url, "static-thread"), ledger.name);

@@ -7,7 +7,7 @@ import { WordPiece } from "./wordpiece.ts";
 export const STATIC_DIMENSIONS = 256;
 /** Number of 16-bit words in a row of the table. Each word has four dimensions, the first in the lowest bits. */
 const FOURS = STATIC_DIMENSIONS / 4;
-/** Number that is added to each value to store it in four bits. */
+/** Number that the table's file adds to each value, −8…7, to store it in four bits. */
 const OFFSET = 8;
 
 export type StaticTable = {
@@ -53,7 +53,7 @@ function open(): StaticTable {
   };
 }
 
-/** Adds each row multiplied by its weight. Four sums stay in registers, which takes half the time of a loop over rows. */
+/** Adds each row multiplied by its weight. The inner loop sums four dimensions in registers, which halves the time. */
 function addRows(sum: Float32Array, packed: Uint16Array, ids: Int32Array, weights: Float64Array): void {
   for (let four = 0; four < FOURS; four++) {
     let a = 0;

@@ -14,7 +14,7 @@ const MARKED = /[^\0-\x7f]/;
 const KNOWN_MAX = 20_000;
 
 export class WordPiece {
-  /** Ids of the tokens that begin a word. `#further`: ids of the tokens inside a word, by the token without `##`. */
+  /** Ids of the tokens that begin a word. `#further` has the ids of tokens inside a word; its keys lack the `##`. */
   readonly #first = new Map<string, number>();
   readonly #further = new Map<string, number>();
   readonly #longest: number;
@@ -56,7 +56,7 @@ export class WordPiece {
     return tokens;
   }
 
-  /** Cuts a word into tokens, each the longest with which the rest begins. If there is none, the whole word is unknown. */
+  /** Cuts a word into tokens: always the longest with which the rest of the word begins. If none fits, the whole word is unknown. */
   #cut(word: string): readonly number[] {
     if (word.length > WORD_MAX && [...word].length > WORD_MAX) return this.#unknown;
     const ids: number[] = [];

@@ -1,4 +1,4 @@
-/** Stores the int8 codes of all vectors for the scan. A drawer takes its code and about 20 bytes. The last code moves into a freed slot. */
+/** Stores all vectors' int8 codes for the scan. Each takes about 20 more bytes. After a removal, the last code fills the freed slot. */
 import type { Code } from "../../../base/quantize.ts";
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { Scored } from "../../port/search.ts";

@@ -32,7 +32,7 @@ export function loadCodes(ledger: Database.Database, table: "vector_code" | "sta
   })();
 }
 
-/** Returns a function that gives a row's wing and room. The query groups the rows by them, so that JavaScript gets far fewer strings. */
+/** Returns a function that gives a row's wing and room. The query groups rows by wing and room, so that JavaScript gets few strings. */
 function readPlaces(ledger: Database.Database): (row: number) => { wing: string; room: string } | undefined {
   const byPlace = ledger.prepare("SELECT wing, room, json_group_array(row) FROM drawer GROUP BY wing, room").raw();
   const last = ledger.prepare<[], number>("SELECT coalesce(max(row), 0) FROM drawer").pluck().get() ?? 0;

@@ -38,7 +38,7 @@ await serveThread<ScanMethods>(() => {
      WHERE drawer.row IN (SELECT value FROM json_each(?))`,
   );
 
-  /** Returns the exact products. Leaves out rows without a vector. */
+  /** Returns the exact dot product of each row's vector with `vector`. Leaves out rows without a vector. */
   function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
     const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
     return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));

@@ -1,9 +1,9 @@
-/** Finds drawers that contain only a part of a text, because a longer text was cut inside it (slices of a drawer, chunks of a source). */
+/** Finds drawers that contain only a part of a text, because two slices of a drawer or two chunks of a source meet inside the text. */
 import type { Drawer } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 
-/** Shorter parts match by chance. */
+/** Minimum number of characters of a part. Shorter parts would match by chance. */
 const PART_MIN = 4;
 
 type Edge = { row: number; key: string; index: number; head: string; tail: string };
@@ -15,7 +15,7 @@ export class TextParts {
     this.#database = database;
   }
 
-  /** Returns the drawers with a part of `match`. `whole`: the drawers with all of it. Reads the beginning and end of every drawer. */
+  /** Returns drawers with a part of `match` whose neighbour has the rest or all of `match`. `whole`: drawers with all of `match`. */
   find(match: string, whole: readonly Drawer[]): Drawer[] {
     const length = match.length;
     if (length < 2 * PART_MIN) return [];

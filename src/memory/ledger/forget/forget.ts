@@ -16,7 +16,7 @@ import { TextParts } from "./cut-texts.ts";
 import { selectRows, selectValues } from "../select.ts";
 
 const FORGOTTEN = "[forgotten]";
-/** Matches ids of memories with outcomes. The journal row that filed such a memory may have other words, or may lack the id. */
+/** Matches ids of memories with outcomes. Forgetting one cleans the journal row that made it, even if the row lacks id and words. */
 const MEMORY_ID = /^(?:working|history|patterns|memory_bank|books)_[0-9a-f]{8}(?:_|$)/;
 const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) || MEMORY_ID.test(text);
 /** Length of a text's preview in answers (memory/drawer/logical.ts), code points. */
@@ -27,7 +27,7 @@ type JournalRow = Written & { seq: number };
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
   readonly #tx: LedgerTables;
-  /** A test contains words to be forgotten, so it is freed together with its list of drawers. */
+  /** Cached results of `carriedTest`, by the list of drawers. They contain words to be forgotten, so they are freed with the list. */
   readonly #carriedTests = new WeakMap<readonly Drawer[], ReturnType<typeof carriedTest>>();
 
   constructor(database: LedgerDatabase, tx: LedgerTables) {
@@ -96,7 +96,7 @@ export class SqliteForget implements ForgetTx {
       .run({ mark: MODE_SEPARATOR, match: match ?? null, sources: JSON.stringify(sources) });
   }
 
-  /** Caches the test, so that `find` and `forget` look up each word only once. */
+  /** Calls `carriedTest` once for a list, so that `find` and `forget` look up each word only once. */
   #carriedTest(drawers: readonly Drawer[], selector: ForgetSelector): ReturnType<typeof carriedTest> {
     const test = this.#carriedTests.get(drawers) ?? carriedTest(this.#database, drawers, selector);
     this.#carriedTests.set(drawers, test);
@@ -218,7 +218,7 @@ export class SqliteForget implements ForgetTx {
   }
 }
 
-/** Returns the row's result without the forgotten words; undefined if it has none. Adds the other drawers in the row to `ids`. */
+/** Returns the row's result without the forgotten words; undefined for a row without these words. Adds the row's other drawers to `ids`. */
 function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>): string | undefined {
   if (isMaking) return JSON.stringify({ text: FORGOTTEN });
   const given = [...stringsOf(readAnyColumn("journal.arguments", row.arguments))];
@@ -232,7 +232,7 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** `row` cleans imported journal rows, `name` cleans names of other memories. `made`: the memories that a row's write made. */
+/** Returns functions for `cleanImported`: `row` cleans an imported journal row, and `name` the name of the memory it came from. */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>
@@ -269,7 +269,7 @@ function wordsOf({ drawers }: Found, { ids = [], match, source }: ForgetSelector
   return {
     ids: names,
     isOf: (text) => texts.has(text) || (match !== undefined && text.includes(match)),
-    // Only feeders' methods have a dot in their name. They send whole documents, which contain the drawers' texts.
+    // Feeders' methods have a dot in their name. They send whole documents, which contain the drawers' texts.
     isSource: (text, method) => text === source || (method.includes(".") && sources.has(text)),
     graph,
     isWide: match !== undefined || source !== undefined,

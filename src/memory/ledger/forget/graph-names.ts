@@ -6,9 +6,9 @@ import { selectValues } from "../select.ts";
 export type GraphNames = {
   /** True for the id of a forgotten entity or fact, even if an undo or an earlier `forget` has removed it. */
   isId: (text: string) => boolean;
-  /** True if the text names the entity in a journal row of this method. In other methods it may be a room or wing of that name. */
+  /** True if the text names the entity in a journal row of this method. Rows of some methods may name a room or wing instead. */
   isNameIn: (method: string, text: string) => boolean;
-  /** True if the text contains the forgotten words, in any case. Use it only for rows that belong to the forgotten text. */
+  /** True if the text contains the forgotten words, ignoring case. Use it only for rows that belong to the forgotten text. */
   isOf: (text: string) => boolean;
 };
 

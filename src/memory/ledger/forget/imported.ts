@@ -5,12 +5,12 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns an imported row's result without the forgotten words; undefined if it has none. `made`: ids of memories that the row changed. */
+/** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids of changed drawers. */
 export type Clean = (row: Written, made: readonly string[]) => string | undefined;
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/** `withoutWords` removes the forgotten words from the other memory's name. Returns the number of cleaned rows. */
+/** Cleans the imported journal rows: results with `clean`, sources with `withoutWords`. Returns the number of changed rows. */
 export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(
@@ -29,7 +29,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   const state = database.prepare<[number], { id: string; body: string }>(
     `SELECT ${IMPORTED_ID} AS id, ${IMPORTED_BODY} AS body FROM imported_journal WHERE row = ?`,
   );
-  // Undo of the import removes only rows with their stored digest, so the digest of a cleaned row is updated.
+  // Undo of the import removes a row only if the row's digest is the recorded one, so the record gets the cleaned row's digest.
   const left = database.prepare("UPDATE change SET after = ? WHERE kind = 'imported' AND id = ? AND after IS NOT NULL");
   for (const { row, source, result, isForgotten } of dirty) {
     named.run(source, row);
@@ -40,7 +40,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
   return dirty.length;
 }
 
-/** Deletes images with forgotten words that an undo of the import made. Keeps the import's own images: the import can still be undone. */
+/** Deletes before-images that an undo of an import made and that have forgotten words. The import can still be undone. */
 export function cleanImportedImages(
   database: LedgerDatabase,
   clean: Clean,

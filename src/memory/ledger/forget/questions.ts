@@ -3,7 +3,7 @@ import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
 
-/** Returns the drawers that were shown for the deleted questions, and drawers whose before-images have such a question. */
+/** Deletes questions by exchange and by concept. Returns the drawers that were scored for them, also those found only in before-images. */
 export function forgetQuestions(
   database: LedgerDatabase,
   exchanges: readonly string[],

@@ -6,7 +6,7 @@ import { isTexts, readAnyColumn, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { stringsOf } from "./strings.ts";
 
-/** A graph names a memory by the id that the memory had when the entry was made. */
+/** Matches the ids in an entry. A memory may have got another id since, because an id changes when the memory moves. */
 const ID = /(?:working|history|patterns|memory_bank|books?)_[0-9a-f]{8}(?:_chunk_\d+)?/g;
 const MOVED = /^(?:working|history|patterns|memory_bank)_(?=[0-9a-f]{8}$)/;
 /** Separator of the parts of an entry's name. */
@@ -29,8 +29,8 @@ export function carriedImages(database: LedgerDatabase, isMeant: IsMeant): strin
 }
 
 /**
- * Returns a test for entries to be forgotten. It is true for an entry that contains one of the drawers' ids or the exact text. It is also
- * true if the entry's name has one of the text's concepts, or a word that no other drawer has.
+ * Returns a test for entries to be forgotten: an entry that contains an id of one of `drawers` or the text `match`, or whose name contains
+ * one of `words` or a word that only `drawers` contain.
  */
 export function carriedTest(database: LedgerDatabase, drawers: readonly Drawer[], selector: ForgetSelector): IsMeant {
   const { ids = [], match, words = [] } = selector;
@@ -66,7 +66,7 @@ function ofNoOther(database: LedgerDatabase, drawers: readonly Drawer[]): (word:
   const rows = new Set(drawers.map(({ row }) => row));
   const words = new Set(drawers.flatMap(({ text }) => wordsOf(text)));
   const known = new Map<string, boolean>();
-  // Searches from both ends of the table, because a source's drawers follow each other and most of their words also occur before or after.
+  // Searches the table from both ends: `drawers` are mostly consecutive, so a drawer before or after them is found soon.
   const [up, down] = ["ASC", "DESC"].map((order) =>
     database
       .prepare<[string], number>(`SELECT rowid FROM drawer_fts WHERE drawer_fts MATCH ? ORDER BY rowid ${order}`)

@@ -9,12 +9,12 @@ import { readAnyColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import type { Image } from "../tables/before-images.ts";
 
-/** A longer string is stored as its length and hash; the drawer has its text. */
+/** Maximum length of a string in the journal. Of a longer string the journal stores length and hash; the drawer has the text. */
 const TEXT_MAX = 256;
 /** Fingerprint of a write whose text was forgotten. Any call with the write's key then gets the stored answer. */
 const FORGOTTEN = "";
 
-/** How long keys and before-images are kept. `imagesBytes`: maximum size of the before-images; the oldest are deleted first. */
+/** Times to keep keys and before-images. If all before-images together exceed `imagesBytes`, the oldest are deleted first. */
 export type Retention = { journalRetentionMs: number; undoMs: number; imagesBytes: number };
 
 /** Maximum number of rows per step. A step takes some milliseconds, and other writes run in between. */
@@ -23,7 +23,7 @@ const PRUNED_PER_STEP = 2_000;
 /** Matches every answer of a refused write, and some other answers. */
 const REFUSING = /"(?:success":false|error|isError)/;
 
-/** Adds the SQL function `is_refusal`, which is true for a refused write. The journal keeps these to answer repeated calls. */
+/** Adds the SQL function `is_refusal`. Undo skips refused writes, which the journal keeps only to answer repeated calls. */
 export function defineIsRefusal(database: LedgerDatabase): void {
   database.function("is_refusal", { deterministic: true }, (result) =>
     typeof result === "string" && REFUSING.test(result) && isRefusal(parseJson(result)) ? 1 : 0,
@@ -45,9 +45,9 @@ export class Journal {
       ),
       addClaim: prepare("INSERT INTO journal_claim (journal, claimed_ms) VALUES (?, ?)"),
       addImage: prepare("INSERT INTO change (journal, kind, id, before, after) VALUES (?, ?, ?, ?, ?)"),
-      // Finds the first row to keep. It looks for the first row within the retention, then for the last old row before it; the next `seq`
-      // is the first to keep. An index of the times would cost every write a page, so it uses `seq`, which rises with time. A row dated
-      // after `now` is from a clock that was ahead; it is kept until an old row follows it.
+      // Finds the `seq` of the first row to keep. Takes the first row within the retention; the last expired row before it is the last row
+      // to delete. Searches by `seq`, because an index of the times would cost every write a page. A row dated after `now` is from a clock
+      // that was ahead, and is kept until an expired row follows.
       firstSince: database
         .prepare<{ since: number; now: number }, number>(
           `SELECT coalesce(1 + (SELECT seq FROM journal WHERE at_ms < @since AND seq < coalesce(
@@ -84,7 +84,7 @@ export class Journal {
     };
   }
 
-  /** Returns undefined for a new key, and "other" for the key of another call. */
+  /** Returns the stored answer to a repeated call; undefined for a new key, and "other" if another call has used the key. */
   find(key: string, fingerprint: string): { value: unknown } | "other" | undefined {
     const known = this.#statements.find.get(key);
     if (known === undefined) return undefined;

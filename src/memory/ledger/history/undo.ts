@@ -14,14 +14,16 @@ import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
-/** The agent's changes of one row. `isBroken`: others changed it between them. `changed`: a row of the same drawer that others changed. */
+/** The agent's changes of one row. */
 type History = {
   kind: ImageKind;
   id: string;
   before: string | null;
   after: string | null;
+  /** True if somebody else changed the row between two of these changes. */
   isBroken: boolean;
   firstSeq: number;
+  /** Row of the same drawer that somebody else has changed. */
   changed?: History;
 };
 
@@ -146,7 +148,7 @@ export class SqliteUndo implements UndoTx {
     }
   }
 
-  /** Returns undefined if the row already has the state from before the agent's writes. */
+  /** Decides whether to remove, restore, revert or refuse a row. Returns undefined if the row needs no change. */
   #judge(history: History, leaving: ReadonlySet<string>, window: UndoWindow): UndoItem | undefined {
     const { kind, id, before, after, changed } = history;
     if (this.#currentDigest(kind, id) === this.#digestOf(kind, before)) return undefined;
@@ -201,13 +203,13 @@ export class SqliteUndo implements UndoTx {
     else this.#tx.updateDrawer(id, { text, metadata });
   }
 
-  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps closets by a language model. */
+  /** Deletes the closets of the drawer's source, because they point at the present drawers. Keeps those that a language model wrote. */
   #dropClosets(metadata: Metadata | undefined): void {
     const source = metadata?.["source_file"];
     if (typeof source === "string" && !this.#tx.closets.isModelMade(source)) this.#tx.closets.remove(source);
   }
 
-  /** For a source without an earlier record, stores an empty one, so that the feeder files the source again. */
+  /** Restores a filing record. If the source had none, stores an empty one, so that the feeder files the source again. */
   #restoreSource(sourceFile: string, before: string | null): void {
     const record = before === null ? ["", 0, "", 0] : readColumn("change.before", before, isColumns);
     const [wing, mtime, sha256, drawers] = record as [string, number, string, number];
@@ -239,7 +241,7 @@ export class SqliteUndo implements UndoTx {
     return kind === "drawer" ? drawerDigest(drawerIn(image)) : digest(image);
   }
 
-  /** Returns the agent that last changed this row after the first undone write. A foreign MemPalace has no journal rows. */
+  /** Returns the agent that last changed this row after the first undone write; a foreign MemPalace if no journal row names one. */
   #otherWriter({ kind, id, firstSeq }: History, window: UndoWindow): string {
     const sql = `SELECT j.agent FROM change c JOIN journal j ON j.seq = c.journal
       WHERE c.kind = @kind AND c.id = @id AND c.journal > @firstSeq AND NOT (${IN_WINDOW})

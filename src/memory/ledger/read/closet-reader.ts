@@ -55,7 +55,7 @@ export class SqliteClosetReader {
     return selectRows<PendingText>(this.#database, sql, afterRow, limit);
   }
 
-  /** Upstream makes no closets for conversations, office documents and notes. Only a command calls this, because it is slow. */
+  /** Lists the mined files for which upstream makes closets: no conversations, no office documents. Slow, so only commands call it. */
   minedSources(wing: string | undefined): string[] {
     const sql = `SELECT DISTINCT source_file FROM drawer WHERE source_file <> '' ${wing === undefined ? "" : "AND wing = ?"}
       AND json_extract(metadata, '$.normalize_version') IS NOT NULL

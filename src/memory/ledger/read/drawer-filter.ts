@@ -28,7 +28,7 @@ export function condition(filter: DrawerFilter): Condition {
   return { where: parts.length === 0 ? "" : `WHERE ${parts.join(" AND ")}`, values };
 }
 
-/** Compares a local bound with moments in local time and in UTC. The first condition searches the index from the wider bound. */
+/** Compares times in UTC (with Z) or local time with a local bound. The second condition is exact; the first lets SQLite use the index. */
 function momentCondition(local: string, comparison: ">=" | "<"): { parts: string[]; values: string[] } {
   const utc = utcOf(local);
   if (utc === local) return { parts: [`${SAID_AT} ${comparison} ?`], values: [local] };
@@ -37,7 +37,7 @@ function momentCondition(local: string, comparison: ">=" | "<"): { parts: string
   return { parts: [`${SAID_AT} ${comparison} ?`, exact], values: [outer, utc, local] };
 }
 
-/** Returns the bound in UTC, without Z. Midnight is only the date, as in local bounds. */
+/** Returns a local bound in UTC, without Z. Writes midnight as a date without a time, as local bounds do. */
 function utcOf(local: string): string {
   const date = new Date(local.length === 10 ? `${local}T00:00:00` : local);
   const utc = Number.isNaN(date.getTime()) ? local : date.toISOString().slice(0, -1);

@@ -1,4 +1,4 @@
-/** Finds the rows of one page of a list, and the number of all rows, only from indexes: only the drawers that are shown are read. */
+/** Finds the rows of one page of a list, and the number of all rows, from indexes. So only the drawers on the page are read. */
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
@@ -8,7 +8,7 @@ import { selectRows, selectValues } from "../select.ts";
 type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
-/** Maximum share of the rows that may be read to merge several places. If it would be more, all rows are sorted instead. */
+/** Maximum share of the rooms' rows that a merge of the rooms may read. If it would read more, SQLite sorts all rows instead. */
 const MERGED_SHARE = 1 / 4;
 
 export function drawerPage(
@@ -21,7 +21,7 @@ export function drawerPage(
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
     selectValues<number>(database, sql, ...bound);
   if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // A source has few drawers, and an index has the rows of a time window, so one query reads and counts all rows.
+    // One query reads and counts all rows: a source has few drawers, and an index has the rows of a time window.
     const [all = "[]"] = database
       .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
       .pluck()
@@ -34,13 +34,13 @@ export function drawerPage(
   const page = (rows: number[]): Page => ({ rows, total });
   if (offset >= total) return page([]);
 
-  // Skips to the page in FTS5's short records of the drawers, which are in row order and have a hundredth of the drawers' bytes.
+  // Without a filter, skips to the page in a table of FTS5 that has one short record for each drawer, in row order.
   if (where === "")
     return page(rowsOf("SELECT id FROM drawer_fts_docsize ORDER BY id LIMIT ? OFFSET ?", limit, offset));
   const inPlace = "SELECT row FROM drawer WHERE wing = ? AND room = ? ORDER BY row LIMIT ? OFFSET ?";
   const [first, ...others] = places;
   if (first !== undefined && others.length === 0) return page(rowsOf(inPlace, first.wing, first.room, limit, offset));
-  // The index has the rows of each place in order, but the rows of several places have to be sorted.
+  // The index has the rows of each room in order, but the rows of several rooms have to be merged or sorted.
   const wanted = offset + limit;
   if (places.length * wanted > total * MERGED_SHARE)
     return page(rowsOf(`SELECT row FROM drawer ${where} ORDER BY row LIMIT ? OFFSET ?`, ...values, limit, offset));

@@ -1,16 +1,16 @@
 /**
- * Finds the exchange of a transcript's slice, and who speaks in the slice. An exchange begins with a drawer that begins with `> ` and the
- * user's words; its further slices are the assistant's. Its rows follow each other, because slices are filed in order.
+ * Finds the exchange that a transcript's slice belongs to, and who speaks in the slice. The first slice of an exchange begins with `> ` and
+ * the user's words; in all further slices the assistant speaks. The rows of an exchange are consecutive, because slices are filed in order.
  */
 import type { Drawer } from "../../port/drawer.ts";
 import type { TalkSlice } from "../../port/ledger.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRow, selectRows } from "../select.ts";
 
-/** Maximum distance of a slice from the start of its exchange. Later slices, as of a loop of tool calls, are shown one by one. */
+/** Maximum distance, in rows, of a slice from the start of its exchange. A later slice counts as a single drawer. */
 const SLICES_MAX = 24;
 
-/** If no exchange begins in this number of first drawers, the source is notes that were mined as a transcript. */
+/** An exchange must begin in this number of a source's first drawers. Otherwise the source is notes that were mined as a transcript. */
 const FIRST_DRAWERS = 3;
 
 export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): Set<number> {
@@ -30,7 +30,7 @@ export function assistantRows(ledger: LedgerDatabase, rows: readonly number[]): 
   return new Set(slices.filter(({ source, opens }) => opens === 0 && sources.has(source)).map(({ row }) => row));
 }
 
-/** Returns undefined if the drawer is in no exchange, is too far from the beginning, or was not filed together with it. */
+/** Returns the first row of the drawer's exchange; undefined if it is too far away or was not filed together with the drawer. */
 export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Drawer): number | undefined {
   const { ingest_mode: ingest, extract_mode: extract, source_file: source, chunk_index: index } = metadata;
   if (ingest !== "convos" || extract === "general" || typeof source !== "string" || source === "") return undefined;
@@ -44,7 +44,7 @@ export function exchangeOf(ledger: LedgerDatabase, { row, text, metadata }: Draw
 /** Number of characters read from an exchange's beginning to find the user's words. */
 const SAID_READ = 600;
 
-/** The user's words are the first line of the exchange, without `>`. */
+/** Returns the transcripts' slices among `rows`. `said`: first line of the slice's exchange (the user's words), without `>`. */
 export function talkSlices(ledger: LedgerDatabase, rows: readonly number[]): TalkSlice[] {
   const slices = ledger
     .prepare<[number, string], Omit<TalkSlice, "opening" | "said"> & { opening: number | null }>(

@@ -43,11 +43,11 @@ export class SqliteJournalReader {
     };
   }
 
-  /** Returns imported rows by their time. `before`: number of the last row of the page before. */
+  /** Returns a page of imported rows, sorted by time. `before` is the number of the last row of the previous page. */
   #imported({ agent, tool, sinceMs = 0, before, limit }: AuditRequest): AuditPage {
     const sql = "SELECT at_ms FROM imported_journal WHERE row = ?";
     const topMs = before === undefined ? Number.MAX_SAFE_INTEGER : selectValue<number>(this.#database, sql, before);
-    // The last row of the page before was deleted meanwhile, by the retention or by an undo of the import.
+    // The last row of the previous page was deleted meanwhile, by the retention or by an undo of the import.
     if (topMs === undefined) return { entries: [], next: null };
     const entries: AuditEntry[] = [];
     let looked = 0;

@@ -17,7 +17,7 @@ const PREVIEW_MAX = 400;
 export class LogicalPages {
   readonly #database: LedgerDatabase;
   readonly #filter: DrawerFilter;
-  /** Condition on the place alone. A drawer with slices in two places is shown with the slices in the filter's place. */
+  /** Condition on wing and room only. A drawer with slices in two rooms is shown with the slices that meet this condition. */
   readonly #inPlace: Sql;
   /** Undefined if all rows pass the filter. */
   readonly #rows: Sql | undefined;
@@ -39,7 +39,7 @@ export class LogicalPages {
       sql: `SELECT id, 0 AS isSplit FROM (${singles.sql}) UNION ALL SELECT id, 1 FROM (${splits.sql})`,
       values: [...singles.values, ...splits.values],
     };
-    // For a time window one query returns page and total. For a place `#total` counts faster, because it reads no ids.
+    // For a time window one query returns page and total. For a wing or room `#total` counts faster, because it reads no ids.
     const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
     const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
     const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();
@@ -99,7 +99,7 @@ export class LogicalPages {
     };
   }
 
-  /** Counts the drawers of a place without reading all ids. */
+  /** Counts the drawers of a wing or room without reading all ids. */
   #total(): number {
     const [isSlice, split] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`)];
     const { sql: inPlace, values: place } = this.#inPlace;

@@ -1,5 +1,5 @@
 /**
- * Lists sources that only MemPalace's miners have filed. The metadata of their adopted drawers show which version of the file these contain
+ * Lists sources that only MemPalace's miners have filed. The metadata of the adopted drawers show which version of the file was mined
  * (Source: palace.md 5.2 and 5.3; `file_already_mined` of 3.11).
  */
 import { MODE_SEPARATOR, type MinedPage, type MinedQuery, type MinedRow } from "../../port/source.ts";
@@ -13,21 +13,21 @@ const CHUNKER_VERSION = 2;
 
 const of = (key: string): string => `json_extract(d.metadata, '$.${key}')`;
 const IS_OF_CONVERSATION = `${of("ingest_mode")} IN ('convos', 'registry')`;
-/** True for a drawer by a current version of the miner, or by MemPalace 3.3.6, which does not store the file's time. */
-const IS_CUT_SO = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
+/** Selects drawers of a current version of the miner, and of MemPalace 3.3.6, which does not store the file's time. */
+const IS_CURRENT = `(${of("convo_chunker_version")} >= ${CHUNKER_VERSION} OR ${of("source_mtime")} IS NULL)`;
 
 /** Conditions that select each miner's drawers. Another miner's drawers of the same file do not count. */
 const RULES: Readonly<Record<Miner, string>> = {
   projects: `${of("ingest_mode")} IS NULL AND ${of("source_mtime")} IS NOT NULL`,
   formats: `${of("extract_mode")} = 'format' AND ${of("source_mtime")} IS NOT NULL`,
-  exchange: `${IS_OF_CONVERSATION} AND coalesce(${of("extract_mode")}, 'exchange') = 'exchange' AND ${IS_CUT_SO}`,
+  exchange: `${IS_OF_CONVERSATION} AND coalesce(${of("extract_mode")}, 'exchange') = 'exchange' AND ${IS_CURRENT}`,
   general: `${IS_OF_CONVERSATION} AND ${of("extract_mode")} = 'general'`,
 };
 
-/** Number of sources per step. A source mostly has some thousands of drawers, so a step takes tens of milliseconds. */
+/** Number of sources per step. Together they mostly have some thousands of drawers, so a step takes tens of milliseconds. */
 const SOURCES_PER_PAGE = 200;
 
-/** Leaves out a source with fewer drawers than its drawers state: MemPalace may have been killed between two drawers. */
+/** Returns a page of sources. Skips a source with fewer drawers than `chunk_total`: MemPalace may have been killed while it filed them. */
 export function minedSources(ledger: LedgerDatabase, { wing, miner, below, after }: MinedQuery): MinedPage {
   const folder = below.endsWith("/") ? below : `${below}/`;
   const mark = miner === "general" ? `${MODE_SEPARATOR}${miner}` : "";

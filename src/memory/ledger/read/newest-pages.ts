@@ -14,10 +14,10 @@ const HASH_PART = /^[0-9a-f]{6,}$/;
 
 type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
-/** Counts rows, or lists them newest first, only from indexes. The rows are above `after` and at most `upTo`. */
+/** `count`: number of rows above `after` and at most `upTo`. `list`: rows up to `upTo`, newest first. Both read only indexes. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };
 
-/** Finds the page's first row by halving the range of rows, so it reads no drawer before the page. */
+/** Returns a page of drawers. It finds the page's first row by bisection, so it reads no drawer before the page. */
 export function newestPage(
   database: LedgerDatabase,
   place: PlaceFilter,
@@ -56,7 +56,7 @@ export function newestPage(
   return { rows: shown, total };
 }
 
-/** Uses FTS5's short records of the drawers, which are read a hundred times as fast as the drawers. */
+/** Counts and lists all rows from FTS5's short records of the drawers, which are read a hundred times as fast as the drawers. */
 function allRows(database: LedgerDatabase): Rows {
   const count = database
     .prepare<[number, number], number>("SELECT count(*) FROM drawer_fts_docsize WHERE id > ? AND id <= ?")
@@ -93,7 +93,7 @@ function below(rows: Float64Array, row: number): number {
   return from;
 }
 
-/** Counts the whole drawers of each place: its rows without the later slices of split drawers. */
+/** Counts the drawers of each room. A split drawer counts once. */
 export function wholePlaces(database: LedgerDatabase): Place[] {
   const later = new Map<string, number>();
   for (const { wing, room } of laterSlices(database).later) {
@@ -105,7 +105,7 @@ export function wholePlaces(database: LedgerDatabase): Place[] {
     .filter(({ drawers }) => drawers > 0);
 }
 
-/** A split drawer is listed at its oldest slice or, if its slices are in several places, at its first slice. */
+/** Returns the slices to leave out. A split drawer keeps one slice: its oldest or, if its slices are in several rooms, its first. */
 function laterSlices(database: LedgerDatabase): { later: Slice[]; parentOf: Map<number, string> } {
   const slices = selectRows<Slice>(database, ALL_SLICES);
   const firstOf = database.prepare<[string], number>(FIRST_SLICE).pluck();
@@ -142,7 +142,7 @@ export function idsByPart(database: LedgerDatabase, part: string, limit: number)
   return idsOf(`SELECT row FROM drawer INDEXED BY ${BY_ID} WHERE instr(id, ?) > 0`, `_${part}`);
 }
 
-/** Returns ids of deleted drawers whose old texts the journal has. A drawer that another program deleted is not found. */
+/** Returns ids of deleted drawers that still have a before-image. A drawer that another program deleted is not found. */
 export function deletedIdsByPart(database: LedgerDatabase, part: string, limit: number): string[] {
   const idsOf = (where: string, ...values: string[]): string[] => {
     const sql = `SELECT DISTINCT id FROM change c WHERE kind = 'drawer' AND after IS NULL AND ${where}

@@ -83,14 +83,14 @@ export class SqliteLedgerReader implements LedgerReader {
     return rows.map(({ seq, ids }) => ({ seq, ids: readColumn("erasure.ids", ids, isTexts) }));
   }
 
-  /** Counts drawers and closets that are not sent to the palace yet. */
+  /** Returns how many of these drawers and closets are not sent to the public palace yet. */
   unsentAmong(ids: readonly string[]): number {
     const among = "WHERE id IN (SELECT value FROM json_each(@ids))";
     const sql = `SELECT (SELECT count(*) FROM outbox ${among}) + (SELECT count(*) FROM closet_outbox ${among})`;
     return selectValue<number>(this.#database, sql, { ids: JSON.stringify(ids) }) ?? 0;
   }
 
-  /** Returns drawers and closets that wait for a vector, so that the palace cannot get their new texts yet. */
+  /** Returns those drawers and closets among `ids` whose text has no vector yet. Until then the public palace cannot get the text. */
   awaitingVector(ids: readonly string[]): { id: string; text: string }[] {
     const among = "id IN (SELECT value FROM json_each(@ids))";
     return selectRows<{ id: string; text: string }>(

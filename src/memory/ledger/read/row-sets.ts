@@ -8,7 +8,7 @@ import { selectValue } from "../select.ts";
 /** Rows that pass a filter, in order. `allowed[row]` is 1 for each; a row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
 
-/** Number of cached sets. Agents search the same few places again and again. */
+/** Number of cached sets. Agents search the same few rooms again and again. */
 const KEPT_MAX = 8;
 
 export class RowSets {
@@ -22,7 +22,7 @@ export class RowSets {
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
 
-  /** Returns the allowed rows of a source or time window; undefined for a place, by which the vector scan itself filters. */
+  /** Returns the rows that a filter by source or time allows. Undefined for other filters: the vector scan checks wing and room itself. */
   beyondPlaces(filter: DrawerFilter): Uint8Array | undefined {
     return filter.sourceFile !== undefined || isWindow(filter) ? this.of(filter).allowed : undefined;
   }

@@ -1,4 +1,4 @@
-/** Finds sources of a place by the end or by a part of their names. */
+/** Finds sources in a wing or room by the end or by a part of their names. */
 import type { PlaceFilter } from "../../port/drawer.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { condition } from "./drawer-filter.ts";
@@ -10,7 +10,7 @@ const PART_MAX = 64;
 /** Maximum number of similar names to read. Many thousands of files may begin in the same way. */
 const ALIKE_MAX = 500;
 
-/** A source that was just filed is only in `source_dirty`. */
+/** SQL for the sources that match one of two patterns. A source that was just filed is only in `source_dirty`. */
 const ENDING = `SELECT source_file AS name FROM source WHERE source_file LIKE ? OR source_file LIKE ?
   UNION SELECT source_file FROM source_dirty WHERE source_file LIKE ? OR source_file LIKE ?`;
 
@@ -31,7 +31,7 @@ export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFi
   return find(`%/${start.slice(0, START)}%`, `%${start.replace(/(?<=.)\.[^.]*$/, "")}%`, ALIKE_MAX);
 }
 
-/** LIKE ignores case only in ASCII, so every other character becomes a wildcard. */
+/** Returns a pattern for LIKE, which ignores case only in ASCII. So every other character becomes a wildcard. */
 function pattern(text: string): string {
   return text.replace(/[^A-Za-z0-9./]/gu, "_");
 }

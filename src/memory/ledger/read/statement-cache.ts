@@ -4,7 +4,7 @@ import type { LedgerDatabase } from "../open.ts";
 
 const KEPT_MAX = 200;
 
-/** Do not keep a statement while you prepare the same SQL again: both calls get one statement, and the second call resets it. */
+/** Makes `prepare` return cached statements. Do not use a statement after you prepared its SQL again: that resets the statement. */
 export function cacheStatements(database: LedgerDatabase): LedgerDatabase {
   const prepare = database.prepare.bind(database) as (sql: string) => Statement;
   const kept = new Map<string, Statement>();

@@ -8,14 +8,14 @@ import { selectRows } from "../select.ts";
 
 /** Character between a profile's key and a conversation's id (learning/memory/profiles.ts). */
 const MARK = "char(31)";
-/** Number of newest conversations that are read. The broker's other reads wait meanwhile. */
+/** Maximum number of conversations to read, newest first. The broker's other reads wait for the query. */
 const CONVERSATIONS_MAX = 500;
-/** Selects the conversations of one profile. An id of the profile `default` begins with the mark or does not contain it. */
+/** Selects the conversations of one profile. An id of the profile `default` begins with `MARK` or does not contain it. */
 const OF_PROFILE = `iif($prefix = '', instr(id, ${MARK}) <= 1, substr(id, 1, length($prefix)) = $prefix)`;
 const TALKS = `(SELECT id, agent, at_ms FROM conversation
   WHERE ${OF_PROFILE} AND ($conversation IS NULL OR id = $conversation) ORDER BY at_ms DESC LIMIT ${CONVERSATIONS_MAX})`;
 const SHOWN = `FROM shown WHERE conversation = ? AND id <> '${ANEW}'`;
-/** A person's outcome has no conversation; it counts for every conversation whose last turn was before it. */
+/** An outcome from a person has no conversation. It counts for all conversations whose last turn was before the outcome. */
 const LAST_OUTCOMES = `SELECT (SELECT outcome FROM scored WHERE scored.id = shown.id
     AND (scored.conversation = shown.conversation OR (scored.conversation IS NULL AND source = 'user' AND at_ms >= ?))
     ORDER BY nth DESC LIMIT 1) ${SHOWN}`;
@@ -50,7 +50,7 @@ export function turnPage(
   return { turns: page, total };
 }
 
-/** The week is that of the conversation's last turn. Other calls run in between. */
+/** Counts shown drawers and their last outcomes, by agent and by week of the conversation's last turn. Other calls run in between. */
 export async function helpedByWeek(database: LedgerDatabase, prefix: string): Promise<HelpedWeek[]> {
   const talks = selectRows<{ id: string; agent: string; atMs: number; week: string }>(
     database,
@@ -72,7 +72,7 @@ export async function helpedByWeek(database: LedgerDatabase, prefix: string): Pr
   return [...weeks].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-/** Other calls run in between. */
+/** Counts the outcomes since `atMs`. Other calls run in between. */
 export async function toldSince(database: LedgerDatabase, atMs: number): Promise<Told> {
   const told = { worked: 0, partial: 0, failed: 0 };
   const upTo = database

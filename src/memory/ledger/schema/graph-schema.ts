@@ -1,4 +1,4 @@
-/** The tables of the graph. Triggers list each row whose newest state upstream's files lack, so that no write can forget one. */
+/** The tables of the graph. Triggers list each row whose newest state upstream's files lack, so that no write can omit a row. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /** Names of tables and columns. A column is text or a real number, which the ledger and upstream's file store in the same way. */

@@ -1,6 +1,6 @@
 /**
- * Headings above the drawers of Markdown documents, because a later part of a section does not repeat its heading. After a change of any
- * drawer, maintenance makes all rows of its source again, so a forgotten heading disappears from the other drawers, too.
+ * Headings above each drawer of a Markdown document: only the first drawer of a section contains its heading. After a change of any drawer,
+ * maintenance computes the headings of its whole source again, so that forgotten headings disappear, too.
  */
 export const HEADING_SCHEMA = `
 CREATE TABLE IF NOT EXISTS heading (row INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;

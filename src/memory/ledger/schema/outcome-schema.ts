@@ -1,6 +1,6 @@
 /** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
-/** Id in a row of `shown` without a drawer. It makes the drawers shown before its turn count as not shown. */
+/** Empty id of a marker row in `shown`, which stands for no drawer. From its turn on, the agent no longer sees drawers shown before. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `

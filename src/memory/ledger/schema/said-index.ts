@@ -10,12 +10,12 @@ const momentOf = (key: string): string =>
       THEN strftime('%Y-%m-%dT%H:%M:%fZ', ${valueOf(key)})
     WHEN ${valueOf(key)} GLOB '${DATE}' THEN ${valueOf(key)} END`;
 
-/** SQL for the time at which a drawer's text was said; null if unknown. Swept messages have it in `timestamp`. */
+/** SQL for the time at which a drawer's text was said, else its filing time, else null. Swept messages have the time in `timestamp`. */
 export const SAID_AT = `coalesce(${momentOf("authored_at")},
   CASE WHEN ${valueOf("ingest_mode")} = 'sweep' THEN ${momentOf("timestamp")} END,
   CASE WHEN ${valueOf("filed_at")} GLOB '${DATE}' THEN ${valueOf("filed_at")} END)`;
 
-/** Ledgers up to version 18 have an index of filing times, which this replaces. */
+/** Makes the index. It replaces the index of filing times in ledgers up to version 18. */
 export const SAID_SCHEMA = `
 DROP INDEX IF EXISTS drawer_filed;
 CREATE INDEX IF NOT EXISTS drawer_said ON drawer (${SAID_AT}, wing, room);

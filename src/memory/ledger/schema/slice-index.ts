@@ -1,4 +1,4 @@
-/** The index of slices by the drawer to which they belong. It has their places, so that a list of whole drawers reads no text. */
+/** The index of slices by the drawer to which they belong. It contains wing and room, so that a list of whole drawers reads no text. */
 
 import { sliceBounds } from "../record.ts";
 
@@ -14,7 +14,7 @@ export const BY_ID = "sqlite_autoindex_drawer_1";
 /** SQL for a slice's position in its drawer's text (Source: upstream-latest.md 2.1). */
 export const SLICE_ORDER = "coalesce(CAST(metadata ->> '$.chunk_index' AS INTEGER), 0), id";
 
-/** The second condition finds pieces of a diary entry's slice that was cut again: their ids begin with the entry's id. */
+/** SQL for a drawer's slices. If a slice of a diary entry was cut again, the second condition finds the pieces by their ids' beginning. */
 export const SLICES_OF = `SELECT * FROM drawer
   WHERE ${PARENT} = ? OR (id BETWEEN ? AND ? AND ${named("parent_entry_id")} = ?) ORDER BY ${SLICE_ORDER}`;
 

@@ -1,6 +1,6 @@
 /**
- * Static vectors of drawers as int8 codes. `static_renewed` has the rows whose code was made after the drawer's own write, so a reader
- * reads these and the rows above the last row that it knows. Drawers of an older ledger get codes when the broker is idle.
+ * Tables of the drawers' static vectors, as int8 codes. A reader keeps the codes in memory and reads only the rows above its last row;
+ * `static_renewed` lists older rows that it must read again. Drawers of an older ledger get codes when the broker is idle.
  */
 export const STATIC_SCHEMA = `
 CREATE TABLE IF NOT EXISTS static_code (row INTEGER PRIMARY KEY, code BLOB NOT NULL, scale REAL NOT NULL) STRICT;
@@ -14,11 +14,11 @@ CREATE TRIGGER IF NOT EXISTS static_gone AFTER DELETE ON drawer BEGIN
 END;
 `;
 
-/** The trigger `static_gone` of versions 16 and 17. A backup of such a ledger has it, and must be accepted. */
+/** The trigger `static_gone` of schema versions 16 and 17. A backup with this trigger must be accepted. */
 export const STATIC_GONE_17 =
   "CREATE TRIGGER static_gone AFTER DELETE ON drawer BEGIN DELETE FROM static_code WHERE row = old.row; END";
 
-/** Replaces version 16's table, which had a second number for each code and so made writes take longer. */
+/** Migrates the table `static_code` of schema version 16. Its rows had one more column, which made writes slower. */
 export const STATIC_BY_ROW = `
 DROP TRIGGER IF EXISTS static_gone;
 ALTER TABLE static_code RENAME TO static_code_16;

@@ -1,6 +1,6 @@
 /**
- * Digests (in `meta`) of adopted drawers that have no vector in the palace. While a drawer matches its digest, nobody has changed it here,
- * so a later change in the palace is adopted although the ledger never sent the drawer.
+ * Digests (in `meta`) of adopted drawers that had no vector in the palace. If the ledger's drawer still matches its digest, only the palace
+ * can have changed it since the adoption, and the palace's change is adopted.
  */
 import { hash } from "node:crypto";
 import type { Metadata } from "../../port/drawer.ts";

@@ -4,7 +4,7 @@ import type { GraphKind } from "../../port/graph.ts";
 import { digest, drawerDigest } from "../record.ts";
 
 export type ImageKind = "drawer" | "source" | "standing" | "carried" | "imported" | GraphKind;
-/** One row of the table `change`. */
+/** Row of the table `change`. `before`: the old row, null for a new one. `after`: digest of the new row, null for a deleted one. */
 export type Image = { kind: ImageKind; id: string; before: string | null; after: string | null };
 
 type DrawerState = { text: string; metadata: Metadata };
@@ -12,7 +12,7 @@ type Noted =
   | { kind: "drawer"; id: string; before: DrawerState | undefined; after: DrawerState | undefined }
   | { kind: Exclude<ImageKind, "drawer">; id: string; before: string | undefined };
 
-/** Returns a row's present state as text; undefined for an absent row. */
+/** Returns a row's present state in the form of a before-image; undefined for an absent row. */
 export type StateOf = (kind: Exclude<ImageKind, "drawer">, id: string) => string | undefined;
 
 export class Images {
@@ -30,7 +30,7 @@ export class Images {
     else this.#noted.set(`drawer ${id}`, { kind: "drawer", id, before, after });
   }
 
-  /** Call it before the row is changed. */
+  /** Keeps the row's old state. Call it before the row is changed. */
   note(kind: Exclude<ImageKind, "drawer">, id: string): void {
     const name = `${kind} ${id}`;
     if (!this.#noted.has(name)) this.#noted.set(name, { kind, id, before: this.stateOf(kind, id) });

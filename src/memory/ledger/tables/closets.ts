@@ -72,7 +72,7 @@ export class SqliteClosetTx implements ClosetTx {
     this.#onChange(1);
   }
 
-  /** Deletes a drawer's summary after its text has changed. Upstream gives a summary the drawer's own id. */
+  /** Deletes the summary of a changed or deleted drawer. As in upstream, the summary has the drawer's own id. */
   dropSummary(drawerId: string): void {
     // Even a DELETE that deletes no row makes SQLite flush the full-text index, because the table has triggers.
     if (this.textOf(drawerId) === undefined) return;

@@ -1,15 +1,14 @@
 /**
- * Merges other programs' changes of upstream's graph files into the ledger. Uses the ledger's present state, because a client may have
- * written since the files were compared. If the ledger also has an unsent change of a fact, the fact is ended if either side ended it (the
- * ledger's end wins), and gets the file's other values. Of a link with an unsent change, the ledger's record wins. Any other row gets the
- * file's values, except that an ended fact stays ended.
+ * Merges changes that other programs made in upstream's graph files into the ledger. Reads the ledger's rows again, because a client may
+ * have written since the files were compared. The file's values win, with two exceptions: a fact that is ended in the ledger stays ended
+ * (an unsent end also keeps its date), and a link with unsent changes stays as in the ledger.
  */
 import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
-/** Numbers of rows that a merge changed in the ledger (`taken`), listed again, or removed. */
+/** Numbers of the ledger's rows that a merge changed (`taken`), queued to be sent again (`relisted`), or removed. */
 export type MergeCounts = { taken: number; relisted: number; removed: number };
 
 const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
@@ -66,7 +65,7 @@ export class GraphMerge {
     });
   }
 
-  /** Returns true if the ledger's row changed. */
+  /** Merges one row of a file. Returns true if the ledger's row changed. */
   #takeRow(row: FileRow): boolean {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
@@ -77,13 +76,13 @@ export class GraphMerge {
       unlist.run(kind, id);
       return false;
     }
-    // The ledger deleted this row. The removal is still sent, unless the file now has another row with this id.
+    // The ledger deleted this row and has not sent the removal yet. The row stays deleted, unless another program has changed it since.
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
     if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
     else if (entry === undefined) this.#statements.list.run(kind, id);
-    // The write above listed the row by a trigger, but the file has it already.
+    // The write above queued the row for sending by a trigger, but the file has it already.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
@@ -93,7 +92,7 @@ export class GraphMerge {
   }
 }
 
-/** Returns true if the file has an ended fact as open. Upstream never reopens a fact, so the file is an older copy. */
+/** Returns true if a fact is ended in the ledger and open in the file. Upstream never reopens a fact, so the file is an older copy. */
 function isReopened(kind: Kind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
@@ -109,14 +108,14 @@ function mergedBody(kind: Kind, ours: string, theirs: string): string {
   return [theirs, ours].find((body) => JSON.stringify(columnsIn(body)) === text) ?? text;
 }
 
-/** Returns true for a row that upstream cannot have written. */
+/** Returns true if a required column is null. Upstream never writes such a row. */
 function isBroken({ kind, body }: FileRow): boolean {
   if (isLink(kind)) return false;
   const required = kind === "entity" ? 1 : 3;
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** Returns a row's columns in the order of putSql. */
+/** Returns a row's columns in the order of putSql's parameters. */
 export function valuesOf(kind: Kind, body: string): unknown[] {
   return isLink(kind) ? [body] : columnsIn(body);
 }

@@ -62,7 +62,7 @@ export class SqliteImportedTx implements ImportedTx {
     return this.#keptFrom.get() ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Returns a call's answer in the other memory, if the call's drawer is here or forgotten. Otherwise the call must run again. */
+  /** Returns the answer that an imported call got, if the answer's drawer is here or forgotten. Otherwise the call must run again. */
   answerTo(key: string, fingerprint: string, isHere: (id: string) => boolean): { value: unknown } | undefined {
     for (const row of this.#byKey.all(key)) {
       const value = readAnyColumn("imported_journal.result", row.result);

@@ -5,12 +5,12 @@ import type { LedgerDatabase } from "../open.ts";
 import { STANDING_BODY } from "../schema/outcome-schema.ts";
 import { isPast, SCORED_OF, type ScoredRecord, type StandingRecord, toScored, toStanding } from "../standing-row.ts";
 
-/** Maximum number of outcomes per drawer. Each before-image of a standing contains all of them. */
+/** Maximum number of outcomes per drawer; older ones are deleted. Each before-image of a standing contains all of them. */
 const SCORED_KEPT = 50;
 /** Number of newest outcomes that keep their question, which takes four times as much space as the outcome. */
 const QUESTIONS_KEPT = 15;
 
-/** The JSON array of STANDING_BODY. */
+/** A standing and its outcomes as the JSON array that STANDING_BODY selects. */
 type Body = [
   ...[score: number, uses: number, successes: number, lastUsedMs: number | null, past: Standing["past"]],
   scored?: [

@@ -1,4 +1,4 @@
-/** The tables of drawers and sources inside one write. The other files of this folder change the other tables. */
+/** Reads and changes the tables of drawers and sources inside a write. The folder's other files do the same for the other tables. */
 import { bytesOf } from "../../../base/quantize.ts";
 import { invariant } from "../../../base/invariant.ts";
 import { type Drawer, type IdRecipe, type Metadata, type NewDrawer } from "../../port/drawer.ts";
@@ -17,7 +17,7 @@ import { Images, type StateOf } from "./before-images.ts";
 import { SqlitePartTx } from "./document-parts.ts";
 import { SqliteStandingTx } from "./standings.ts";
 
-/** Number of places that upstream shows before it deletes a source. */
+/** Maximum number of a source's places (wing and room) that are listed before it is deleted, as in upstream. */
 const PLACES_SHOWN = 5;
 
 export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
@@ -46,7 +46,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly #drawersOfSource;
   readonly #recipe;
   readonly #others: ReturnType<typeof prepareOthers>;
-  /** Changes by the group's completed writes. `#current`: changes by the write that is being applied. */
+  /** Changes by the group's completed writes. The changes of the present write are in `#current`. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;
@@ -184,7 +184,7 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.#current.written.push(before.row);
   }
 
-  /** Writes a drawer's static vector. `isKnown`: true for an existing drawer, so that readers read its vector and place again. */
+  /** Writes a drawer's static vector. `isKnown`: true for an existing drawer, which readers must then read again. */
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.derived.staticCode?.(text);
     if (made === undefined) return;
@@ -192,7 +192,10 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     if (isKnown) this.#others.renewStatic.run(row);
   }
 
-  /** Replaces the other forms of a drawer's words. `isKnown`: true for an existing drawer. Returns true if the text has other forms. */
+  /**
+   * Replaces a drawer's row in `form_fts` (other spellings of its words). `isKnown`: true for an existing drawer. Returns true if the text
+   * has other spellings.
+   */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.derived.formsOf === undefined) return false;
     if (isKnown) this.#others.dropForms.run(row);
@@ -267,13 +270,12 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.touch();
   }
 
-  /** Returns the answer that a repeated call got in another memory, if the call's drawer was imported or forgotten. */
   answerTo(key: string, fingerprint: string): { value: unknown } | undefined {
     const isHere = (id: string): boolean => this.findDrawer(id) !== undefined || this.slicesOf(id).length > 0;
     return this.imported.answerTo(key, fingerprint, isHere);
   }
 
-  /** Counts a change to a table that is not counted otherwise. */
+  /** Counts a change to a table other than the drawers and the closets. */
   touch(): void {
     this.#isHalfDone = true;
     this.#current.graph += 1;

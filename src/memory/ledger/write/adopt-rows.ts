@@ -1,6 +1,6 @@
 /**
- * Adopts rows that other programs wrote into the palace. A batch is one transaction and can be repeated without effect, so after a kill the
- * palace is read again. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
+ * Adopts rows that other programs wrote into the palace. A batch is one transaction. After a kill the broker reads the palace again:
+ * adopting a row twice has no effect. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
 import type { Changes, NewVector } from "../../port/ledger.ts";
@@ -25,7 +25,7 @@ export class RowAdopter {
     this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
 
-  /** If it throws, the whole batch is rolled back. */
+  /** Adopts one batch. If it throws, the whole batch is rolled back. */
   commit(
     batch: AdoptionBatch,
     group: (work: () => void) => void,
@@ -60,8 +60,8 @@ export class RowAdopter {
       if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
-    // The palace has the row already, so the row leaves the outbox, unless the palace lacks the vector that the ledger has. A row without
-    // any vector returns to the outbox when it gets one.
+    // The palace has this row, so the row leaves the outbox, unless the ledger has a vector that the palace lacks. A row without a vector
+    // returns to the outbox when it gets one.
     const lacksOurVector = hasVector && wasListed && row.vector === undefined;
     if (!lacksOurVector) this.#outbox.unlist(row.id);
     if (!hasVector || lacksOurVector) this.#tx.adopted.put(row.id, row);
@@ -78,7 +78,7 @@ export class RowAdopter {
     return true;
   }
 
-  /** Returns false if the ledger has the same row or a newer row. */
+  /** Files the row in the ledger. Returns false if the ledger already has the same row or a newer one. */
   #file({ id, text, metadata }: ForeignRow): boolean {
     const isListed = this.#outbox.has(id);
     const known = this.#tx.findDrawer(id);
@@ -90,8 +90,7 @@ export class RowAdopter {
     const isSame = isSameRow(known, { text, metadata });
     const isSent = !isListed && this.#hasVector.get(known.row) !== undefined;
     if (!isSent && !this.#tx.adopted.holds(id, known)) {
-      // A drawer without a vector was never sent. If it has the palace's text, it was adopted. Otherwise it was filed in the ledger or is
-      // newer than the palace's.
+      // The ledger's row was not sent. If an equal row is not in the outbox, it was adopted before; any other row of the ledger is newer.
       if (isSame && !isListed) this.#tx.adopted.put(id, known);
       return false;
     }

@@ -38,7 +38,7 @@ export class ClosetWriter {
     this.#remove = database.prepare("DELETE FROM closet WHERE id = ?");
   }
 
-  /** Drops the vector of a closet that is deleted or has another text now. Returns the number of stored vectors. */
+  /** Stores closets' vectors and returns their number. Skips a closet that was deleted or got another text meanwhile. */
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
@@ -50,7 +50,7 @@ export class ClosetWriter {
     return filed;
   }
 
-  /** Adopts rows of other programs, which only these programs could rebuild. Returns the number of new or different rows. */
+  /** Adopts closets of other programs, because the broker could not rebuild them. Returns the number of new, changed or removed closets. */
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {
@@ -66,7 +66,7 @@ export class ClosetWriter {
     return taken;
   }
 
-  /** Returns false if the ledger has the same row, or a row that is not sent yet. */
+  /** Adopts one closet. Returns false if the ledger has the same closet, or an unsent change of it. */
   #takeRow({ id, text, metadata, vector }: ForeignRow): boolean {
     if (this.outbox.has(id)) return false;
     const known = this.#known.get(id);

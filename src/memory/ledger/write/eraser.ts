@@ -23,7 +23,7 @@ export class LedgerEraser {
     this.#group = group;
   }
 
-  /** The size is without the log. */
+  /** Returns sizes without the log (`FILE-wal`). */
   space(): LedgerSpace {
     const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
       (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
@@ -35,7 +35,7 @@ export class LedgerEraser {
     return this.#database.pragma(name, { simple: true }) as number;
   }
 
-  /** Takes the time and disk space of copying the file twice. Errors: STORE_*; the list of data to erase then stays. */
+  /** Rewrites the ledger's file: takes the time and space of copying it twice. Errors: STORE_*; the list of data to erase then stays. */
   rewrite(): void {
     const database = this.#database;
     while (this.#maintenance.indexSources());
@@ -55,16 +55,16 @@ export class LedgerEraser {
     faultPoint("erase.after-rewrite");
   }
 
-  /** Returns false while a reader uses the log. */
+  /** Empties the log (`FILE-wal`). Returns false if a reader still uses it. */
   cutLog(): boolean {
     const [state] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
     return state?.busy === 0;
   }
 
-  /** Call it after the texts of all entries up to `seq` are erased. */
+  /** Removes the entries up to `seq` from the list of data to erase. Call it after that data is erased. */
   done(seq: number): void {
     const database = this.#database;
-    // Overwrites the deleted list with zeros, because no rewrite follows.
+    // Overwrites the removed entries with zeros, because no rewrite follows.
     database.pragma("secure_delete = ON");
     try {
       this.#group(() => void database.prepare("DELETE FROM erasure WHERE seq <= ?").run(seq));

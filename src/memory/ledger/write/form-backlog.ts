@@ -1,10 +1,13 @@
-/** Makes rows in `form_fts` for drawers that have none, or rows by an older version of cut.ts. A kill loses at most one step. */
+/**
+ * Fills `form_fts` (other spellings of words) for drawers without a row there, or with a row by an older cut.ts. A kill loses at most one
+ * step.
+ */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 /** Version of the rules in index/lexical/cut.ts. Raise it when the rules make other words of the same text. */
 const FORMS_VERSION = 1;
-/** Key in `meta` for the version and the last row that is done, or `done`. */
+/** Key in `meta`. Its value is the version and the last finished row, such as `1:200`, or `1:done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";
 /** Number of drawers per step. A step takes some milliseconds. */

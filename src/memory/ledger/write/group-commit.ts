@@ -1,9 +1,8 @@
 /**
- * The only writer of the ledger: it commits a group of writes as one transaction, and acknowledges them after it has synced the log. After
- * a kill before the commit the ledger has none of the group, after a later kill all of it. The writer calls fdatasync itself: SQLite as it
- * is built for Node calls fsync, which also writes the log's time stamps, makes a write a third slower, and costs a journal commit on most
- * file systems. Vectors and the outbox's entries are not synced: after a power cut the broker makes lost ones again. If a power cut loses a
- * write, all later writes are lost, too.
+ * Writes the ledger: commits a group of writes as one transaction, and acknowledges the writes after the log is synced. After a kill, the
+ * ledger has all writes of a group or none. The writer calls fdatasync itself, because Node's SQLite calls fsync, which also writes the
+ * log's time stamps and makes a write a third slower. Vectors and outbox entries are not synced: after a power cut the broker makes lost
+ * ones again. If a power cut loses a write, it also loses all later writes.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import { type Moment, passedMs } from "../../../base/uptime.ts";
@@ -36,9 +35,9 @@ export type ApplyWrite = (tx: LedgerTx, call: WriteCall) => unknown;
 
 /** Interval at which the writer deletes old keys and before-images. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** Maximum step by which a pruning moves `prunedAtMs`. Without it, a clock set years ahead would expire every key at once. */
+/** Maximum step of `prunedAtMs`, the time from which ages count. Without it, a clock set years ahead would expire all keys at once. */
 const PRUNE_STEP_MAX_MS = 86_400_000;
-/** Factor by which a later pruning may move `prunedAtMs` faster than time passes, until it reaches the machine's clock. */
+/** After the first pruning, `prunedAtMs` moves at most this many times as fast as real time, until it reaches the machine's clock. */
 const PRUNE_SPEED_MAX = 2;
 
 class SqliteLedgerTx extends LedgerTables implements LedgerTx {
@@ -174,7 +173,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Drops the vector of a drawer that is deleted or has another text now. */
+  /** Stores drawers' vectors. Skips a drawer that was deleted or got another text meanwhile. */
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
@@ -199,7 +198,6 @@ export class LedgerWriter {
     if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
   }
 
-  /** Returns false if the drawer is deleted or has another text now. */
   #putVector({ row, textVersion: version, vector }: NewVector): boolean {
     const { textVersion, putVector, putCode } = this.#statements;
     if (textVersion.get(row) !== version) return false;
@@ -226,7 +224,7 @@ export class LedgerWriter {
     return false;
   }
 
-  /** Returns true if there is more to do. A `now` more than `stepMs` after the last pruning is cut to `stepMs`. */
+  /** Deletes expired keys and before-images. Advances `prunedAtMs` by at most `stepMs`. Returns true if there is more to do. */
   prune(retention: Retention, now: number, stepMs = PRUNE_STEP_MAX_MS): boolean {
     let more = false;
     this.#group(() => {

@@ -13,7 +13,7 @@ const CODES_PER_PASS = 200;
 const MERGE_PAGES = 64;
 /** Number of pages freed in one step. A step takes some milliseconds. */
 const FREED_PAGES = 256;
-/** Minimum number of free pages for the next writes: 4 MB. A larger file keeps an eighth of its pages. */
+/** Free pages that stay in the file for the next writes: at least 1,024 (4 MB), or an eighth of all pages if that is more. */
 const FREE_KEPT_MIN = 1_024;
 const FREE_KEPT_PART = 8;
 
@@ -27,7 +27,7 @@ export class Maintenance {
   readonly #tables: Tables;
   readonly #forms: FormBacklog;
   readonly #statements;
-  /** Last row up to which every drawer has a static vector. Infinity once all have one, because a write makes its drawers' vectors. */
+  /** All drawers up to this row have a static vector. Infinity if all drawers have one: each write makes the vectors of its drawers. */
   #codedTo = 0;
 
   /** `group` runs the work in a transaction. */
@@ -123,7 +123,7 @@ export class Maintenance {
     const { headingsAbove } = this.#tables.derived;
     if (headingsAbove === undefined) return;
     const { dropHeadings, putHeadings } = this.#statements;
-    // After an undo the rows of drawers may be in any order.
+    // Sorts by position, because an undo may leave the rows in any order.
     const parts = drawers.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0));
     const texts = parts.map(({ text }) => text);
     // Several notes of agents may name one source, but all begin at position 0. Only the parts of a document have different positions.
@@ -135,7 +135,7 @@ export class Maintenance {
     });
   }
 
-  /** Returns the text and the other forms of its words, because sources have no second table for these forms. */
+  /** Appends other spellings of the text's words (cut.ts), because sources have no separate table for these. */
   #withForms(text: string): string {
     return `${text}\n${this.#tables.derived.formsOf?.(text) ?? ""}`;
   }

@@ -10,7 +10,7 @@ export class OutboxList {
   readonly #onDone: (id: string) => void;
   readonly #target: string;
   readonly #statements;
-  /** Target whose rows are being listed, and the last row listed so far. A new process begins again. */
+  /** Palace for which all rows are being listed, and the last row listed so far. After a restart the listing begins again. */
   #listing: { target: string; row: number } | undefined;
 
   /** `group` runs its work as one transaction. `onDone` is called inside the transaction for each sent row. */
@@ -36,7 +36,7 @@ export class OutboxList {
       noteLastRow: database.prepare(
         `INSERT OR REPLACE INTO meta SELECT '${lastRowKey(kind)}', coalesce(max(row), 0) FROM ${kind.rows}`,
       ),
-      // Keeps an existing row, which already names the palaces that need the removal.
+      // Does not replace an existing row of `meta`, because that row already names the palaces that need the removal.
       keepPending: database.prepare(
         `INSERT OR IGNORE INTO meta SELECT ${removedKey(kind, "o.id")}, ? FROM ${table} o ${joined} WHERE c.id IS NULL`,
       ),
@@ -85,7 +85,7 @@ export class OutboxList {
     });
   }
 
-  /** The present palace no longer needs the kept removal of this id: it has the removal, or a newer row with the id. */
+  /** Records that the present palace does not need this row's removal any more: the palace has removed the row, or has a newer one. */
   #dropKept(id: string): void {
     const { getMeta, carriedOut, dropRemoval } = this.#statements;
     const collection = collectionOf(getMeta.get(this.#target) ?? "");
@@ -93,8 +93,8 @@ export class OutboxList {
   }
 
   /**
-   * Lists the next rows if `target` is another palace than before. Call it again while it returns true. Also lists rows that were removed
-   * while another palace was in use, because otherwise they would come back as foreign rows.
+   * Puts the next rows on the list if `target` is another palace than before. Call it again while it returns true. Also lists the removals
+   * that `target` has missed, because its copies of the removed rows would otherwise come back as foreign rows.
    */
   retarget(target: string): boolean {
     const { getMeta, putMeta, listPart, endOfPart, noteEarlier, noteLastRow, keepPending, listRemovals } =
@@ -120,7 +120,7 @@ export class OutboxList {
     return end !== null;
   }
 
-  /** Lists rows again that the palace has lost. Rows without a vector are listed once they have one. */
+  /** Puts rows that the palace has lost on the list again. A row without a vector is listed once it has one. */
   resend(ids: readonly string[] | "all"): void {
     const { listAll, listOne } = this.#statements;
     this.#group(() => {
@@ -130,7 +130,7 @@ export class OutboxList {
   }
 }
 
-/** Keeps each removal of a row that an earlier palace can have, until the present and the earlier palaces have the removal. */
+/** Creates a trigger: if a deleted row may be in an earlier palace, the trigger lists in `meta` all palaces that need the removal. */
 function keepRemovals(database: LedgerDatabase, kind: OutboxKind): void {
   database.function("collection_of", { deterministic: true }, (target) => collectionOf(String(target)));
   database.exec(`CREATE TEMP TRIGGER IF NOT EXISTS ${kind.rows}_removed AFTER DELETE ON main.${kind.rows}
@@ -149,7 +149,7 @@ function isKnownFolder(before: string | undefined, target: string): boolean {
   return target.startsWith("file:") && (before === undefined || placeOf(before) === placeOf(target));
 }
 
-/** Returns true for the same place, or for the same collection in another place, as when a server now serves the files. */
+/** Returns true for the same folder or server, or for the same collection elsewhere, as when a server now serves the files. */
 function isSamePalace(before: string, target: string): boolean {
   return placeOf(before) === placeOf(target) || collectionOf(before) === collectionOf(target);
 }

@@ -6,7 +6,7 @@ import { GROWTH_COUNTED } from "../schema/growth-schema.ts";
 import { FORMS_KEY } from "./form-backlog.ts";
 import { selectValue } from "../select.ts";
 
-/** Number of quantized vectors per transaction. A write may have to wait some milliseconds for it. */
+/** Number of quantized vectors per transaction. A write may have to wait for this transaction, some milliseconds. */
 const CODES_PER_STEP = 500;
 
 export class Reindex {
@@ -31,7 +31,7 @@ export class Reindex {
     });
   }
 
-  /** Corrects the counts of places and days, and adds missing drawers to the embedding backlog. Returns the numbers of corrections. */
+  /** Counts the drawers of each room and day again, and adds missing drawers to the embedding backlog. Returns the corrections. */
   counts(): { places: number; forgotten: number } {
     const found = { places: 0, forgotten: 0 };
     this.#group(() => {

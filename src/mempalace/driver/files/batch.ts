@@ -1,7 +1,4 @@
-/**
- * Applies the records of one transaction, after records that other processes have queued: `max_seq_id` says that all earlier records are
- * applied.
- */
+/** Applies our records, but first other processes' queued records, because Chroma skips all records up to the new `max_seq_id`. */
 import type Database from "better-sqlite3";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { floatBytes } from "../../../memory/ledger/record.ts";
@@ -30,9 +27,7 @@ export class Batch {
   readonly #hasArrays: boolean;
   readonly #floats: ReadonlySet<string>;
   #seq: bigint;
-  /**
-   * New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies that record and all later ones.
-   */
+  /** New `max_seq_id` if we cannot apply a foreign record: one less than its number, so that Chroma applies it and all later records. */
   #mark: bigint | undefined;
   #dimensions: number | undefined;
 
@@ -153,7 +148,7 @@ export class Batch {
     return typed;
   }
 
-  /** Errors: STORE_MODEL_MISMATCH for another width, because all further records would have it, too. */
+  /** Records the width of the first vector and refuses vectors of another width. Errors: STORE_MODEL_MISMATCH. */
   #requireWidth(width: number): void {
     if (this.#dimensions === undefined) {
       this.#run("UPDATE collections SET dimension = ? WHERE id = ?", width, this.#collection.id);

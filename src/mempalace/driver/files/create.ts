@@ -1,4 +1,4 @@
-/** Creates an empty palace like Chroma 1.5.9, whole or not at all, and collections in it like MemPalace 3.11. */
+/** Creates an empty palace as Chroma 1.5.9 does, and collections as MemPalace 3.11 does. A kill leaves no incomplete palace. */
 import { hash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ export function createPalace(palaceDir: string): void {
   mkdirSync(palaceDir, { recursive: true, mode: 0o700 });
   const file = chromaFile(palaceDir);
   const draft = `${file}.${randomUUID().slice(0, 8)}.new`;
-  // Removes the draft of a killed process.
+  // Removes drafts that killed processes left.
   for (const name of readdirSync(palaceDir))
     if (/^chroma\.sqlite3\.[0-9a-f]{8}\.new(-journal)?$/.test(name)) rmSync(join(palaceDir, name), { force: true });
   try {
@@ -58,7 +58,7 @@ export function createPalace(palaceDir: string): void {
       database.close();
     }
     faultPoint("files.before-link");
-    // Fails if another process has created a palace meanwhile, which is then used.
+    // If another process has created a palace meanwhile, this fails, and that palace is used.
     linkSync(draft, file);
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;
@@ -136,10 +136,7 @@ function schema({ space, model }: CollectionKind): unknown {
   };
 }
 
-/**
- * Corrects harmful thresholds of upstream: 50,000 makes small writes slow (engine.md 2), 2 rewrites the index each time. Undefined if all
- * are right.
- */
+/** Sets our sync_threshold (50,000 makes small writes slow, 2 rewrites the index at each write) and batch_size. Undefined: no change. */
 export function withSyncThreshold(text: string): string | undefined {
   let changed = false;
   const fix = (value: unknown): void => {

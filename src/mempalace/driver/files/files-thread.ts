@@ -17,7 +17,7 @@ export type FilesThreadData = {
 };
 
 export type FilesMethods = {
-  /** Returns the collection's id, even before it exists. With `mayMend`, first moves a torn index away; `torn` is the reason, or null. */
+  /** Returns the collection's id, even before it exists. With `mayMend`, first moves an unusable index away; `torn`: why it was moved. */
   open(mayMend: boolean): { collectionId: string; torn: string | null };
   upsert(records: readonly PalaceRecord[]): void;
   remove(ids: readonly string[]): void;

@@ -1,7 +1,4 @@
-/**
- * Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue, from which Chroma moves them into its index
- * later.
- */
+/** Writes a Chroma palace without Chroma (upstream-latest.md 3). Vectors go into the queue; Chroma moves them into its index later. */
 import { randomUUID } from "node:crypto";
 import { existsSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +21,7 @@ import { type CollectionKind, createCollection, createPalace, MEMPALACE, withSyn
 import { filesError } from "./files-error.ts";
 import { selectValue } from "../../../memory/ledger/select.ts";
 
-/** Maximum time to wait for another transaction, ms. Chroma waits as long. */
+/** Maximum time to wait for another process's transaction, ms. Chroma waits as long. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Number of the migration that gave the tables their present form (palace.md 4.3). */
 const METADB_MIN = 5;
@@ -34,7 +31,7 @@ export class PalaceWriter {
   readonly #name: string;
   readonly #kind: CollectionKind;
   #open: { database: ChromaDatabase; inode: number } | undefined;
-  /** Id for the collection if the first record has to create it. It exists before, because the outbox needs the target earlier. */
+  /** Id for the collection, if our first record creates it. The outbox asks for the id before the collection exists. */
   readonly #plannedId: string;
   /** State of the index when it was last found whole: times of its files and inode of its folder. */
   #checked = "";
@@ -83,7 +80,7 @@ export class PalaceWriter {
     });
   }
 
-  /** Moves a torn index away, so that no process loads it, and corrects thresholds. Returns the reason if an index was torn. */
+  /** Moves a torn (unusable) index away and corrects harmful thresholds (create.ts). Returns the reason for moving it. */
   mend(): string | undefined {
     return this.#guarded(() => {
       const collection = this.collection();
@@ -156,7 +153,7 @@ export class PalaceWriter {
     return readCollections(database).find(({ name }) => name === this.#name);
   }
 
-  /** Opens the file again if a repair has replaced it. */
+  /** Returns the open database. Opens the file again if a repair has replaced it. */
   #database(): ChromaDatabase {
     const file = chromaFile(this.#palaceDir);
     const inode = statSync(file).ino;
@@ -185,7 +182,7 @@ export class PalaceWriter {
   }
 }
 
-/** Errors: CONFIG_BAD_VALUE for an old Chroma, whose palace a newer MemPalace upgrades at opening; STORE_CORRUPT if tables are missing. */
+/** Checks the tables. Errors: CONFIG_BAD_VALUE for an older Chroma's tables, STORE_CORRUPT if a table or a segment is lost. */
 export function requireSchema(database: ChromaDatabase, file: string): void {
   const lost = (what: string): PalaceError =>
     damaged(`${file} has lost ${what}`, "restore a backup of the palace, or rebuild it from the ledger: palace repair");

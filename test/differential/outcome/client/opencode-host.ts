@@ -1,6 +1,6 @@
 /**
- * Loads Roampal's plugin for opencode as opencode does, and runs its hooks. Reads lines of JSON, `[hook, input, output]`. Answers each with
- * `{ output, taken }`: what the hook made of `output`, and how many turns the server has accepted. Requests to other machines fail.
+ * Loads Roampal's plugin for opencode and runs its hooks. Reads lines `[hook, input, output]` (JSON), and answers with `{ output, taken }`:
+ * the hook's `output`, and the number of turns that the server has accepted. Requests to other machines fail.
  */
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -28,5 +28,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   await hooks[name]?.(input, output);
   process.stdout.write(`${JSON.stringify({ output, taken })}\n`);
 }
-// Ends the process, because the plugin's timers would keep it alive.
+// The plugin's timers would keep the process alive.
 process.exit(0);

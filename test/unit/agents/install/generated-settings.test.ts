@@ -1,7 +1,4 @@
-/**
- * Tests with generated settings in real files. install keeps all foreign text, a second install changes nothing, and uninstall restores
- * every byte.
- */
+/** Tests install and uninstall with generated settings, as text and in real files. */
 import {
   chmodSync,
   existsSync,

@@ -102,7 +102,7 @@ test("uninstall keeps a user's rule that is identical to our rule", () => {
   const rule = '{ "permissions": { "allow": ["mcp__mempalace"] } }';
   put(".claude/settings.json", rule);
   install("claude-code", parts, false);
-  // Older versions wrote a record like this.
+  // Makes the record like a record of older versions, which did not name the rule.
   const record = json("state/install/claude-code.json") as { files: { want?: { allow?: unknown }; kept: unknown[] }[] };
   for (const file of record.files) {
     delete file.want?.allow;
@@ -289,7 +289,7 @@ test("the installer finds an agent by its program or its folder, and reads its v
   expect(findAgent("claude-code", parts.places)).toMatchObject({ program: undefined, hasFolder: true });
 });
 
-test("without install's record, uninstall keeps MemPalace's own server and hooks with longer commands", () => {
+test("without install's record, uninstall keeps MemPalace's own server, and hooks whose command only contains ours", () => {
   const server = { command: "/opt/venv/bin/mempalace-mcp", args: ["--palace", "/data/p"], env: { A: "1" } };
   const theirs = JSON.stringify({ mcpServers: { mempalace: server } }, null, 2);
   const hook = (command: string) => [{ hooks: [{ type: "command", command }] }];

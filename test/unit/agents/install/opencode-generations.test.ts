@@ -30,7 +30,7 @@ function put(name: string, content: string): void {
   writeFileSync(join(home, name), content, { mode: 0o755 });
 }
 
-/** Makes an opencode program of this version. `undefined`: no package names the version, as after opencode's own installer. */
+/** Makes an opencode program. Without `version` no package.json names a version, as after opencode's own installer. */
 function useOpencode(version: string | undefined): void {
   put("bin/opencode", "#!/bin/sh\n");
   rmSync(join(home, "package.json"), { force: true });
@@ -124,7 +124,7 @@ test("uninstall restores a user's server with our name", () => {
   expect(read(FILE)).toBe(own);
 });
 
-test("for an unknown version of opencode, install uses the form of its settings file, or else the form of 1.x, and prints a note", () => {
+test("if opencode's version is unknown, install uses the form of the settings file, or else the form of 1.x with a note", () => {
   useOpencode(undefined);
   put(FILE, '{ "plugin": ["x"], "mcp": { "servers": { "type": "local", "command": ["named servers"] } } }\n');
   expect(opencodeGeneration(parts.places)).toBeUndefined();
@@ -136,7 +136,7 @@ test("for an unknown version of opencode, install uses the form of its settings 
   put(FILE, THEIRS);
   install("opencode", parts, false);
   expect(settings()).toMatchObject({ mcp: { servers: { mempalace: SECOND } } });
-  // A known version decides the form: 1.x does not read the form of 2.
+  // A known version decides, even against the settings file, because 1.x cannot read the form of version 2.
   useOpencode("1.18.33");
   put(FILE, THEIRS);
   expect(noteOf(install("opencode", parts, false))).toBeUndefined();
@@ -147,7 +147,7 @@ test("for an unknown version of opencode, install uses the form of its settings 
   expect(() => install("opencode", parts, false)).toThrow("line 2");
 });
 
-test("install refuses an mcp or mcp.servers that is not an object", () => {
+test("install refuses settings in which mcp or mcp.servers is not an object", () => {
   useOpencode("2.2.6");
   for (const [text, name] of [
     ['{ "mcp": 1 }', "mcp is not an object"],

@@ -1,4 +1,4 @@
-/** Parts of an install into a test's folder. */
+/** Returns the parts of an install with all folders below `home`. */
 import { join } from "node:path";
 import type { Parts } from "../../../../src/agents/install/install.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Tests with several versions of Node and several settings folders. Each agent starts an existing program, and each profile is wired
- * separately.
- */
+/** Tests installs with several versions of Node and with several settings folders (profiles). */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -91,7 +88,7 @@ test("uninstall from one profile names and keeps the other profiles, and uninsta
   expect(readdirSync(join(home, "state/install/originals"))).toEqual([]);
 });
 
-test("install expands a tilde in the variable of pi's folder, as pi does", () => {
+test("a tilde at the start of PI_CODING_AGENT_DIR means the home folder, as in pi", () => {
   for (const [value, folder] of [
     ["~/work", "/h/work"],
     ["~", "/h"],

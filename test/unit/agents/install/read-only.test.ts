@@ -31,7 +31,7 @@ function generate(content: string): void {
   chmodSync(store, 0o555);
 }
 
-test("a dry run prints the lines for a generated file, and a file with these lines counts as wired", () => {
+test("a dry run prints the lines for a generated file, and install accepts a generated file that has these lines", () => {
   generate(SETTINGS);
   symlinkSync("../generation.json", join(home, ".claude/settings.json"));
   for (const attempt of [1, 2]) {
@@ -45,7 +45,7 @@ test("a dry run prints the lines for a generated file, and a file with these lin
   const wanted = changes.find(({ path }) => path.endsWith("settings.json"))?.next?.toString() ?? "";
   expect(wanted).toContain("palace hook claude-code");
   expect(readFileSync(join(home, ".claude/settings.json"), "utf8")).toBe(SETTINGS);
-  // Simulates that home-manager wrote a file with our lines. They count even if they are formatted differently.
+  // Simulates that home-manager wrote a file with our lines in another format. The file counts as drifted until install has accepted it.
   generate(JSON.stringify(JSON.parse(wanted)));
   expect(wiringOf("claude-code", parts)).toBe("drifted");
   install("claude-code", parts, false);
@@ -62,7 +62,7 @@ test("the hint for a read-only file says how to make the file writable", () => {
   expect(() => install("claude-code", parts, false)).toThrow(expect.objectContaining({ hint }));
 });
 
-test("install refuses a pipe in place of a settings file, and the search for rivals ignores the pipe", () => {
+test("install and uninstall refuse a pipe in place of a settings file, and the search for competing entries ignores such a pipe", () => {
   for (const agent of AGENTS) {
     const file = configFile(agent, parts.places);
     execFileSync("mkfifo", [file]);

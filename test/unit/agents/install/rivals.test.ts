@@ -1,4 +1,4 @@
-/** Tests on real files that every kind of rival is found: a setting or program that replaces, repeats or disables our wiring. */
+/** Tests that we find every kind of rival: a setting or program that replaces, repeats or disables our wiring. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -33,7 +33,7 @@ type Case = {
   agent: AgentName;
   row: string;
   files: Record<string, unknown>;
-  /** Places of the rivals, and the commands that remove them. */
+  /** The place of each rival in the settings, and the command that removes the rival. */
   found: [where: string, takeOut: string][];
 };
 
@@ -241,7 +241,7 @@ test("the command that removes a rival quotes a name with special characters", (
   ]);
 });
 
-test("the search for rivals ignores an unreadable project path", () => {
+test("the search for rivals ignores a project path that is too long or has a NUL character", () => {
   put(".claude.json", { projects: { [`/${"x".repeat(5_000)}`]: {}, "/a\u0000b": {} } });
   expect(rivalsOf("claude-code", parts, join(home, "project"))).toEqual([]);
 });

@@ -1,7 +1,4 @@
-/**
- * Makes settings from a seed as people and programs write them, with comments, odd indentation, BOM, CRLF, trailing commas and repeated
- * keys.
- */
+/** Makes settings from a seed as people write them: with comments, odd indentation, BOM, CRLF, trailing commas and repeated keys. */
 import { seededRandom } from "../../../helpers/random.ts";
 
 const WORDS = ["a", "theme", "", "ключ", "päth", "// no comment", "/* nor this */", "x,y", '"q"', "{", "]", "\\", "🙂"];

@@ -49,9 +49,9 @@ const REGENERATED: readonly Said[] = [
 ];
 const ACCEPTED = "> Which database?\nTake PostgreSQL.\n\n> Agreed. Which port?\n5433\n";
 
-test("the miner reads only the accepted branch of a regenerated answer in ChatGPT", () => {
+test("the miner reads only the current branch of a regenerated answer in ChatGPT", () => {
   expect(texts([chatGpt(REGENERATED, { current_node: "a2" })])).toEqual([ACCEPTED]);
-  // Without a current message, the last branch counts as the newest.
+  // Without `current_node`, the last branch counts as the current branch.
   expect(texts([chatGpt(REGENERATED)])).toEqual([ACCEPTED]);
   expect(texts([chatGpt(REGENERATED, { current_node: "a_old" })])).toEqual(["> Which database?\nTake MongoDB.\n"]);
 });
@@ -136,7 +136,7 @@ test("the miner does not file the account files of an export, but files other JS
   expect(read({ theme: "dark" }, "notes.json")).toMatchObject({ conversations: [{ text: '{"theme":"dark"}' }] });
 });
 
-/** Returns the time at which the text of each drawer was said. */
+/** Returns the first line of each drawer, and the time at which its text was said. */
 function dated(document: unknown): [string, string | null | undefined][] {
   const reading = read(document);
   if (typeof reading === "string") throw new Error(reading);

@@ -18,7 +18,7 @@ const SOURCES = [
   r`\s\b@\b`,
   r`\bversion \d`,
 ];
-/** Characters next to a word: letters of other scripts, digits and their marks, halves of a surrogate pair. */
+/** Characters next to a word: letters of other scripts, digits, punctuation, halves of a surrogate pair. */
 const BESIDE = ["", " ", "_", "é", "1", "٣", "-", "’", "x", "\n", "😀", "\ud83d", "."];
 const TEXTS = 100;
 
@@ -29,7 +29,7 @@ it.each(SOURCES)("%s finds the same matches as a pattern with its word boundarie
     .replaceAll(r`\b`, `(?:${START}|${END})`)
     .replaceAll(r`\d`, r`\p{Nd}`)
     .replaceAll(r`\w`, r`[\p{L}\p{N}_]`);
-  // Words of the pattern, and the pattern itself without its special characters.
+  // The words in the pattern, and its first alternative without special characters.
   const words = [
     ...source.split(/\\[bdsw]|[^a-z]+/),
     source.replaceAll(/\\[bdsw]|[?:()[\]\\+]/g, "").split("|")[0] ?? "",
@@ -46,7 +46,7 @@ it.each(SOURCES)("%s finds the same matches as a pattern with its word boundarie
 });
 
 it("a pattern is built once, on first use", () => {
-  // An invalid pattern fails where it is built.
+  // Declaring an invalid pattern does not build it, so only the call throws.
   const broken = pythonPattern("(");
   expect(() => broken()).toThrow(SyntaxError);
   for (const [, markers] of MARKERS) for (const one of markers.flat()) expect(one()).toBe(one());

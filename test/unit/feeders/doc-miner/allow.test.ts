@@ -1,4 +1,3 @@
-/** Tests the allow-list: which file names are documentation. */
 import { expect, test } from "vitest";
 import { folderRefusal, isShellScript, judgeName } from "../../../../src/feeders/doc-miner/document-names.ts";
 

@@ -1,4 +1,4 @@
-/** Tests that a file's content also decides: word lists, minified and generated files are not documents. */
+/** Tests that word lists, minified files and generated files are recognised by their content and do not count as documents. */
 import { expect, test } from "vitest";
 import { refuseText } from "../../../../src/feeders/doc-miner/no-document.ts";
 

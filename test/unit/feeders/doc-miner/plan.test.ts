@@ -1,4 +1,4 @@
-/** Tests the document miner's plan of a run. The plan is made from the folder, the miner's notes and the palace. */
+/** Tests the document miner's plan of a run, which depends on the folder, the manifest of the last run and the palace. */
 import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ function manifest(files: Manifest["files"]): Manifest {
   return { schema: 1, root: "/p", wing: "w", rules: "r", files };
 }
 
-test("the miner skips a file that has the size and time in its notes and is in the palace", () => {
+test("the miner skips a file whose size and time match the manifest and whose content is in the palace", () => {
   expect(plan()).toEqual({ read: [], unchanged: [found], gone: [] });
 });
 
@@ -67,8 +67,8 @@ test.each([
   ["another size", { survey: { documents: [{ ...found, size: 8 }], skipped: [], unreadable: [], undecided: [] } }],
   ["a palace without the file", { records: new Map<string, FilingRecord>() }],
   ["a palace with other content", { records: new Map([["a.md", { ...record, sha256: "bb" }]]) }],
-  ["no notes", { manifest: undefined }],
-  ["an unfinished note", { manifest: manifest({ "a.md": null }) }],
+  ["a missing manifest", { manifest: undefined }],
+  ["an unfinished entry of the manifest", { manifest: manifest({ "a.md": null }) }],
   ["other room rules", { rules: "other" }],
   ["--force", { force: true }],
 ])("the miner reads a file again because of %s", (_name, change: Partial<PlanInput>) => {
@@ -81,14 +81,14 @@ test("the miner does not read a refused file again unless the palace has the fil
   expect(isUnchanged(found, refused, record)).toBe(false);
 });
 
-test("a file in the miner's notes counts as gone if it is no longer a document", () => {
+test("a file in the manifest counts as gone if it is no longer a document", () => {
   expect(plan({ manifest: manifest({ "a.md": entry, "old/b.md": entry, "c.md": null }) }).gone).toEqual([
     "old/b.md",
     "c.md",
   ]);
 });
 
-test("a file does not count as gone if its folder cannot be read or its ignore rules cannot be decided", () => {
+test("a file does not count as gone if its folder cannot be read or its ignore rules are too complex to decide", () => {
   const noted = manifest({ "a.md": entry, "locked/b.md": entry, "lockedness.md": entry, "c.md": entry });
   const hidden = (kind: "unreadable" | "undecided", paths: string[]) =>
     plan({ survey: { documents: [], skipped: [], unreadable: [], undecided: [], [kind]: paths }, manifest: noted })
@@ -99,7 +99,7 @@ test("a file does not count as gone if its folder cannot be read or its ignore r
   }
 });
 
-test("a file counts as filed if its room has a file with the same content", () => {
+test("a file counts as filed if the palace has its content and the manifest names no other room", () => {
   expect(isFiled("aa", "general", undefined, record)).toBe(true);
   expect(isFiled("aa", "general", entry, record)).toBe(true);
   expect(isFiled("aa", "backend", entry, record)).toBe(false);
@@ -135,7 +135,7 @@ test("the miner prefers the document of this home to the same document of anothe
     expect(recordsByPath(stage, order.map(at)).get("a.md")?.sourceFile).toBe(own);
 });
 
-test("a second project of a wing sees only files below its own folder", () => {
+test("a wing's second project gets only the records of files below its own folder", () => {
   const second = { ...stage, prefix: "two-0badcafe" };
   const records = recordsByPath(second, [at("/c/mempalace-docs/w/a.md"), at("/c/mempalace-docs/w/two-0badcafe/a.md")]);
   expect([...records.values()]).toEqual([at("/c/mempalace-docs/w/two-0badcafe/a.md")]);

@@ -1,4 +1,4 @@
-/** Tests which files of a project the document miner finds, which files it skips, and why. Also tests upstream's rules for reading text. */
+/** Tests which files of a project the document miner finds and skips, and how it reads text. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Tests the staging area on real files: which project owns a wing's folder, copies with the original's time, and notes. */
+/** Tests the staging area on real files: which project owns a wing's folder, copies with the original's time, and manifests. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ test("a second project of the wing gets its own folder and keeps it", () => {
   expect(claimStage(options(project("one"))).prefix).toBe("");
 });
 
-test("a moved project keeps its staging folder and its notes", () => {
+test("a moved project keeps its staging folder and its manifest", () => {
   const before = claimStage(options(project("here/proj")));
   writeNotes(before.manifestFile, manifest(join(home, "here/proj")));
   mkdirSync(join(home, "there"));
@@ -68,13 +68,13 @@ test("looking up a project's staging folder writes no file", () => {
   expect(existsSync(join(home, "cache"))).toBe(false);
 });
 
-test("the miner keeps separate notes for each palace", () => {
+test("the miner keeps a separate manifest for each palace", () => {
   const root = project("one");
   writeNotes(claimStage(options(root, "/a")).manifestFile, manifest(root));
   expect(readManifest(claimStage(options(root, "/b")))).toBeUndefined();
 });
 
-test("the miner does not write unchanged notes again", () => {
+test("the miner does not write an unchanged manifest again", () => {
   const root = project("one");
   const stage = claimStage(options(root));
   writeNotes(stage.manifestFile, manifest(root));
@@ -84,7 +84,7 @@ test("the miner does not write unchanged notes again", () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test("the miner ignores damaged notes", () => {
+test("the miner ignores a damaged manifest", () => {
   const stage = claimStage(options(project("one")));
   writeFileSync(stage.manifestFile, '{"schema":1,');
   expect(readManifest(stage)).toBeUndefined();

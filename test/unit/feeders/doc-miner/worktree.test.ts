@@ -47,7 +47,7 @@ test("a worktree has its project's name, even after the worktree is deleted", as
   expect(around).toEqual({ root: join(root, "feature"), wing: "my_shop" });
 });
 
-test("Windows paths give the same names as other paths", () => {
+test("the project's name is found in a Windows path, also in the path of a worktree", () => {
   expect(wingOfFolder("C:\\Users\\me\\my proj")).toBe("my_proj");
   expect(wingOfFolder("C:\\Users\\me\\my proj\\")).toBe("my_proj");
   expect(wingOfFolder("\\\\server\\share\\my-proj")).toBe("my_proj");

@@ -144,7 +144,7 @@ test("the converter gives a reason for a file that it cannot convert", async () 
     "d.xml": Buffer.alloc(300 * 1024 * 1024, 0x20),
   });
   const liar = docx(wordParagraph("x".repeat(5000)));
-  // The directory claims a smaller size than the entry has.
+  // The zip's directory claims a smaller size than the entry has.
   const claims = zip({ "_rels/.rels": "x".repeat(5000) }, { claimed: 10 });
   expect(bomb.length).toBeLessThan(1024 * 1024);
   expect({

@@ -46,7 +46,7 @@ describe("git's log", () => {
     for (const size of [1, 2, 7]) expect(await parsed(log, size)).toEqual(whole);
   });
 
-  test("the reader of git's log keeps a limited part of a commit with many files or an endless message", async () => {
+  test("the reader of git's log keeps only the first files of a commit, and the beginning of a too long message", async () => {
     const names = Array.from({ length: 3 * NAMES_MAX }, (_, at) => `${at === 0 ? "\n" : ""}file-${at}`);
     const [many, long] = await parsed(
       bytes(...ENTRY, ...names, ...HEAD, "x".repeat(MESSAGE_MAX_BYTES + 1), ""),
@@ -97,11 +97,11 @@ describe("a commit", () => {
     ],
     ["that merges with the author's words is filed", { ...merge, message: "Merge the two doors\n" }, undefined],
     ["with one parent and a merge message is filed", { parents: ["b"], message: "Merge branch 'x'\n" }, undefined],
-  ])("%s: %#", (_name, more, why) => {
+  ])("a commit %s", (_name, more, why) => {
     expect(whyLeftOut(commitOf(more))).toBe(why);
   });
 
-  test("a commit with another hash has the same source, and a commit with another wing or message has another source", () => {
+  test("a commit's source depends on wing, message, author and date, but not on hash, parents and files", () => {
     const source = sourceOf(commitOf({}), "w");
     expect(sourceOf(commitOf({ hash: "b".repeat(40), parents: ["c"], files: ["x"] }), "w")).toBe(source);
     expect(sourceOf(commitOf({}), "v")).not.toBe(source);
@@ -155,7 +155,7 @@ describe("a folder that the git miner opens", () => {
     });
   });
 
-  test("a git process that fails half-way causes an error", async () => {
+  test("a git process that fails causes an error", async () => {
     const { git: opened } = await openRepository(join(root, "clone"), env());
     const log = parseLog(readLog({ ...opened, folder: join(root, "none") }, 0));
     await expect(log.next()).rejects.toMatchObject({ code: "FEEDER_SOURCE_UNREADABLE" });

@@ -20,7 +20,6 @@ function put(name: string, lines: readonly (object | string)[], atSeconds: numbe
   utimesSync(file, atSeconds, atSeconds);
 }
 
-/** Returns the texts of each session. */
 function textsIn(source: SessionSource): string[][] {
   return source
     .list()

@@ -1,4 +1,4 @@
-/** Tests of a backup's file format. Verifying and restoring must refuse any byte that differs from what was written. */
+/** Tests of a backup's file format: a backup with any changed byte is refused. */
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -118,7 +118,7 @@ test("a flipped bit of an encrypted backup is found, and a wrong passphrase is r
   await expect(verify(sealed.subarray(0, -70_000), "secret")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
 });
 
-test("a backup is refused if its rows or its time do not match its manifest", async () => {
+test("a backup is refused if its numbers of rows, its last journal row or its schema differ from its manifest", async () => {
   const said = async (change: Partial<ManifestBody>): Promise<unknown> =>
     verify(await bytesOf(packArchive(join(folder, "source"), { ...body, ...change }))).then(
       () => "it was taken",
@@ -167,12 +167,6 @@ test("an archive that claims more bytes than it has is refused before a byte is 
   await expect(verify(huge)).rejects.toThrow(/not a palace backup/);
 });
 
-test("a wrong count of drawers in the manifest is found, even if every hash is right", async () => {
-  const bytes = readFileSync(join(folder, "source", LEDGER));
-  const lying = forge([{ name: LEDGER, bytes }], { ...body, counts: { ...body.counts, drawers: 1 } });
-  await expect(verify(lying)).rejects.toThrow(/holds 0 drawers/);
-});
-
 test.each([
   ["ledger", LEDGER, "CREATE TRIGGER own AFTER INSERT ON drawer BEGIN DELETE FROM journal; END"],
   [
@@ -206,7 +200,7 @@ test.each([
   ['{"collection_name": "x"}', false],
   ["{", false],
 ])(
-  "whether a restore puts back the settings %s: %s; it restores tokens only on request, and never a door's address",
+  "a restore puts back the settings %s: %s; it restores tokens only on request, and never a door's address",
   async (text, isPutBack) => {
     const bytes = readFileSync(join(folder, "source", LEDGER));
     const [config, tokens, listen] = ["config.json", "tokens.json", "listen.json"];

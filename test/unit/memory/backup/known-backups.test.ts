@@ -1,4 +1,4 @@
-/** Tests which backups belong to this palace. The schedule counts and removes only these backups, and the list keeps these backups. */
+/** Tests which backups belong to this palace. The schedule counts and removes only these backups. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

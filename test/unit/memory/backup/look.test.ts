@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a coordination log that is missing or a folder is reported as no file, and a text file in its place as damaged", () => {
+test("a coordination log that is missing or a folder is reported as no file, and a coordination log with plain text as damaged", () => {
   mkdirSync(join(folder, "logstream.sqlite3"));
   const said = (name: string): unknown => {
     try {

@@ -1,4 +1,4 @@
-/** Import refuses another memory at once if a pipe is in place of one of its files, because copying a pipe would never end. */
+/** Tests which memories import refuses. It refuses a pipe in place of a file, because copying a pipe would never end. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,4 @@
-/**
- * Cuts the power at every moment of a restore, a move and a backup. Afterwards either the old palace or the new one is complete, and every
- * backup that was reported exists.
- */
+/** Simulates a power cut at every moment of a restore, a move and a backup. */
 import {
   copyFileSync,
   existsSync,
@@ -36,7 +33,7 @@ test("after a power cut in a restore, the next start finishes with the old or th
   mkdirSync(paths.palaceDir, { recursive: true });
   writeFileSync(paths.ledgerFile, "old ledger");
   writeFileSync(join(paths.palaceDir, EVENTS), "old events");
-  // Creates the real ledger first, because that syncs folders that unpacking does not sync.
+  // Creates the real ledger outside the simulation: opening a ledger syncs folders that the restore itself does not sync.
   const made = join(root, LEDGER);
   openForWriting(made).close();
   let isRestored = false;

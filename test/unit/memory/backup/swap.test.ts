@@ -1,7 +1,4 @@
-/**
- * A restore swaps the old palace for the new one by a list of moves. A missing, foreign or incomplete file ends the swap before its first
- * move. A swap deletes no file.
- */
+/** Tests how a restored palace replaces the old palace: by a list of moves, which deletes no file. */
 import {
   existsSync,
   mkdirSync,
@@ -53,8 +50,8 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a swap that fails after its list was written keeps the staged files, and the next start finishes it", () => {
-  // The public palace's folder is on an unmounted disk: the old ledger is moved aside, but the events cannot be moved in.
+test("a swap that fails after its list of moves was written keeps the staged files, and the next start finishes the swap", () => {
+  // The public palace's folder is on an unmounted disk. The swap moves the old ledger aside, and then cannot move the coordination log in.
   rmSync(paths.palaceDir, { recursive: true });
   symlinkSync(join(root, "unmounted"), paths.palaceDir);
   expect(() => swapIn(paths, plan())).toThrow();
@@ -84,7 +81,7 @@ test("the next start refuses a list of moves whose staged files are missing, and
 test("the next start finishes a swap that was killed between two moves, even if the palace now has another path", () => {
   const pending = plan();
   list(pending);
-  // State after a kill: the old ledger is moved aside.
+  // Simulates a kill after the old ledger was moved aside.
   const [aside = ""] = asideOf(paths, pending);
   mkdirSync(aside);
   renameSync(paths.ledgerFile, join(aside, LEDGER));
@@ -120,7 +117,7 @@ test.each<[string, (list: PendingRestore) => unknown]>([
   expect(tree()).toEqual(before);
 });
 
-test("a staged folder that is a link to another place is refused", () => {
+test("a staged folder that is a link to another folder is refused", () => {
   const elsewhere = join(root, "elsewhere");
   list(plan());
   renameSync(staged.folder, elsewhere);
@@ -143,7 +140,7 @@ test("without the staged ledger the restore fails and creates no empty ledger", 
   expect(readdirSync(staged.folder)).not.toContain(LEDGER);
 });
 
-test("after a restore, an older public file without a tunnel or hallway does not delete it", () => {
+test("after a restore, an older public file that lacks a tunnel or hallway does not delete it from the ledger", () => {
   rmSync(join(staged.folder, LEDGER));
   const ledger = openForWriting(join(staged.folder, LEDGER));
   for (const kind of ["tunnel", "hallway"])
@@ -157,7 +154,7 @@ test("after a restore, an older public file without a tunnel or hallway does not
   restored.close();
 });
 
-test("a staged folder that lost a file, or whose rows differ from its manifest, replaces no palace", () => {
+test("a staged folder that lost a file, or whose rows differ from its manifest, is refused", () => {
   for (const name of [LEDGER, EVENTS]) rmSync(join(staged.folder, name));
   openForWriting(join(staged.folder, LEDGER)).close();
   const { counts } = lookInto(staged.folder);
@@ -170,7 +167,7 @@ test("a staged folder that lost a file, or whose rows differ from its manifest, 
   expect(() => assertStaged(staged.folder, { ...manifest, files: [file, { ...file, name: EVENTS }] })).toThrow(/gone/);
 });
 
-test("a swap moves only the palace's own files; other files in its folder and another home's graph stay", () => {
+test("the list of the palace's own files omits other files in the same folders, and the graph of another home", () => {
   put(join(paths.palaceDir, "thesis.odt"), "mine");
   put(join(paths.home, "notes.md"), "mine");
   put(join(root, "classic", "knowledge_graph.sqlite3"), "another's");
@@ -184,7 +181,7 @@ test("a swap moves only the palace's own files; other files in its folder and an
   expect(ownEntries(paths, true)).not.toContainEqual({ place: "palace", name: "chroma.sqlite3" });
 });
 
-test("a move to another disk removes the source only after the whole copy exists", () => {
+test("a move to another disk copies the whole source, then removes the source and the leftovers of a killed move", () => {
   const otherDisk = (): never => {
     throw Object.assign(new Error("cross-device link"), { code: "EXDEV" });
   };

@@ -1,7 +1,4 @@
-/**
- * Entries of Roampal's graphs in the ledger. They are written once. They are undone and forgotten like other rows, together with their
- * before-images.
- */
+/** Tests how entries of Roampal's graphs are imported into the ledger, undone and forgotten. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -135,7 +132,7 @@ test("forget deletes a name if one of its words occurs only in forgotten drawers
   expect(rows("SELECT id FROM change WHERE instr(id, 'zanzibar\"') > 0")).toEqual([]);
 });
 
-test("names of files and sections do not count as the user's words", () => {
+test("forget does not find an entry by the name of its file or section", () => {
   bring([entry("routing_patterns", "a", 1), entry("relationships", "b", 1)]);
   expect(forget({ match: "routing", words: ["routing"] })).toMatchObject({ carried: 0 });
   expect(forget({ match: "knowledge_graph", words: [] })).toMatchObject({ carried: 0, images: 0 });

@@ -1,4 +1,3 @@
-/** A damaged JSON column causes an error that names the column. The ledger stays unchanged. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -77,7 +76,7 @@ const WRITES: [column: string, sql: string, write: () => Outcome][] = [
 ];
 const ADDED = { wing: "w", room: "r", content: "more" };
 
-test.each(WRITES)("a write that reads a damaged %s is refused (%s)", (column, sql, repeat) => {
+test.each(WRITES)("a write that reads a damaged %s is refused and changes no row (%s)", (column, sql, repeat) => {
   write("add_drawer", ADDED, "again");
   write("update_drawer", { drawer_id: id, content: "other words" });
   score();

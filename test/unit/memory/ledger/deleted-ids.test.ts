@@ -1,4 +1,4 @@
-/** A part of a deleted drawer's id is looked up in an index of deleted drawers only. Older ledgers get this index when they are opened. */
+/** Tests the index in which a deleted drawer is found by a part of its id. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ function fileAndDelete(): string[] {
   return ids;
 }
 
-test("a deleted drawer is found by the beginning of its id or of its hash, without reading the changes", () => {
+test("a deleted drawer is found by the beginning of its id or hash, and the query reads only an index", () => {
   const ids = fileAndDelete();
   const statements: string[] = [];
   const ledger = new Database(file, { readonly: true, verbose: (sql) => statements.push(String(sql)) });
@@ -60,7 +60,7 @@ test("a deleted drawer is found by the beginning of its id or of its hash, witho
   }
 });
 
-test("a ledger without the index of deleted drawers gets it when it is opened, and keeps its version", () => {
+test("opening a ledger without the index of deleted drawers makes the index and keeps the ledger's version", () => {
   const [first = ""] = fileAndDelete();
   writer.close();
   const older = new Database(file);

@@ -1,7 +1,4 @@
-/**
- * The other spellings of words (for example, `strasse`) are in a separate index, which follows every change of a drawer.
- * Drawers of an older ledger enter this index when the broker is idle. Searches find these drawers meanwhile, and a kill loses none of them.
- */
+/** Tests the index of other spellings of words (for example, `strasse`), which follows every change of a drawer. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -85,7 +82,7 @@ test("an older ledger opens at once; searches find its drawers from the start, a
       expect(await found("以后连接池稳定了")).toEqual(rows().includes(452) ? [452] : []);
       expect((await found("harbour")).length).toBe(10);
       if (steps === 1) {
-        // A drawer that is filed meanwhile does not wait behind the older drawers.
+        // A drawer that is filed meanwhile is indexed at once, before the older drawers.
         add(writer, ["备份完成"]);
         expect(await found("备份")).toEqual([453]);
       }
@@ -148,7 +145,7 @@ test("after a kill inside a step the whole step is done again", async () => {
   expect(read("PRAGMA integrity_check")).toEqual(["ok"]);
 });
 
-test("a changed or deleted drawer leaves no other spellings of its words in the index", async () => {
+test("after a drawer is changed or deleted, the index has no other spellings of its old words", async () => {
   await using palace = await createSearchPalace();
   const id = palace.file("数据库迁移定在周五");
   expect(await palace.texts("迁移", { mode: "lexical" })).toHaveLength(1);
@@ -173,7 +170,7 @@ test("a rewritten ledger has no word of a deleted drawer in any spelling; `palac
     while (writer.maintain(RETENTION, MOMENT));
     expect(rows()).toEqual(before);
 
-    // The file has this ending only if it has the other spelling `grossenwahn` of the drawer's word, because no text is spelled so.
+    // `ssenwahn` is only in the other spelling `grossenwahn` of the drawer's word, not in any text.
     const isHeld = (): boolean => {
       expect(writer.eraser.cutLog()).toBe(true);
       return readFileSync(file).includes(Buffer.from("ssenwahn"));

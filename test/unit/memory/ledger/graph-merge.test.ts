@@ -1,7 +1,4 @@
-/**
- * Tests the counts of changes when rows of other programs are merged into the ledger's graph. test/unit/mempalace/graph tests whose row
- * wins.
- */
+/** Tests the counts of changes when rows of other programs are merged into the ledger's graph. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +31,7 @@ test("the ledger adopts a missing row from MemPalace's file once", () => {
   expect(adopt({ rows: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });
 });
 
-test("a row that MemPalace's file has lost is put once on the list of rows to send again", () => {
+test("a row that MemPalace's file has lost is listed once for sending again", () => {
   adopt({ rows: [BOB] });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 1, removed: 0 });
   expect(adopt({ missing: [BOB] })).toEqual({ taken: 0, relisted: 0, removed: 0 });

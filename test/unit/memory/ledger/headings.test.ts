@@ -39,7 +39,7 @@ function mined(content: string, sourceFile = "/p/handbook.md"): void {
   write("source.replace", { wing: "w", room: "r", sourceFile, content, sha256: "0", mtime: 1 });
 }
 
-/** Runs the background work to its end, and returns the different headings in the order of the drawers. */
+/** Runs the background work to its end, and returns the distinct headings in the order of the drawers. */
 function headings(): string[] {
   const moment = { wallMs: Date.now(), uptimeMs: 0, bootId: "" };
   while (writer.maintain(RETENTION, moment));
@@ -51,7 +51,7 @@ function headings(): string[] {
 
 const ALL = ["Handbook\nZanzibar ferry", "Handbook\nTrains"];
 
-test("in the background a new document gets its headings, a changed document its new headings, and a deleted document loses them", () => {
+test("after background work the ledger has the headings of new and changed documents, and none of a deleted document", () => {
   mined(HANDBOOK);
   mined(HANDBOOK, "/p/handbook.py");
   expect(headings()).toEqual(ALL);
@@ -72,7 +72,7 @@ test("an undo brings the headings back, although the drawers come back in anothe
   expect(headings().toSorted()).toEqual(before.toSorted());
 });
 
-test("a forgotten heading leaves the other parts of its document, and no byte of it is in the ledger", () => {
+test("forgetting a heading keeps the other headings of its document, and no byte of the heading is in the ledger", () => {
   mined(HANDBOOK);
   expect(headings()).toEqual(ALL);
   write("memory.forget", {}, { match: "Zanzibar" });
@@ -92,7 +92,7 @@ test("a drawer that gets another source leaves no heading in its old source", ()
   expect(headings()).toEqual(["Trains"]);
 });
 
-test("notes with one source do not get headings of each other", () => {
+test("two notes with the same source get no headings", () => {
   const note = (content: string) => write("add_drawer", { wing: "w", room: "r", content, source_file: "README.md" });
   note("# Zanzibar\n\nThe ferry leaves at nine.");
   note("The office opens at eight.");

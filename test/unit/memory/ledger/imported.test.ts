@@ -117,7 +117,7 @@ test("another memory's journal rows are added once, even through a third memory,
   third.writer.close();
 });
 
-test("a repeated call of the other memory gets its old answer if its drawer was imported, and is done if the drawer is missing", () => {
+test("a call that was answered in the imported palace gets the same answer here, but runs again if its drawer has been deleted", () => {
   const diary = { agent_name: "ada", entry: "a day", topic: "t" };
   const { entry_id: id } = host.write("diary_write", diary, { key: "lost answer" });
   stack.bring(host, "/h");
@@ -128,7 +128,7 @@ test("a repeated call of the other memory gets its old answer if its drawer was 
   expect(stack.rows("SELECT count(*) FROM drawer")).toEqual([1]);
 });
 
-test("imported journal rows are deleted by their own age, and a later import does not bring them back", () => {
+test("pruning deletes imported journal rows by the time of their write, and a later import does not bring them back", () => {
   host.write("add_drawer", note("old"));
   const old = clock;
   clock += 10_000_000;

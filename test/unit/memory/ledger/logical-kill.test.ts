@@ -1,7 +1,4 @@
-/**
- * A change of a long drawer touches many rows. A kill at any of these rows leaves the whole old drawer. If the same call is sent
- * again, it is done completely and once.
- */
+/** Tests a kill at each step of a change of a long drawer. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +14,7 @@ import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 const SLICE = 800;
 
 let folder: string, file: string, script: string;
-/** Ids of a drawer and a diary entry, each of four slices. The entry's slices name their parent only by the old key. */
+/** Ids of a drawer and a diary entry, each of four slices. The entry's slices name their parent only in `parent_entry_id`. */
 let drawer: string, entry: string;
 
 function callOf(key: string, method: string, params: Record<string, unknown>): WriteCall {
@@ -33,7 +30,7 @@ function commit(call: WriteCall): Record<string, unknown> {
   return done.outcome.value as Record<string, unknown>;
 }
 
-/** Runs a write that kills its process at the change with this number. With the highest number, the process is killed after all changes. */
+/** Program that runs a write and kills its process before change number `at`, or after the last change. */
 const KILLED = `
 import { applyWrite } from ${JSON.stringify(import.meta.resolve("../../../../src/broker/tools/writes.ts"))};
 import { LedgerWriter } from ${JSON.stringify(import.meta.resolve("../../../../src/memory/ledger/write/group-commit.ts"))};

@@ -1,7 +1,4 @@
-/**
- * With any filter, pages of a list with each split drawer as one entry show the same as a pass over all drawers. Opening a ledger of
- * schema version 8 adds the index for these pages and changes nothing else.
- */
+/** Lists show a split drawer as one entry. The tests compare the pages of such lists with a pass over all drawers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,9 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Row = { id: string; wing: string; room: string; day: number; parent?: string; index?: number };
 
-/**
- * Returns single and split drawers in random order. Some slices are in another place, and some drawers also have a row under their own id.
- */
+/** Returns single and split drawers in random order. Slices may have different rooms; a split drawer may also have a row of its own id. */
 function makeRows(seed: number): Row[] {
   const random = seededRandom(seed);
   const pick = (count: number): number => Math.floor(random() * count);
@@ -51,7 +46,7 @@ function makeRows(seed: number): Row[] {
     .map(({ row }) => row);
 }
 
-/** Returns a text of 10 to 600 characters. A drawer of four such slices may be shorter or much longer than the text that a list shows. */
+/** Returns a text of 10 to 600 characters, so that a drawer of four slices may be shorter or longer than a list's preview. */
 const textOf = ({ id, day }: Row): string => `€${id}`.repeat(day);
 const momentOf = ({ day }: Row): string => `2026-01-${String(day).padStart(2, "0")}T10:00:00`;
 
@@ -69,13 +64,13 @@ function fill(rows: readonly Row[]): void {
     const slice = row.parent === undefined ? {} : { chunk_index: row.index, [key]: row.parent };
     insert.run(row.id, row.wing, row.room, textOf(row), JSON.stringify({ filed_at: momentOf(row), ...slice }));
   }
-  // The writer indexes the words of new drawers. No trigger does.
+  // The fixture does not use the ledger's writer, which also indexes words, so it indexes the words of all drawers here.
   ledger.exec("INSERT INTO drawer_fts (drawer_fts) VALUES ('rebuild')");
   ledger.pragma("user_version = 8");
   ledger.close();
 }
 
-/** Lists drawers as upstream does: joins the rows of a place, selects the drawers in the window, and sorts them by id. */
+/** Lists drawers as upstream does: selects rows by wing and room, joins slices to drawers, selects drawers by time, sorts by id. */
 function whole(
   rows: readonly Row[],
   { wing, room, since, before }: DrawerFilter,
@@ -115,7 +110,7 @@ const FILTERS: readonly DrawerFilter[] = [
   { before: "2026-01-20", room: "r0" },
 ];
 
-test("with any filter, a list with each split drawer as one entry has the pages and the total of a plain pass over all drawers", () => {
+test("for every filter, listLogical returns the same page and total as a plain pass over all drawers, with a split drawer as one entry", () => {
   for (const seed of [1, 2, 3]) {
     rmSync(file, { force: true });
     const rows = makeRows(seed);
@@ -146,13 +141,13 @@ test("with any filter, a list with each split drawer as one entry has the pages 
   }
 });
 
-test("the list for people has every row except later slices, newest first, in every place", () => {
+test("for every wing and room, listNewest returns each drawer once, the newest first", () => {
   const rows = makeRows(5);
   fill(rows);
   openForWriting(file).close();
   const inOrder = (a: Row, b: Row): number => (a.index ?? 0) - (b.index ?? 0) || (a.id < b.id ? -1 : 1);
   const firstOf = (parent: string): Row | undefined => rows.filter((row) => row.parent === parent).toSorted(inOrder)[0];
-  // A split drawer is listed at its oldest row; if its slices are in several places, at its first slice.
+  // A split drawer is listed at its oldest row, or at its first slice if its slices have different wings or rooms.
   const listedAt = (parent: string): Row | undefined => {
     const slices = rows.filter((row) => row.parent === parent);
     const isSpread = new Set(slices.map(({ wing, room }) => `${wing} ${room}`)).size > 1;

@@ -1,4 +1,4 @@
-/** Tests on a real ledger which sources of an adopted palace count as filed. Each test is about one of MemPalace's rules. */
+/** Tests on a real ledger which sources of an adopted palace count as filed. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,7 +93,7 @@ test("only sources below the folder and of the wing are returned", () => {
   expect(found("projects", "/")).toHaveLength(5);
 });
 
-test("our filing record decides for its source if it has a time or a hash, and is ignored otherwise", () => {
+test("a source does not count as mined if our filing record has a time or a hash for the source", () => {
   for (const file of ["/p/filed", "/p/half", "/p/taken"]) put(file, [MINED]);
   mark("/p/filed", 0, "aa");
   mark("/p/half", 100.5, "");
@@ -101,13 +101,13 @@ test("our filing record decides for its source if it has a time or a hash, and i
   expect(found("projects")).toEqual([["/p/taken", 100.5]]);
 });
 
-test("a filing record for a transcript's memories does not count for its exchanges", () => {
+test("a filing record of a transcript's extracted memories does not mark the transcript's exchanges as filed", () => {
   put("/p/a", [TALK, { ...TALK, extract_mode: "general" }]);
   mark("/p/a\u001fgeneral", 100.5, "aa");
   expect([found("exchange"), found("general")]).toEqual([[["/p/a", 100.5]], []]);
 });
 
-test("many sources come page by page, each once", () => {
+test("minedSources lists many sources page by page, each source once", () => {
   const files = Array.from({ length: 450 }, (_none, at) => `/p/${String(at).padStart(3, "0")}`);
   for (const file of files) put(file, [MINED]);
   const seen: string[] = [];

@@ -1,4 +1,3 @@
-/** Tests of the newest drawers, in the whole palace and in one wing. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -112,10 +112,10 @@ test("a drawer that was deleted while another palace was in use is also removed 
   expect(waiting()).toEqual([]);
 });
 
-test("a drawer that is deleted while a switch lists the rows in parts is also removed from the earlier palace", () => {
+test("a drawer that is deleted while the outbox lists the rows for another palace is also removed from the earlier palace", () => {
   sendTo("file:/p#1");
   const id = onlyDrawer();
-  // More rows than one part lists. Only rows with a vector are listed.
+  // Files more rows than the outbox lists in one step, and gives them vectors, because it lists only rows with a vector.
   const peer = { agent: "a", door: "unix", uid: 0, pid: 1 };
   const call = (content: string) => {
     const params = { wing: "w", room: "r", content };
@@ -139,7 +139,7 @@ test("a drawer that is deleted while a switch lists the rows in parts is also re
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toContain(id);
   writer.outbox.done(waiting());
-  // Both palaces have the removal now, and later switches do not list it again.
+  // Both palaces have the removal now, so the outbox does not list it again when the palace changes.
   expect(kept()).toEqual([]);
   for (const target of ["http://h/t/d/c#2", "file:/p#1"]) {
     expect(writer.outbox.retarget(target)).toBe(true);
@@ -157,7 +157,7 @@ test("a drawer that is filed again after its removal is not removed from an earl
   write("delete_drawer", { drawer_id: id });
   writer.outbox.done(waiting());
   sendTo("http://h/t/d/c#2");
-  // The files still have the first drawer, so a second removal reaches them, too.
+  // The palace `file:/p#1` still has the first drawer, so the removal is kept until that palace gets the second drawer.
   expect(kept()).toEqual([id]);
   retarget("file:/p#1");
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
@@ -166,7 +166,7 @@ test("a drawer that is filed again after its removal is not removed from an earl
   expect(kept()).toEqual([]);
 });
 
-test("a removal that waits during a switch reaches both palaces", () => {
+test("a removal that is unsent when another palace comes into use reaches both palaces", () => {
   sendTo("file:/p#1");
   const id = onlyDrawer();
   write("delete_drawer", { drawer_id: id });
@@ -177,7 +177,7 @@ test("a removal that waits during a switch reaches both palaces", () => {
   expect(waiting().map((entry) => entry.id)).toEqual([id]);
 });
 
-test("the removal of a drawer that no earlier palace can have is not kept", () => {
+test("a removal is not kept if no earlier palace can have the drawer", () => {
   sendTo("file:/p#1");
   retarget("http://h/t/d/c#2");
   const first = onlyDrawer();
@@ -191,7 +191,7 @@ test("the removal of a drawer that no earlier palace can have is not kept", () =
   expect(kept()).toEqual([first]);
 });
 
-test("a palace that was never in use before keeps a row that was deleted here", () => {
+test("no removal is sent to a palace that was not in use before", () => {
   sendTo("file:/p#1");
   retarget("http://h/t/d/c#2");
   write("delete_drawer", { drawer_id: onlyDrawer() });
@@ -212,7 +212,7 @@ test.each([
   expect(waiting()).toEqual([]);
 });
 
-test("a large palace is listed in parts, between which other writes run, and after a kill the list begins again", () => {
+test("the outbox lists a large ledger in parts, other writes run in between, and after a kill the list begins again", () => {
   const drawers = 2_500;
   const text = Array.from({ length: drawers }, (_, at) => `text ${at}`).join("\n");
   const cut = { size: 10, overlap: 0, sizeMin: 1 };

@@ -1,4 +1,4 @@
-/** Cuts the power at every moment of the ledger's life. The ledger then opens with every acknowledged write. */
+/** Simulates a power cut at every moment of the ledger's life. */
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type ApplyWrite, LedgerWriter } from "../../../../src/memory/ledger/wri
 import type { WriteCall } from "../../../../src/memory/port/ledger.ts";
 import { PowerCut } from "../../../helpers/power-cut.ts";
 
-/** The log's index, which SQLite can rebuild. */
+/** File with the write-ahead log's index, which SQLite can rebuild. */
 const INDEX = /-shm$/;
 const NAME = "ledger.sqlite3";
 
@@ -97,8 +97,7 @@ test("after a power cut a new ledger is missing or complete, and is never missin
     const database = openForWriting(file);
     isOpened = true;
     disk.cut("after it was opened");
-    // With `synchronous = NORMAL`, SQLite syncs the log before it copies the log into the ledger, and syncs the ledger before it overwrites
-    // the log.
+    // NORMAL is safe with a WAL: SQLite syncs the log before copying it into the ledger, and the ledger before overwriting the log.
     expect(database.pragma("synchronous", { simple: true })).toBe(1);
     expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
     database.close();

@@ -1,7 +1,4 @@
-/**
- * An outcome of a memory is stored with the question for which the memory was shown. The question is stored as numbers. The question is
- * deleted, restored and forgotten with the outcome. The index by concept always matches the rows.
- */
+/** Tests that an outcome is stored with the question for which the memory was shown. The question is stored as numbers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,7 +70,7 @@ function expectInStep(): void {
 
 const keep = (text: string): string => write("outcome.record", { key_takeaway: text }).id;
 
-/** Runs a turn in which these memories are shown for ASKED, and begins the next turn. Returns the turn's exchange. */
+/** Runs a turn in which these memories are shown for `asked`, and begins the next turn. Returns the id of the turn's exchange. */
 function turn(conversation: string, shown: readonly string[], asked = ASKED): string {
   write("turn.begin", { conversation }, { findings: { drawers: shown } });
   const { id } = write("turn.end", { conversation, user: asked, assistant: "It wants a longer timeout." });
@@ -84,7 +81,7 @@ function turn(conversation: string, shown: readonly string[], asked = ASKED): st
 const score = (scores: Record<string, string>, more: { agent?: string; findings?: unknown } = {}): unknown =>
   write("score_memories", { outcome: "worked", memory_scores: scores }, more);
 
-test("shown memories and the turn's exchange are scored for the user's question, and found memories for the agent's own search", () => {
+test("a shown memory and the exchange are scored for the user's question; a memory that only a search found, for the search's question", () => {
   const [shown, searched, neither] = [keep("one"), keep("two"), keep("three")];
   const exchange = turn("talk", [shown]);
   const own = questionOf("zeppelin fares") ?? expect.fail("no question");
@@ -109,7 +106,7 @@ test("shown memories and the turn's exchange are scored for the user's question,
   );
 });
 
-test("no question is stored for a signal, a person's score or a plain drawer; a score of a book's chunk stores only its question", () => {
+test("no question is stored for a signal, a person's score or a plain drawer; a score of a book's chunk stores a question and keeps the standing", () => {
   const shown = keep("one");
   const { drawer_id: drawer } = write("add_drawer", { wing: "w", room: "r", content: "words" });
   const { id: book } = write("book.ingest", { content: "A chapter on zeppelins.", title: "Air", source: "a" });
@@ -177,7 +174,7 @@ test("forgetting an exchange deletes a question that exists only in a before-ima
   expect(rows(images)).toEqual([]);
 });
 
-test("the ledger reads the newest 40 outcomes of a concept, and counts more than 40 outcomes of a kind of conversation", () => {
+test("of 60 outcomes, the ledger reads the newest 40 for a concept, and counts all 60 for a kind of conversation", () => {
   const ids = Array.from({ length: 60 }, (_, at) => keep(`memory ${at}`));
   for (const id of ids) score({ [id]: "worked" }, { findings: { [id]: QUESTION } });
   const found = told((reader) => reader.answered(QUESTION.concepts));

@@ -1,7 +1,4 @@
-/**
- * The ledger's reads stay fast as it grows. With few listed exceptions no statement scans all drawers or sorts whole drawers. The tests
- * read SQLite's query plans, which do not depend on the number of rows, and compare every list with a full scan.
- */
+/** Checks the query plans of the ledger's reads, so that reads stay fast as it grows, and compares every list with a full scan. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +29,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a drawer's time. Some times are unknown: they are upstream's word for an unknown time, a number, or missing. */
+/** Returns metadata with a drawer's time. Some drawers have no valid time: the field is `unknown`, is a number, or is missing. */
 function filedAt(at: number): Metadata {
   if (at % 50 === 7) return { filed_at: "unknown" };
   if (at % 50 === 9) return { filed_at: 20_260_105 };
@@ -129,7 +126,7 @@ test.each(FILTERS)("a list with the filter %j equals a scan of all drawers, page
     }
 });
 
-test("the drawers of each day are those that a scan finds, after drawers were deleted and moved", () => {
+test("the number of drawers of each day equals a count by scan after drawers were deleted and moved", () => {
   const ledger = new Database(file, { readonly: true });
   const days = ledger
     .prepare<[], unknown>("SELECT coalesce(metadata ->> 'filed_at', metadata ->> 'created_at') FROM drawer")

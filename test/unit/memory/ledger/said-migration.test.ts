@@ -1,8 +1,4 @@
-/**
- * A ledger of schema version 5, or of version 17 with its index of filing times, gets the index of times when it is opened. Its
- * other content stays the same, and a kill during the migration leaves version 5 or 6, never a mixture. Lists by time return the
- * same drawers as before. A ledger of version 19 gets its counts by day.
- */
+/** Tests that older ledgers get the index of times and the counts by day when they are opened. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -88,7 +84,7 @@ test("after a kill during the indexing the next process finishes the migration",
   const before = contents();
   const script = join(folder, "half.mjs");
   const require = JSON.stringify(import.meta.resolve("better-sqlite3"));
-  // State just before the migration commits: the index is written, the version is not written.
+  // This script stops just before the migration commits: it has written the index, but not the version.
   writeFileSync(
     script,
     `import Database from ${require};

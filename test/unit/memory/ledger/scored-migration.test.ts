@@ -1,7 +1,4 @@
-/**
- * Opening a ledger of schema version 11 adds a table of single outcomes. Its drawers keep their scores, and earlier writes can still be
- * undone. The ledger keeps only a drawer's newest outcomes.
- */
+/** Tests the table of single outcomes, which a ledger of schema version 11 gets when it is opened. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,10 +33,7 @@ function write(writer: LedgerWriter, agent: string, method: string, params: Reco
 const score = (writer: LedgerWriter, agent: string, id: string, outcome: string): unknown =>
   write(writer, agent, "score_memories", { outcome: "unknown", memory_scores: { [id]: outcome } });
 
-/**
- * Changes the ledger back to version 11, which had no single outcomes, not even in before-images. The last write's digest covers only the
- * score.
- */
+/** Changes the ledger back to version 11: drops the table of single outcomes, and removes them from before-images and digests. */
 function older(): void {
   const old = new Database(file);
   const row = "SELECT json_array(score, uses, successes, last_used_ms, json(past)) FROM standing";
@@ -105,7 +99,7 @@ test("a score from before the ledger's migration can still be undone", () => {
   writer.close();
 });
 
-test("a drawer's newest fifty outcomes are kept; undo restores older outcomes, and deleting the drawer deletes all of them", () => {
+test("a drawer's newest fifty outcomes are kept; undo restores older outcomes, and deleting the drawer deletes all its outcomes", () => {
   const writer = new LedgerWriter(file, applyWrite);
   const { drawer_id: id } = write(writer, "a", "add_drawer", { wing: "w", room: "r", content: "words" }) as {
     drawer_id: string;

@@ -77,7 +77,7 @@ const codes = (): number => {
   return count;
 };
 
-test("drawers of an older ledger can be found all the time, and get their vectors when the broker is idle", async () => {
+test("a search finds drawers of an older ledger before they have static vectors, and the idle writer adds these vectors", async () => {
   const old = new LedgerWriter(file, applyWrite);
   const many = Array.from({ length: 450 }, (_, at) => `Note ${at} on the ${["harbour", "kitchen", "office"][at % 3]}.`);
   add(old, [...many, KEY]);
@@ -109,7 +109,7 @@ test("drawers of an older ledger can be found all the time, and get their vector
   }
 });
 
-test("a ledger of version 17 keeps its vectors, and a later change of a vector is found", async () => {
+test("a ledger of version 17 keeps its static vectors, and a search then uses the new vector of a changed drawer", async () => {
   const derived = { staticCode: staticTable().codeOf, formsOf };
   const old = new LedgerWriter(file, applyWrite, derived);
   add(old, [...OTHERS, KEY]);
@@ -146,7 +146,7 @@ test("a ledger of version 17 keeps its vectors, and a later change of a vector i
   }
 });
 
-test("a large ledger, whose static vectors have their own thread, finds the same drawers with the same scores", async () => {
+test("a large ledger, whose static vectors have their own thread, gives the same candidates and scores as a small ledger", async () => {
   // The highest row number decides if a ledger counts as large. `rowsBefore` gives a small ledger high row numbers.
   const found = async (rowsBefore: number): Promise<unknown[]> => {
     const ledgerFile = join(folder, `${rowsBefore}.sqlite3`);

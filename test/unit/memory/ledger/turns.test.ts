@@ -1,4 +1,4 @@
-/** Outcomes by week and in total equal one query over all rows, and turns are listed in pages. Other calls run between the parts. */
+/** Compares the counts of outcomes, by week and in total, with one query over all rows. Also tests the pages of turns. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the answer, and how often other work ran before it. */
+/** Returns the answer, and the number of event loop turns before it. Other calls can run in these turns. */
 async function besides<T>(answer: Promise<T>): Promise<{ value: T; turns: number }> {
   let [turns, isOver] = [0, false];
   const done = answer.finally(() => (isOver = true));

@@ -91,7 +91,7 @@ function havoc(agent: string, { gone, changed }: { gone: string; changed: string
   write(agent, "diary_write", { agent_name: agent, entry: "word of the day" });
 }
 
-test("undo reverts an agent's writes, a second undo reverts the first, and so on", () => {
+test("undo reverts an agent's writes, and an undo can itself be undone", () => {
   const ids = scene();
   const before = state();
   const since = clock + 1;
@@ -129,7 +129,7 @@ test("undo of one write by its seq keeps the other writes that arrived in the sa
   expect(all("SELECT text FROM drawer")).toEqual([["word two"]]);
 });
 
-test("undo names and keeps a change that somebody else overwrote, and reverts the rest", () => {
+test("undo refuses changes that somebody else overwrote, names the other agent, and reverts the rest", () => {
   const { kept, gone, changed } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("b", "update_drawer", { drawer_id: changed, content: "by b, too" });
@@ -147,7 +147,7 @@ test("undo names and keeps a change that somebody else overwrote, and reverts th
   expect([text(kept), text(gone), text(changed)]).toEqual(["by c, then", "word two", "word three"]);
 });
 
-test("undo keeps somebody else's change between two writes of the agent", () => {
+test("undo refuses to revert a drawer that somebody else changed between two writes of the agent", () => {
   const { kept } = scene();
   write("b", "update_drawer", { drawer_id: kept, content: "by b" });
   write("c", "update_drawer", { drawer_id: kept, content: "by c" });
@@ -233,7 +233,7 @@ test("before-images are deleted by age and size, and undo says how many writes a
   expect(all("SELECT key FROM journal")).toEqual([]);
 });
 
-test("undo cannot restore a forgotten text, and the text's key does not reveal it", () => {
+test("undo cannot restore a forgotten text, and a repeated call does not file the text again", () => {
   const secret = "unforgettable7x";
   const params = { wing: "w", room: "r", content: `the ${secret}` };
   const id = String(write("b", "add_drawer", params)["drawer_id"]);
@@ -378,7 +378,7 @@ const FORGET_REACHES: Readonly<Record<string, string>> = {
   meta: "has only our settings and marks",
 };
 
-test("forgetting covers every table of the ledger", () => {
+test("the list of what forgetting does to each table has every table of the ledger", () => {
   const tables = all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").flat();
   const shadow = /_fts_(?:data|idx|content|docsize|config)$/;
   expect(tables.filter((name) => !shadow.test(String(name))).sort()).toEqual(Object.keys(FORGET_REACHES).sort());

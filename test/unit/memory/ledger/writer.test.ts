@@ -62,7 +62,7 @@ test("a write that fails half-way leaves no row, and the other writes of its gro
   );
 });
 
-test("a write repeated with its key gets the same answer and is not done again, also within its group", () => {
+test("a write repeated with its key gets the same answer and is not done again, even if both calls are in one commit", () => {
   const twice = [call("k", { ids: ["a"] }), call("k", { ids: ["a"] })];
   expect(writer.commit(twice).outcomes.map(({ replayed }) => replayed)).toEqual([false, true]);
   expect(writer.commit([call("k", { ids: ["a"] })]).outcomes[0]).toEqual({
@@ -72,7 +72,7 @@ test("a write repeated with its key gets the same answer and is not done again, 
   expect(read("SELECT id FROM drawer")).toEqual(["a"]);
 });
 
-test("a clock that jumps ahead expires no key at once, because each check counts at most one day", () => {
+test("if the clock jumps far ahead, each check counts only one day, so no key expires at once", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -88,7 +88,7 @@ test("a clock that jumps ahead expires no key at once, because each check counts
   expect(read("SELECT key FROM journal")).toEqual([]);
 });
 
-test("a wrong clock and a hundred broker starts expire no key, but the machine's running time does", () => {
+test("keys expire by the machine's running time, and not by a wrong clock or by a hundred broker starts", () => {
   const DAY_MS = 86_400_000;
   const retention = { journalRetentionMs: 90 * DAY_MS, undoMs: 90 * DAY_MS, imagesBytes: 1e9 };
   const t0 = 1_000 * DAY_MS;
@@ -162,7 +162,7 @@ test("a drawer that was never sent to the public palace keeps its text, whatever
   const taken = (...rows: ReturnType<typeof row>[]): number =>
     writer.adopt({ rows, removed: [], model: undefined }).taken;
   expect([taken(row("a", "another")), taken(row("a", "another")), taken(row("a", "a third"))]).toEqual([0, 0, 0]);
-  // A drawer with the same text came from the palace and follows later changes there.
+  // If the public palace has the drawer with the ledger's text, the ledger adopts later changes of the drawer.
   expect([taken(row("b", "words of b")), taken(row("b", "changed there"))]).toEqual([0, 1]);
   expect(read("SELECT text FROM drawer ORDER BY id")).toEqual(["words of a", "changed there"]);
 });

@@ -1,4 +1,3 @@
-/** The count of adopted rows includes new, changed and removed rows, but no rows that the ledger already has. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +30,7 @@ afterEach(() => {
 const write = (id: string, text: string): void =>
   palace.upsert([{ id, text, metadata: { wing: "w", room: "r" }, vector: new Float32Array(8).fill(0.3) }]);
 
-/** Adopts rows written after `sinceSeq`. Returns the count, the last progress, and the number up to which the palace was read. */
+/** Adopts the rows after sequence number `sinceSeq`. `taken`: number of adopted rows. `head`: last sequence number that was read. */
 async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionProgress | undefined; head: number }> {
   const database = openChroma(palaceDir, 1_000);
   const collection = database && readCollections(database)[0];
@@ -52,7 +51,7 @@ async function adopt(sinceSeq: number): Promise<{ taken: number; last: AdoptionP
   return { taken, last, head };
 }
 
-it("the count of adopted rows has each new, changed or removed row once", async () => {
+it("each new, changed or removed row counts once as an adopted row", async () => {
   for (const id of ["a", "b", "c"]) write(id, `text of ${id}`);
   const first = await adopt(0);
   expect(first).toMatchObject({ taken: 3, last: { read: 3, taken: 3 } });

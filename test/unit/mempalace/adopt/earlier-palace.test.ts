@@ -1,7 +1,4 @@
-/**
- * A user switches the driver from MemPalace's files to a Chroma server and back. Notes that were deleted meanwhile must not come back from
- * the old files. The ledger and the palace's files are real.
- */
+/** Tests a switch from MemPalace's files to a Chroma server and back. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +53,7 @@ function add(content: string): string {
   return id;
 }
 
-/** Sends everything to the palace of the given name, as the broker's outbox does. */
+/** Sends all unsent changes to the palace `target`, as the broker's outbox does. */
 function sendTo(target: string): void {
   while (writer.outbox.retarget(target));
   const entries = reader.outbox.entries(100);
@@ -90,14 +87,14 @@ test("a note that was deleted while a Chroma server was in use does not come bac
   write("delete_drawer", { drawer_id: deleted });
   sendTo(SERVER);
 
-  // The broker may compare the files before it sends the removal to them again. The missing removal must not look like a foreign row.
+  // The old files still have the deleted note. It must not look like a foreign row, even before the removal is sent to these files.
   expect(isForeign()).toBe(false);
   sendTo(files);
   expect(isForeign()).toBe(false);
   expect(idsIn()).toEqual([kept]);
 });
 
-test("a row that another program files under a deleted note's id is adopted as before", () => {
+test("a row that another program files under a deleted note's id counts as foreign", () => {
   const id = add("the quarry opens at seven");
   sendTo(files);
   sendTo(SERVER);

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(palaceDir, { recursive: true }));
 
-/** Returns a different direction for each text. */
+/** Returns a unit vector with a different direction for each text. */
 function vectorOf(text: string, width: number): Float32Array {
   const vector = Float32Array.from({ length: width }, (_, at) => Math.sin((at + 1) * (text.length + Number(text))));
   const length = Math.hypot(...vector);
@@ -26,7 +26,7 @@ const embedder = (width: number, embed?: Embedder["embed"]): Embedder => ({
   close: () => Promise.resolve(),
 });
 
-/** Returns samples. `odd` of them have another text's vector. */
+/** Returns samples of texts with their vectors. The first `odd` of them have the vector of another text. */
 function samples(count: number, odd: number, width = 384): Sample[] {
   return Array.from({ length: count }, (_, at) => {
     const text = String(at + 1);
@@ -57,6 +57,6 @@ it("a model that fails cannot identify the vectors", async () => {
   expect(await find(samples(3, 0), failing)).toMatchObject({ model: undefined });
 });
 
-it("an empty palace has no model and no message", async () => {
+it("an empty palace has no model, and no reason is given", async () => {
   expect(await find([], embedder(384))).toEqual({ model: undefined, width: undefined, why: "" });
 });

@@ -1,7 +1,4 @@
-/**
- * Tests a search for vectors through the palace's driver. The search itself then applies filters that the palace cannot apply, and
- * changes that the palace does not have yet.
- */
+/** Tests the vector search through the palace's driver. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Drawer } from "../../../../src/memory/port/drawer.ts";
@@ -34,7 +31,6 @@ test("a search with a filter returns the matching drawers, nearest first", async
   }
 });
 
-/** Clock that a test moves. */
 class HandClock implements Clock {
   #atMs = 0;
   #due: { atMs: number; call: () => void }[] = [];

@@ -1,4 +1,4 @@
-/** Tests the readers of Chroma's files on bytes made by hand. test/process/mempalace/adopt-python.test.ts reads real files. */
+/** Tests the readers of Chroma's files on bytes made by hand. */
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

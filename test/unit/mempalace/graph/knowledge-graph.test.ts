@@ -1,7 +1,4 @@
-/**
- * Tests how the ledger and knowledge_graph.sqlite3 are kept equal: which rows are sent, which rows are adopted, and whose row wins if both
- * changed.
- */
+/** Tests how the ledger and knowledge_graph.sqlite3 are kept equal, and whose row wins if both changed. */
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -26,7 +23,7 @@ const ends = (): unknown[] => graph.reader.graph.timeline(undefined, 100, 0).fac
 const agree = (): void => expect(graphDifferences(graph.paths)).toEqual([]);
 
 describe("a change of a fact in the ledger", () => {
-  it("a change in the ledger is sent to the graph file once with upstream's columns, and then no longer listed", () => {
+  it("a change in the ledger is sent to the graph file once, with upstream's columns", () => {
     graph.write("kg_add", {
       ...JOB,
       valid_from: "2025-01-01",
@@ -86,7 +83,7 @@ describe("a change of a fact in the ledger", () => {
     expect(graph.rows("SELECT valid_to FROM triples")).toEqual([["2030-01-01"]]);
   });
 
-  it("a change in the ledger does not overwrite a row that another program changed since the last look", () => {
+  it("a change in the ledger does not overwrite a row that another program changed after the driver read the file", () => {
     graph.write("kg_add", JOB);
     graph.sync();
     graph.write("kg_invalidate", { ...JOB, ended: "2030-01-01" });
@@ -116,7 +113,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes beside our changes are kept", () => {
+  it("another program's changes are adopted while our changes are sent", () => {
     graph.foreign(FOREIGN_FACT);
     graph.write("kg_add", { ...JOB, object: "Globex" });
     expect(graph.sync()).toMatchObject({ taken: 3, sent: 2 });
@@ -133,7 +130,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's changes to a fact that we have just sent win", () => {
+  it("a fact that another program changes just after we sent the fact has the other program's value in both stores", () => {
     graph.write("kg_add", { ...JOB, object: "Globex" });
     graph.side.look();
     graph.side.accept();
@@ -164,7 +161,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("a graph file that replaces ours is adopted and completed", () => {
+  it("a graph file that replaces ours is adopted and gets our missing rows", () => {
     const other = new Database(`${graph.paths.graphFile}.other`);
     other.exec(`CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT NOT NULL, type TEXT, properties TEXT, created_at TEXT);
       CREATE TABLE triples (id TEXT PRIMARY KEY, subject TEXT NOT NULL, predicate TEXT NOT NULL, object TEXT NOT NULL,
@@ -179,7 +176,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("another program's facts about unknown entities are kept and sent again", () => {
+  it("another program's facts about unknown entities are adopted, and sent again after they were deleted", () => {
     graph.foreign("INSERT INTO triples (id, subject, predicate, object) VALUES ('orphan', 'x', 'p', 'y')");
     expect(graph.sync()).toMatchObject({ taken: 1 });
     graph.foreign("DELETE FROM triples WHERE id = 'orphan'");
@@ -187,7 +184,7 @@ describe("changes of the graph file by other programs", () => {
     agree();
   });
 
-  it("rows of the graph file that MemPalace could not have made are skipped", () => {
+  it("a graph file with a renamed column changes nothing in the ledger", () => {
     graph.foreign("ALTER TABLE entities RENAME COLUMN name TO title");
     expect(graph.sync()).toMatchObject({ taken: 0 });
     graph.foreign("ALTER TABLE entities RENAME COLUMN title TO name");

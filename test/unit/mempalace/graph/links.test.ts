@@ -83,7 +83,7 @@ describe("create_tunnel", () => {
   });
 });
 
-it("find_tunnels and follow_tunnels accept either spelling of a wing, and either end of a tunnel", () => {
+it("list_tunnels and follow_tunnels accept either spelling of a wing, and either end of a tunnel", () => {
   const { drawer_id } = graph.write("add_drawer", { wing: "My-Wing", room: "r", content: "é".repeat(400) }) as Json;
   graph.write("add_drawer", { wing: "other", room: "s", content: "text" });
   const ends = { source_wing: "other", source_room: "s", target_wing: "My-Wing", target_room: "r" };
@@ -241,7 +241,7 @@ describe("hallways.json", () => {
     ...{ id: `hallway_${wing}_${name}`, wing, entity_a: "A", entity_b: name, co_occurrence_count: count, rooms: ["r"] },
   });
 
-  it("hallways.json is adopted in both formats and listed by strength", () => {
+  it("the hallways of hallways.json are adopted in both formats and listed with the highest count first", () => {
     const all = [hallway("w", "x", 2), hallway("w", "y", 5), hallway("v", "z", 3)];
     rewrite(graph.paths.hallwaysFile, { schema_version: 1, hallways: all });
     graph.sync();

@@ -84,7 +84,7 @@ test("a refused call does not affect the other calls that are written in its gro
   file.close();
 });
 
-test("a read returns an event's artifacts in the given order", () => {
+test("the answer to an append has the event's artifacts in the given order, and a later read has them in the order of their ids", () => {
   const { file, rows, writer } = openLog();
   const put = (key: string): WriteCall => write(key, "artifact_put", { kind: "note", content: key, created_by: "a" });
   const ids = (values(writer.commit([put("a1"), put("a2")])) as { artifact: { id: string } }[]).map(

@@ -43,7 +43,7 @@ test("a system error while the client connects counts as an outage, and the call
   link.close();
 });
 
-test("a bug in the connection ends a process that only calls `send`", () => {
+test("a bug while a link connects ends the process, even if the process only called `send`", () => {
   const program = `
     import { Link } from "./src/wire/client/link.ts";
     import { loadConfig } from "./src/config/config.ts";

@@ -38,7 +38,7 @@ test.each([
   expect(read({ doors: [door, UNIX, TCP] })?.doors).toEqual([UNIX, TCP]);
 });
 
-test("the client keeps at most four doors", () => {
+test("the client reads at most four doors from broker.json", () => {
   expect(read({ doors: Array.from({ length: 9 }, () => TCP) })?.doors).toHaveLength(4);
 });
 
@@ -46,7 +46,7 @@ test.each([{ schema: 2 }, { instanceId: 7 }, { doors: UNIX }])("the client refus
   expect(read(more)).toBeUndefined();
 });
 
-test("the client refuses a folder, invalid JSON and a broker.json of more than 16 KiB", () => {
+test("the client refuses a broker.json that is a folder, is invalid JSON or has more than 16 KiB", () => {
   expect(readBrokerFile(home)).toBeUndefined();
   writeFileSync(file, "{");
   expect(readBrokerFile(file)).toBeUndefined();
@@ -54,7 +54,7 @@ test("the client refuses a folder, invalid JSON and a broker.json of more than 1
   expect(read({ more: "x".repeat(16_384) })).toBeUndefined();
 });
 
-test("the client ignores a copied broker.json while the broker's original file exists", () => {
+test("the client ignores a copy of broker.json while the original file has the same instance id", () => {
   read({});
   const copy = join(home, "copy/broker.json");
   mkdirSync(join(home, "copy"));

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KeepAlive } from "../../../../src/wire/client/keep-alive.ts";
 import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
 
-/** Socket members that the client reads, and a record of its calls. */
+/** Socket members that the client reads, and a record of what it sent. */
 type Line = { bytesWritten: number; writableLength: number; destroyed: boolean; sent: string[] };
 
 let line: Line;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { OFFLINE_RULES } from "../../../../src/broker/tools/offline.ts";
-// Loads the modules now, because loading them later would take time that the clock below does not know.
+// Loads these modules before the tests, because the simulated clock below would not wait while a module loads.
 import "../../../../src/wire/client/send-spooled.ts";
 import "../../../../src/wire/client/answer-offline.ts";
 import { Link, type Reach } from "../../../../src/wire/client/link.ts";
@@ -124,7 +124,7 @@ test("the link sends a request to a busy broker again after the time that the br
   expect(waits.filter((ms) => ms === 60)).toHaveLength(2);
 });
 
-test("a request that waited long at a broker is also sent to the next broker", async () => {
+test("a request that waited five minutes at a broker is sent to the next broker when the connection ends", async () => {
   const asked: number[] = [];
   await serve(({ id }, socket) => {
     asked.push(id);
@@ -159,10 +159,10 @@ test("an unanswered call goes to the next broker at the same endpoint", async ()
   expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2]);
 });
 
-test("if no broker was ever reached, a call without a broker fails at once", async () => {
+test("a call fails at once if no broker runs and the link has never reached a broker", async () => {
   const { link, answers } = open();
   link.send(1, request(1));
-  // The error comes before the 10 s for which the client waits if there was a broker before.
+  // The client would wait 10 s if it had reached a broker before.
   await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(1);
   expect(answers[0]?.error?.data.code).toBe("TRANSPORT_REFUSED");
 });
@@ -204,7 +204,7 @@ function leapingClock(): Clock & { until: (isTrue: () => boolean) => Promise<voi
   };
 }
 
-test("the link waits once for a broker that starts and stops again, and then spools writes at once", async () => {
+test("the link waits once for a broker whose start always fails, and then spools writes at once", async () => {
   const clock = leapingClock();
   let starts = 0;
   // Another process has the palace and cannot be reached from here.
@@ -232,7 +232,7 @@ test("the link waits once for a broker that starts and stops again, and then spo
     await clock.until(() => answers.length === id + 1);
     expect(answers[id]).toContain("spooled");
     waited.push(clock.now() - since);
-    // The agent thinks for a while. After that the failed start no longer counts.
+    // After 6 s the failed start no longer counts.
     let isLater = false;
     clock.after(6_000, () => (isLater = true));
     await clock.until(() => isLater);
@@ -266,7 +266,7 @@ test.each([
   await expect.poll(() => answers.find(({ id }) => id === 3)?.result).toBe("small");
 });
 
-test.each([1, 2, 3, 4, 5])("the link passes on whole lines, although they arrive in chunks of %i bytes", (size) => {
+test.each([1, 2, 3, 4, 5])("the splitter returns whole lines, although they arrive in chunks of %i bytes", (size) => {
   const splitter = new FrameSplitter();
   const bytes = Buffer.from("abcd\n\nefgh\nij");
   const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>

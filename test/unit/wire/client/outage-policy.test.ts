@@ -1,4 +1,4 @@
-/** Tests with tables the two state machines that decide what happens to a call without a broker. */
+/** Tests the two state machines that decide what happens to a call without a broker. */
 import { expect, test } from "vitest";
 import {
   dialTimeoutMs,
@@ -18,7 +18,7 @@ const PRESENCES: readonly Presence[] = ["unknown", "present", "refusing", "lost"
 test.each<[Sighting, readonly Presence[]]>([
   ["connected", ["present", "present", "present", "present", "present"]],
   ["took the spool", ["unknown", "present", "present", "lost", "absent"]],
-  // A delivery that ends after its connection says nothing about the next broker.
+  // If the connection was lost during the delivery of the spool, the result says nothing about the next broker.
   ["refused the spool", ["unknown", "refusing", "refusing", "lost", "absent"]],
   ["ended", ["lost", "lost", "lost", "lost", "lost"]],
   ["outage", ["absent", "absent", "absent", "absent", "absent"]],
@@ -31,7 +31,7 @@ test("a command waits up to 10 s for a broker that was there, and a link with a 
   expect(PRESENCES.map((presence) => dialTimeoutMs(presence, true))).toEqual([700, 700, 700, 700, 0]);
 });
 
-test("a new call is sent over the connection or waits for a connection", () => {
+test("a new call is sent or waits for a connection, but a write is answered offline while the broker refuses writes", () => {
   const fates = (isConnected: boolean, isWrite: boolean): unknown[] =>
     PRESENCES.map((presence) => fateOfNew(presence, isConnected, () => isWrite));
   expect(fates(true, true)).toEqual(["send", "send", "answer offline", "send", "send"]);
@@ -49,7 +49,7 @@ test("a call that the broker did not accept waits for the next broker or is sent
   expect([60_000, 60_001].map(fateOfRepeated)).toEqual(["wait", "give up"]);
 });
 
-test("an agent waits for an answer from a starting broker or a working bridge", () => {
+test("a call waits while a bridge works or a broker starts; in state absent it does not wait for a starting broker", () => {
   expect(PRESENCES.map((presence) => fateOfSilent(presence, true, false))).toEqual([
     ...["wait", "wait", "wait", "wait"],
     "answer offline",

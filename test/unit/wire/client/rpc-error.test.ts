@@ -18,7 +18,7 @@ test("an error without a hint is described only by its message", () => {
   );
 });
 
-test("an unexpected error is named by its class", () => {
+test("the answer to an unexpected error has the error's class and message", () => {
   expect(toRpcError(new TypeError("x is undefined"))).toEqual({
     code: -32000,
     message: "Internal tool error",

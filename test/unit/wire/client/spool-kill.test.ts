@@ -1,4 +1,4 @@
-/** Kills an agent at every step of spooling a write. Writes that were reported as kept are complete, and no incomplete file is sent. */
+/** Kills a process at every step of spooling a write and of sending a refused write again. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";

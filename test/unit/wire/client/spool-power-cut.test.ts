@@ -1,6 +1,4 @@
-/**
- * Cuts the power at every moment of spooling, refusing and resending writes. Each write that was reported as safe exists and is complete.
- */
+/** Simulates a power cut at every moment of spooling, refusing and resending writes. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +10,7 @@ const FOLDER = "state/palace/spool/tag";
 
 test("a spooled write survives a power cut after the agent got its answer", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "spool-power-")));
-  /** Keys of writes that were reported as kept. */
+  /** Keys of writes that the agent believes to be stored. */
   const safe = new Set<string>();
   /** Key of the write that a person sent again. */
   let again: string | undefined;

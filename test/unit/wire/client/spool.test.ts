@@ -84,7 +84,7 @@ test("an interrupted delivery keeps the writes from the first unanswered write o
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1", "key-2"]);
 });
 
-test("an ended turn waits in a separate folder for a broker that knows turns", async () => {
+test("the end of a turn is not spooled as a .json file, and waits for a broker that knows `turn.end`", async () => {
   const line = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "turn.end", params: {} });
   spool.append(write(1, { tool: "turn.end", line }));
   spool.append(write(2));
@@ -130,12 +130,12 @@ test("a refused write stays spooled and does not block later writes", async () =
     asked.push(content(message));
     return content(message) === "c1" ? refuse(message, "STORE_CORRUPT") : filed(message);
   };
-  // The refusal may be temporary, so the order is kept at first.
+  // The refusal may be temporary, so at first later writes wait behind it to keep the order.
   for (let time = 0; time < 3; time++) expect(await deliver(spool, ask)).toBe("stuck");
   expect(asked).not.toContain("c2");
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(spool.entries().map(({ key }) => key)).toEqual(["key-1"]);
-  // By now the broker refuses only this write, so later writes need not wait for it.
+  // The broker has accepted the later writes, so only this write waits and the delivery is not stuck.
   expect(await deliver(spool, ask)).toBe("waiting");
   expect(await deliver(spool, async (message) => filed(message))).toBe("delivered");
   expect(spool.isEmpty).toBe(true);
@@ -209,7 +209,7 @@ test("sending a write again resets its count of refusals", async () => {
   expect(await deliver(spool, answered("PROTOCOL_BAD_PARAMS"))).toBe("delivered");
   const name = spool.refused()[0]?.name ?? "";
   spool.sendAgain(name, spool.readRefused(name) ?? write(1));
-  // It is the only write by now, so no other write shows whether the broker accepts writes.
+  // The spool has only this write, so the client cannot know whether the broker refuses every write.
   for (let time = 0; time < 4; time++) expect(await deliver(spool, answered("STORE_CORRUPT"))).toBe("stuck");
 });
 
@@ -217,7 +217,7 @@ test.each([
   ["a checkpoint's part", { added: [], errors: ["item 0: room is missing"], diary: null }, /item 0: room is missing/],
   ["a checkpoint's diary", { added: ["a"], errors: [], diary: { success: false, error: "no" } }, /^no$/],
   ["a tool whose answer is only an error", { error: "No such room" }, /^No such room$/],
-])("%s is put aside with the reason of the refusal", async (_name, answer, why) => {
+])("%s is set aside with the reason of the refusal", async (_name, answer, why) => {
   spool.append(write(1));
   const result = { content: [{ type: "text", text: JSON.stringify(answer) }] };
   expect(await deliver(spool, async ({ id = null }) => ({ jsonrpc: "2.0", id, result }))).toBe("delivered");
@@ -260,7 +260,7 @@ test("the spool never sends a file that is too old or is not a spooled write", a
   ]);
 });
 
-test("a delivered write keeps its metadata and gets its time of writing and its author", async () => {
+test("a delivered write is sent with its own metadata, its time of writing and its author", async () => {
   const note = { [IDEMPOTENCY_META]: "key-1", "agent/own": 7 };
   const line = { ...JSON.parse(write(1).line), method: "turn.end", params: { _meta: note } } as object;
   spool.append(write(1, { tool: "turn.end", line: JSON.stringify(line), atMs: Date.now() - 5_000 }));
@@ -315,7 +315,7 @@ test("ended turns take at most half of the spool", () => {
   spool.append(write(3, { line: large }));
 });
 
-test("the spool refuses a write that would exceed its size", () => {
+test("the spool refuses a write that would exceed the spool's maximum size", () => {
   const large = "x".repeat(15 * 1024 * 1024);
   for (let index = 0; index < 4; index++) spool.append(write(index, { line: large }));
   expect(() => spool.append(write(4, { line: large }))).toThrow(FULL);
@@ -351,7 +351,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
     const file = join(aside, `a.${index}.json`);
     writeFileSync(file, text);
     writeFileSync(`${file}.why`, "no\n");
-    // The spool deletes the oldest refusals first, and equal times in the order of their names.
+    // The spool deletes the oldest refusals first. Of refusals with the same time, it deletes the first by file name.
     utimesSync(`${file}.why`, nowS, nowS - (index < 3 ? 60 : 0));
   }
   expect(spool.droppedAtMs).toBeUndefined();
@@ -364,7 +364,7 @@ test("the spool keeps the newest 10,000 refused writes and reports that it delet
   expect(spool.droppedAtMs).toBeGreaterThanOrEqual(nowMs);
 });
 
-test("the spool limits the size of refused writes and leaves room for a full spool", () => {
+test("the spool limits the total size of refused writes and deletes the oldest ones", () => {
   spool.append(write(1));
   const aside = join(spool.folder, "refused");
   mkdirSync(aside);

@@ -1,4 +1,3 @@
-/** Tests what `stop` does if no broker runs. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +17,7 @@ test("stopping an absent broker prevents later starts", async () => {
   expect(isStopped(config.paths)).toBe(true);
 });
 
-test("stopping an absent broker on another machine does not prevent starts", async () => {
+test("stopping an absent broker at the address in MEMPALACE_BROKER does not prevent starts", async () => {
   const config = loadConfig({ HOME: folder, MEMPALACE_BROKER: `unix:${join(folder, "none.sock")}` });
   expect(await stopBroker(config)).toEqual({ stopped: false, staysOff: false });
   expect(isStopped(config.paths)).toBe(false);

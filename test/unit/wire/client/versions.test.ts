@@ -49,7 +49,7 @@ test("the client accepts a broker with an overlapping version range", async () =
   }
 });
 
-test("the client accepts a broker with a missing or unreadable header", async () => {
+test("the client accepts a broker with a missing or unreadable version header", async () => {
   for (const header of ["palace-instance: x", "palace-protocol: what", "palace-protocol: -3"]) {
     const stream = await serve(header);
     expect(stream, header).toBeDefined();
@@ -59,7 +59,7 @@ test("the client accepts a broker with a missing or unreadable header", async ()
   }
 });
 
-test("without an overlap the client disconnects and says what to type", async () => {
+test("if the version ranges do not overlap, the client disconnects and says what to type", async () => {
   await expect(serve(`palace-protocol: ${PROTOCOL.max + 1}-${PROTOCOL.max + 9}`)).rejects.toMatchObject({
     code: "PROTOCOL_VERSION_MISMATCH",
     hint: expect.stringContaining("palace restart") as string,
@@ -83,7 +83,7 @@ test("an endpoint's port is at most 65,535", () => {
   expect(() => parseEndpoint("http://h:65536")).toThrow(/is not an endpoint/);
 });
 
-test("the client removes a hint that an error's message repeats at its end", () => {
+test("the client removes the hint from the end of an error's message, because the error has the hint in its own field", () => {
   const said = (message: string) =>
     toPalaceError({ code: -32_000, message, data: { code: "BROKER_DENIED", hint: "do this" } });
   expect(said("no; do this")).toMatchObject({ message: "no", hint: "do this" });

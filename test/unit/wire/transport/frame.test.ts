@@ -29,13 +29,13 @@ test("the reader returns the head and tail of a too long line and reads the next
   ]);
 });
 
-test("the reader accepts a line of the maximum length and no longer line", () => {
+test("the reader accepts a line of the maximum length and refuses a longer line", () => {
   const splitter = new FrameSplitter(8);
   expect(splitter.push(Buffer.from("12345678\n"))).toEqual([{ bytes: Buffer.from("12345678") }]);
   expect(splitter.push(Buffer.from("123456789\n"))).toMatchObject([{ oversize: true }]);
 });
 
-test("a line without an end is returned when it reaches the second limit", () => {
+test("a line without an end is returned as too long once it is longer than `returnedAtBytes`", () => {
   const splitter = new FrameSplitter(8, 16);
   expect(splitter.push(Buffer.from("a".repeat(16)))).toEqual([]);
   expect(splitter.push(Buffer.from("b"))).toMatchObject([{ oversize: true }]);

@@ -66,7 +66,7 @@ test.each(["", "Content-Length: 1e3\r\n", "Content-Length: -5\r\n", "Content-Len
   },
 );
 
-test("reading a header leaves the connection open, and a missing header closes it", async () => {
+test("the client returns an answer's header and leaves the connection open, or closes it if the header is missing", async () => {
   const answer = "HTTP/1.1 204 No Content\r\nPalace-Nonce: abc\r\n\r\n";
   const socket = await dialled([answer]);
   expect(await ask(socket, "/nonce", "palace-nonce", {})).toBe("abc");
@@ -102,4 +102,10 @@ test("an incomplete answer causes an error, and a missing answer times out", asy
   const silent = await dialled([]);
   await expect(upgrade(silent, {}, 50)).rejects.toMatchObject({ code: "TRANSPORT_TIMEOUT" });
   expect(silent.destroyed).toBe(true);
+});
+
+test("the time limit of a GET also limits its body", async () => {
+  const socket = await dialled(["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "h"]);
+  setTimeout(() => socket.emit("data", Buffer.from("alf")), 1_000).unref();
+  await expect(get(socket, "/health", {}, 100)).rejects.toMatchObject({ code: "TRANSPORT_TIMEOUT" });
 });

@@ -43,7 +43,7 @@ it("the backlog's expected time is computed from the embedded texts, and is unkn
   await backlog.stop();
 });
 
-it("notes are embedded before a long list of mined texts, newest page first, including notes that arrive meanwhile", async () => {
+it("the backlog embeds notes before a long list of mined texts, the newest notes first, and a new note before the rest of the list", async () => {
   const mined = Array.from({ length: 200 }, (_, at) => ({ row: at + 1, textVersion: 1, text: "mined" }));
   const note = (row: number): PendingText => ({ row, textVersion: 1, text: "note" });
   let waiting = [...mined, ...Array.from({ length: 40 }, (_, at) => note(201 + at))];
@@ -74,7 +74,7 @@ it("notes are embedded before a long list of mined texts, newest page first, inc
   expect(rows.indexOf(300)).toBeLessThan(rows.indexOf(200));
 });
 
-it("the backlog embeds texts and notes that fit one page in the order of writing", async () => {
+it("if mined texts and notes fit one page, the backlog embeds them in the order in which they were written", async () => {
   const order: number[] = [];
   let waiting: PendingText[] = Array.from({ length: 9 }, (_, at) => ({ row: at + 1, textVersion: 1, text: `${at}` }));
   const backlog = new Backlog({

@@ -19,7 +19,7 @@ test("a job becomes batches of texts of similar length, each within the maximum 
   expect(batches.flat()).toEqual(Array.from({ length: 19 }, (_, at) => at));
 });
 
-test("queries are embedded before the backlog, and each lane keeps its own order", () => {
+test("queries are embedded before the backlog, and both are embedded in the order of arrival", () => {
   const lanes = new BatchLanes<string>((text) => text.length);
   lanes.add({ lane: "backlog", items: ["1"] });
   lanes.add({ lane: "backlog", items: ["22"] });

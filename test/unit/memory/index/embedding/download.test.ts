@@ -56,8 +56,7 @@ beforeEach(async () => {
     const cutAt = cutAfter;
     cutAfter = undefined;
     response.write(bytes.subarray(0, cutAt));
-    // The server ends the reply only after these bytes are on the client's disk. Otherwise the number of received bytes would differ
-    // between runs.
+    // Ends the reply only when these bytes are on the client's disk, so that their number is the same in each run.
     const part = `${target(path)}.part`;
     const timer = setInterval(() => {
       if (!existsSync(part) || statSync(part).size < cutAt) return;
@@ -134,7 +133,7 @@ test("the download refuses a file that is longer than expected", async () => {
   await expect(download()).rejects.toThrow(/more than/);
 });
 
-test("a missing file is an error with its address, and the hint names the setting", async () => {
+test("a file that the server lacks is an error with the file's name, and the hint names the setting `model-dir`", async () => {
   rmSync(join(source, "tokenizer.json"));
   await expect(download()).rejects.toMatchObject({
     code: "STORE_UNAVAILABLE",

@@ -85,7 +85,7 @@ test("an invalid model file is refused with the error STORE_UNAVAILABLE", async 
   await expect(open(dir)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("calls to a closed embedder fail instead of waiting", async () => {
+test("a call to a closed embedder fails with STORE_UNAVAILABLE", async () => {
   const other = await open(join(home, "tiny"));
   await other.close();
   await expect(other.embed(["late"])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });

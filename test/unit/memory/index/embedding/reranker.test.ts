@@ -1,4 +1,4 @@
-/** Tests of the cross-encoder beside the embedder, with a real model on the real thread: scores, failures, and which search waits. */
+/** Tests the cross-encoder with a tiny model on the real thread. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -24,7 +24,7 @@ test("a word whose letters have several spellings gets one form per spelling", (
   expect(formsIn("cœur łódź").flat()).toEqual(expect.arrayContaining(["coeur", "lodz"]));
 });
 
-test("an emoji is one word in each of its encodings", () => {
+test("an emoji is one word with or without a variation selector, and an emoji of joined emoji is several words", () => {
   expect(formsIn("🚀🚀 ❤️ 👩‍💻 🇩🇪").flat()).toEqual(["🚀", "🚀", "❤", "👩", "💻", "🇩🇪"]);
 });
 

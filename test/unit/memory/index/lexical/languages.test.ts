@@ -1,11 +1,9 @@
-/**
- * Questions in eight languages and quoted phrases find their note, both among the eight notes of a wing and among all notes.
- */
+/** Tests questions in eight languages, among the eight notes of a wing and among all notes. */
 import { expect, test } from "vitest";
 import { LANGUAGE_WINGS } from "../../../../helpers/language-notes.ts";
 import { createSearchPalace } from "../../../../helpers/search-palace.ts";
 
-/** Minimum number of the 76 questions whose note comes first. Before the index cut words into parts, 21 and 44 (wing), 21 and 43 (all). */
+/** Minimum number of questions (of 76) for which the right note comes first. */
 const RIGHT_MIN = { wing: { lexical: 74, auto: 76 }, all: { lexical: 73, auto: 75 } };
 
 test("the right note comes first for nearly all questions, by words alone and with static vectors", async () => {
@@ -25,7 +23,7 @@ test("the right note comes first for nearly all questions, by words alone and wi
     }
 });
 
-test("a quoted phrase is found word for word, even inside a run of letters", async () => {
+test("a quoted phrase is found word for word, even in Chinese text without spaces", async () => {
   await using palace = await createSearchPalace();
   for (const { wing, notes } of LANGUAGE_WINGS) for (const content of notes) palace.file(content, { wing });
   for (const [question, text] of [

@@ -93,8 +93,7 @@ test.each(MIXED_FILTERS)("with the filter %j the hits are exactly the palace's m
   const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
   const rows = insertDrawers(ledger, drawers);
   const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
-  // One query is a rare word, the other also has common words. With a limit (`wanted`) of at least the number of drawers that pass the
-  // filter, the index would also return drawers without any word of the query.
+  // `wanted` is below the number of allowed drawers: otherwise the index also returns drawers without a word of the query.
   for (const query of ["mast", "boat harbour sail wind crew mast"]) {
     const anywhere = new Set(await rowsOf(query, {}, 2_000));
     expect(anywhere.size).toBeGreaterThan(5);
@@ -109,7 +108,7 @@ test.each(MIXED_FILTERS)("with the filter %j the hits are exactly the palace's m
   }
 });
 
-test("a few drawers of a wing in a large palace are ranked as if all drawers were ranked", async () => {
+test("a search of a wing with few drawers in a large palace ranks them like a search of all drawers", async () => {
   const texts = Array.from({ length: 6_000 }, () => randomText(12));
   const wingOf = (at: number): string => (at % 600 === 0 ? "tiny" : "big");
   const rows = insertDrawers(
@@ -140,7 +139,7 @@ test("a small source or time window returns all its drawers, best first, even dr
   expect(await rowsOf("boat", { wing: "wing" })).toEqual([rows[1], rows[2]]);
 });
 
-test("a filtered search finds drawers correctly after they were moved, filed or deleted", async () => {
+test("a filtered search finds the right drawers after drawers were moved, filed or deleted", async () => {
   const [one, two] = insertDrawers(ledger, [
     { text: "boat", wing: "a" },
     { text: "boat", wing: "b" },
@@ -186,7 +185,7 @@ test("the words of a drawer's date are searched like its text", async () => {
   expect(await rowsOf("what happened in June", {}, 1)).toEqual([dated]);
 });
 
-test("scores come in the given order, and are 0 for rows without a hit or without a drawer", async () => {
+test("scores are in the order of the given rows, and are 0 for rows without a hit or without a drawer", async () => {
   const [boat, other] = insertDrawers(ledger, [{ text: "boat" }, { text: "car" }, { text: "cart" }]) as [
     number,
     number,
@@ -203,11 +202,7 @@ test("a query without words has no candidates and no scores", async () => {
   expect(await scoresOf("boat", [])).toEqual([]);
 });
 
-test("an empty palace has no candidates", async () => {
-  expect(await rowsOf("boat")).toEqual([]);
-});
-
-test("the next search sees a new commit", async () => {
+test("a search finds a drawer that was just committed, and no longer finds a drawer that was just deleted", async () => {
   expect(await rowsOf("boat")).toEqual([]);
   const [row] = insertDrawers(ledger, [{ text: "boat" }]) as [number];
   expect(await rowsOf("boat")).toEqual([row]);
@@ -215,7 +210,7 @@ test("the next search sees a new commit", async () => {
   expect(await rowsOf("boat")).toEqual([]);
 });
 
-test("in a small palace a replaced text changes the weight of its words in the next search", async () => {
+test("in a small palace the next search uses new word weights after drawers were replaced", async () => {
   insertDrawers(
     ledger,
     Array.from({ length: 100 }, (_, at) => ({ text: at < 50 ? "gull and rope" : "mast and rope" })),
@@ -229,7 +224,7 @@ test("in a small palace a replaced text changes the weight of its words in the n
   expect(await scoreOf("gull", 1)).toBeGreaterThan(2 * before);
 });
 
-test("a large palace finds a rare word beside common words, and common words if the query has no other words", async () => {
+test("a search in a large palace finds a rare word beside common words, and common words if the query has no rare word", async () => {
   const drawers: FixtureDrawer[] = Array.from({ length: 6000 }, (_, at) => ({
     text: `boat harbour number${at}`,
     wing: `w${at % 100}`,

@@ -22,7 +22,7 @@ test("a long word shares parts with a word inside it, and shares most of its par
   expect(share("umzug", "The plan for that Serverumzug")).toBe(0);
 });
 
-test("a drawer with the word itself ranks before a drawer with a longer word that contains it, and both before the rest", async () => {
+test("a drawer with the word itself ranks before a drawer with a longer word that contains it, and no other drawer is found", async () => {
   await using palace = await createSearchPalace();
   const texts = ["Die Serverumzugsplanung ist fertig.", "Der Umzug ist fertig.", "Die Rechnung ist fertig."];
   for (const text of texts) palace.file(text);

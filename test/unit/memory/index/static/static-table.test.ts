@@ -1,6 +1,4 @@
-/**
- * Tests of the static vectors. They compare vectors with the table's golden values, and tokens with the tokens of the model's own library.
- */
+/** Compares static vectors and tokens with the table's golden values and with the model's own library. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
@@ -20,7 +18,7 @@ const cosine = (a: string, b: string): number => {
     : left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
 };
 
-/** Source: `golden.jsonl` of the table. */
+/** Values from the file `golden.jsonl` that belongs to the table. */
 const GOLDEN = {
   key: "The spare key hangs behind the door.",
   asked: "where do we keep the extra key",
@@ -54,7 +52,7 @@ test("each golden text gets its golden tokens and cosines", ({ skip }) => {
   }
 });
 
-/** The library treats [UNK] and [MASK] in a text as special tokens; our tokenizer treats them as text. */
+/** Texts for the tokenizer, without [UNK] and [MASK], which the library treats as special tokens and we treat as text. */
 const HOSTILE = [
   "İstanbul ǅ ﬁ ½ ① ÀÉ ñ naïve façade",
   "日本語テキスト 한국어 ไทย 中文abc中文 १२३ العربية",

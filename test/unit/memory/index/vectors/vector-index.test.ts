@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Number of calls, more than one thread accepts at once. */
+/** Number of simultaneous calls, which is more than the index's thread accepts. */
 const CALLS_AT_ONCE = 5_000;
 
 const random = seededRandom(42);
@@ -102,7 +102,7 @@ test("a filter by wing, room or both leaves out other drawers", async () => {
   expect(await found({ wing: "none" })).toEqual([]);
 });
 
-test("with a filter by place, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
+test("with a filter by wing, room, source or time, the vector index finds the same as a plain search of the matching drawers", async () => {
   const drawers = mixedDrawers(Array.from({ length: 600 }, (_, at) => ({ text: `${at}`, vector: randomVector() })));
   const rows = insertDrawers(ledger, drawers);
   await open();
@@ -162,14 +162,14 @@ test("a refreshed vector index has the changes of a commit: added, updated, move
     ledger.prepare(`DELETE FROM ${table} WHERE row = ?`).run(second);
   await refresh({ written: [], removed: [second] });
   expect((await rowsOf(newer)).sort()).toEqual([first, third]);
-  // The second drawer's slot now has the code of the third drawer. The index must find and replace it there.
+  // The index has moved the third drawer's code into the slot of the removed second drawer. A new vector must replace the code there.
   expect(await rowsOf(three, {}, 1)).toEqual([third]);
   putVector(ledger, third, two);
   await refresh({ written: [third], removed: [] });
   expect(await rowsOf(two)).toEqual([third, first]);
 });
 
-test("a commit before the first query starts no thread, and the query finds it", async () => {
+test("the first query finds a drawer that was committed before it", async () => {
   const late = (index = openVectorIndex({ ledgerFile: join(home, "ledger.sqlite3") }));
   const vector = randomVector();
   const [row = 0] = insertDrawers(ledger, [{ text: "early", vector }]);
