@@ -52,14 +52,11 @@ export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string,
   } finally {
     await startOld(room, job);
   }
-  const failure = await runCompose(
-    opened.place,
-    ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"],
-    watch,
-  );
+  const { place } = opened;
+  const failure = await runCompose(place, ["up", "-d", "--no-build", "--no-recreate", "--wait", "devbox"], watch);
   if (failure === undefined) return home.length;
   watch.log(failure);
-  throw composeFailed("the copy is restored, but the stack did not become healthy", failure, opened.place);
+  throw composeFailed("the copy is restored, but the stack did not become healthy", failure, place);
 }
 
 export function restoreCommand(folder: string): string {

@@ -33,10 +33,7 @@ export async function withBridged({ engine, stack }: Pick<Room, "engine" | "stac
 }
 
 /** Starts the stopped containers of `devbox-bridged` again. Only logs a failure, because the stack itself runs without them. */
-export async function startBridged(
-  { engine, log }: Pick<Room, "engine" | "log">,
-  { bridged = [] }: Job,
-): Promise<void> {
+export async function startBridged({ engine, log }: Room, { bridged = [] }: Job): Promise<void> {
   for (const id of bridged) {
     log(`starting ${BRIDGED} again ...`);
     await unlessMissing(engine.getContainer(id).start()).catch((error: { statusCode?: number }) => {
