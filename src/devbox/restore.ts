@@ -17,8 +17,6 @@ export type Copy = Readonly<{ file: string; folder: string | undefined; drawers:
 
 /** Reads and checks the whole copy. Errors: CONFIG_USAGE for a stack without containers or a path without a copy, STORE_CORRUPT. */
 export async function openCopy({ engine, stack }: Opened, path: string, cacheDir: string): Promise<Copy> {
-  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
-    throw wrongUsage("the stack has no containers; nothing was changed", "palace devbox up");
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? join(path, "palace.tar") : path;
   if (!existsSync(file) || (isFolder && !existsSync(join(path, "snapshot.json"))))
@@ -26,6 +24,8 @@ export async function openCopy({ engine, stack }: Opened, path: string, cacheDir
       `${path} is neither a backup nor a copy of memory and home; nothing was changed`,
       "give a file of palace backup, or a folder that palace devbox down --volumes or recreate has named",
     );
+  if (!(await boxesOf(engine, stack.project)).some(({ service }) => service === "broker"))
+    throw wrongUsage("the stack has no containers; nothing was changed", "palace devbox up");
   const { drawers, facts } = await checkBackup(file, cacheDir);
   return { file, folder: isFolder ? path : undefined, drawers, facts };
 }
