@@ -1,12 +1,10 @@
 /** Ends the stack: removes the containers. Memory and home stay, unless the caller also removes the volumes. */
 import { join } from "node:path";
-import { wrongUsage } from "../base/errors.ts";
+import { unavailable, wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
-import { boxesOf } from "./engine.ts";
-import { startOld, stopWriters } from "./recreate/drain.ts";
-import { oldBoxes } from "./recreate/images.ts";
-import { newJob } from "./recreate/job.ts";
+import { boxesOf, hasVolume } from "./engine.ts";
+import { currentJob, startOld, stopWriters } from "./recreate/drain.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Opened } from "./opened.ts";
@@ -22,6 +20,16 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
   throw composeFailed("the stack did not end", failure, place);
 }
 
+/** Checks that the volumes are deleted. Compose keeps a volume that another container uses, and reports success. Errors: STORE_UNAVAILABLE. */
+export async function assertErased({ engine, stack }: Opened): Promise<void> {
+  for (const name of Object.values(stack.volumes))
+    if (await hasVolume(engine, name))
+      throw unavailable(
+        `the volume ${name} is not deleted, because another container uses it`,
+        `docker ps --all --filter volume=${name} shows the container; remove it, then: docker volume rm ${name}`,
+      );
+}
+
 /** Stops the containers that can write, copies memory and home, and returns the copy's folder. Errors: CONFIG_USAGE without containers. */
 export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): Promise<string> {
   const { engine, stack, state } = opened;
@@ -31,7 +39,7 @@ export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): 
       "bring it up first: palace devbox up; or add --no-backup",
     );
   const room = { ...opened, ...watch, cacheDir };
-  const job = newJob(await oldBoxes(room), false);
+  const job = await currentJob(room);
   const folder = join(state, "erased", job.id);
   await stopWriters(room);
   try {

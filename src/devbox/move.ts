@@ -11,7 +11,7 @@ import { composeFailed } from "./failure.ts";
 import { takeDown } from "./down.ts";
 import { boxesOf, type Engine, hasVolume } from "./engine.ts";
 import { type Note, readNote, writeState } from "./note.ts";
-import { asRoot, runOneOff, sweepOneOffs } from "./one-off.ts";
+import { asRoot, runOneOff } from "./one-off.ts";
 import { assertOurs, real } from "./owner.ts";
 
 export type Wanted = Readonly<{
@@ -93,7 +93,6 @@ export async function stackBefore(here: Here, { from, fresh }: Wanted): Promise<
 export async function moveStack(here: Here, place: Place, before: Before, watch: Watch): Promise<void> {
   const { engine, stack, state } = here;
   writeState(state, FILE, { from: before.stack.project });
-  await sweepOneOffs(engine, stack.project);
   await takeDown(before, false, watch);
   faultPoint("move.down");
   watch.log(`making the volumes of ${stack.project} ...`);

@@ -1,9 +1,9 @@
 /** Runs a program in a temporary container with the stack's volumes, to read or copy data while the stack is stopped. */
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import { type Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
 import { type PalaceError, unavailable } from "../base/errors.ts";
-import type { Engine } from "./engine.ts";
+import { boxesOf, type Engine } from "./engine.ts";
 
 export type Program = Readonly<{
   imageId: string;
@@ -42,7 +42,8 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     Env: [...env],
     ...(user !== undefined && { User: user }),
     ...{ AttachStdout: true, AttachStderr: true, AttachStdin: isFed, OpenStdin: isFed, StdinOnce: isFed },
-    Labels: { [LABEL]: project },
+    // The image has compose's labels of a service. With this label, compose and we do not take the container for that service.
+    Labels: { [LABEL]: project, "com.docker.compose.oneoff": "True" },
     Healthcheck: { Test: ["NONE"] },
     // Docker must not keep a copy of the output, which may be secret.
     HostConfig: { ...host, LogConfig: { Type: "none", Config: {} } },
@@ -57,6 +58,8 @@ export async function runOneOff(engine: Engine, project: string, program: Progra
     stream.on("data", () => stdout.writableNeedDrain && stream.pause());
     stdout.on("drain", () => stream.resume());
     const broken = new Promise<never>((_, failed) => stdout.once("error", failed));
+    // Docker cannot end a container whose output nobody reads, and would never answer the removal below.
+    broken.catch(() => (stream as Duplex).destroy());
     const ended = finished(stream, { writable: false });
     // Prevents an unhandled rejection if the connection or the output fails at this moment. `start` or the wait below reports the error.
     for (const lost of [broken, ended]) lost.catch(() => undefined);
@@ -116,12 +119,16 @@ function lookFailed(said: string, code: number | null): PalaceError {
   return unavailable(`a check of the stack failed (exit ${code}): ${line}`, "docker compose logs");
 }
 
-/** Removes the containers of killed runs. */
+/** Name of a container that compose has made to replace another one, until it has removed the other one. */
+const UNFINISHED = /^[0-9a-f]{12}_/;
+
+/** Removes the containers of killed runs, also those of a killed compose: their names would make the next compose fail. */
 export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
   const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
-  for (const { Id } of left)
+  const unfinished = (await boxesOf(engine, project)).filter((box) => !box.isRunning && UNFINISHED.test(box.name));
+  for (const id of [...left.map(({ Id }) => Id), ...unfinished.map((box) => box.id)])
     await engine
-      .getContainer(Id)
+      .getContainer(id)
       .remove({ force: true, v: true })
       .catch(() => undefined);
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
 import { isRecord, readRecord } from "../base/parse-json.ts";
@@ -13,6 +13,7 @@ import { damaged, type PalaceError } from "../base/errors.ts";
 import { type Counts, countCommand, parseCounts } from "./counts.ts";
 import { boxesOf, type Engine } from "./engine.ts";
 import { HOME, type HomeTree, parseTree, treeCommand } from "./home-tree.ts";
+import { isDiskFull, writeFailure } from "../base/state-files.ts";
 import { writeState } from "./note.ts";
 import { askOneOff, asRoot, type Program, runOneOff } from "./one-off.ts";
 
@@ -39,10 +40,20 @@ const DRAFT = "devbox-verify-";
 const BACKUP = "palace backup - && palace stop >&2";
 const ASIDE = ["XDG_STATE_HOME=/tmp/state", "XDG_RUNTIME_DIR=/tmp/run", "MEMPALACE_IDLE_EXIT_MINUTES=5"];
 
-/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy; Docker's. */
+/** Takes a snapshot. No container of the stack may write meanwhile. Errors: STORE_CORRUPT for an incomplete copy, STORE_DISK_FULL; Docker's. */
 export async function takeSnapshot(source: Source, folder: string): Promise<Snapshot> {
-  const { log } = source;
   rmSync(folder, { recursive: true, force: true });
+  removeOldSnapshots(dirname(folder), Infinity);
+  try {
+    return await copyInto(source, folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw isDiskFull(error) ? writeFailure(folder, error) : error;
+  }
+}
+
+async function copyInto(source: Source, folder: string): Promise<Snapshot> {
+  const { log } = source;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   log("copying the memory ...");
   const counts = await countStopped(source, 0);

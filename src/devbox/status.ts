@@ -87,7 +87,8 @@ export function isUp({ expected, services }: DevboxStatus): boolean {
 async function serviceState(engine: Engine, { id, name, service, imageId }: Box): Promise<ServiceState> {
   const { State, Config } = await engine.getContainer(id).inspect();
   const revision = revisionIn((await unlessMissing(engine.getImage(imageId).inspect()))?.Config.Labels);
-  return { service, name, state: State.Status, health: State.Health?.Status ?? null, image: Config.Image, revision };
+  const health = (State.Running ? State.Health?.Status : undefined) ?? null;
+  return { service, name, state: State.Status, health, image: Config.Image, revision };
 }
 
 /** Returns the revision of an image; null if it has none, as after a build with plain `docker compose`. */

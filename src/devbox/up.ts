@@ -14,8 +14,9 @@ import { giveIdentity, gitFolderOf, gitObstacle, gitVariables, hostIdentity, kee
 import { boxesOf, type Engine, hasVolume, openEngine } from "./engine.ts";
 import { revisionOf } from "./folder.ts";
 import { type Before, moveStack, stackBefore } from "./move.ts";
-import { type Note, readNote, stateFolder, writeNote } from "./note.ts";
+import { lockStack, type Note, readNote, stateFolder, writeNote } from "./note.ts";
 import { assertOurs, real } from "./owner.ts";
+import { sweepOneOffs } from "./one-off.ts";
 import type { Opened } from "./opened.ts";
 import { finishRecreate } from "./recreate/finish.ts";
 import { writeStackUser } from "./user.ts";
@@ -39,7 +40,7 @@ export type UpOptions = Place &
 
 const WAIT_MAX_SECONDS = 300;
 
-/** Reads the stack and checks that this folder may use it. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
+/** Reads and locks the stack, and removes what a killed run has left. Errors: CONFIG_USAGE for another folder's stack, and without Docker. */
 export async function openStack(
   options: Place & Readonly<{ stateDir: string; share?: boolean | undefined }>,
 ): Promise<Opened> {
@@ -47,6 +48,7 @@ export async function openStack(
   const engine = await openEngine(place.env);
   const stack = await readStack(place);
   const state = stateFolder(options.stateDir, stack.project);
+  lockStack(state);
   const boxes = await boxesOf(engine, stack.project);
   const note = await noteOf(engine, state);
   const hasVolumes = await hasVolume(engine, stack.volumes.palace);
@@ -58,6 +60,7 @@ export async function openStack(
       note,
       hasVolumes,
     });
+  await sweepOneOffs(engine, stack.project);
   return { stack, engine, state, place, hasVolumes };
 }
 

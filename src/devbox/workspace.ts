@@ -30,10 +30,20 @@ export function chooseWorkspace(wanted: Wanted): Chosen {
     assertFolder(folder, `mkdir -p ${quoted(folder)}`);
     return { folder, isKept: true };
   }
+  assertWorkspace(root, resolved);
   if (last === undefined || last === resolved || hasSetting(root, "DEVBOX_WORKSPACE"))
     return { folder: resolved, isKept: false };
   assertFolder(last, `palace devbox up --workspace ${quoted(resolved)}`);
   return { folder: last, isKept: true };
+}
+
+/** Refuses a workspace of `.env` that was moved or deleted: Docker would mount an empty folder. Errors: CONFIG_BAD_VALUE. */
+export function assertWorkspace(root: string, folder: string): void {
+  if (!hasSetting(root, "DEVBOX_WORKSPACE")) return;
+  assertFolder(
+    folder,
+    `palace devbox up --workspace DIR names its new place; for a new folder: mkdir -p ${quoted(folder)}`,
+  );
 }
 
 export function keepWorkspace(root: string, { folder, isKept }: Chosen, log: (line: string) => void): void {

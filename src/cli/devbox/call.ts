@@ -34,7 +34,10 @@ export async function watched(
   let isStopped = false;
   try {
     return await withInterrupt((signal) => work({ log: (line) => out.notice(line), signal }), {
-      onStop: () => (isStopped = true),
+      onStop: () => {
+        isStopped = true;
+        out.notice("ending at the next safe point ...");
+      },
     });
   } catch (error) {
     if (!isStopped || (error as Error).name !== "AbortError") throw lostEngine(error, next) ?? error;

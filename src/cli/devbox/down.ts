@@ -2,7 +2,7 @@
 import { endBridge } from "../../wire/bridge/end-resident.ts";
 import { readSettings, removeSettings } from "../../wire/bridge/settings.ts";
 import type { Config } from "../../config/config.ts";
-import { lastCopy, takeDown } from "../../devbox/down.ts";
+import { assertErased, lastCopy, takeDown } from "../../devbox/down.ts";
 import { boxesOf, type Engine, hasVolume } from "../../devbox/engine.ts";
 import { restoreCommand } from "../../devbox/restore.ts";
 import { devboxStatus } from "../../devbox/status.ts";
@@ -39,6 +39,7 @@ export function down(call: DevboxCall): Promise<number> {
     const brokers = isErasing ? await brokerNames(opened.engine, project) : [];
     await takeDown(opened, isErasing, watch);
     const isUnbridged = await removeBridge(config, brokers);
+    if (isErasing) await assertErased(opened);
     if (out.isJson) out.document({ project, erased: isThere, copy });
     else if (isErasing)
       out.text(

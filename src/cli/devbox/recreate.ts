@@ -4,7 +4,6 @@ import { revisionOf } from "../../devbox/folder.ts";
 import { finishRecreate } from "../../devbox/recreate/finish.ts";
 import { preflight, refuse } from "../../devbox/recreate/preflight.ts";
 import { beginJob, type Recreated, runJob } from "../../devbox/recreate/recreate.ts";
-import type { Room } from "../../devbox/recreate/room.ts";
 import { openStack } from "../../devbox/up.ts";
 import { armFault } from "../../base/fault-point.ts";
 import { plural } from "../terminal/output.ts";
@@ -13,24 +12,20 @@ import { type DevboxCall, placeOf, watched } from "./call.ts";
 export function recreate(call: DevboxCall): Promise<number> {
   const { values, config, out } = call;
   armFault(config.fault);
-  return watched(call, "palace devbox recreate finishes what was begun.", async (watch) => {
+  return watched(call, "palace devbox recreate finishes it.", async (watch) => {
     const place = placeOf(call, true);
     const opened = await openStack(place);
     assertCertificates(opened.stack, opened.place);
     const revision = await revisionOf(place.root, place.env);
     const env = { ...place.env, PALACE_REVISION: revision };
     const room = { ...opened, ...watch, cacheDir: place.cacheDir, place: { root: place.root, env } };
-    const done = (await finishRecreate(room, "recreate")) ?? (await begin(room, values));
-    report(done, call);
+    const findings = await preflight(room);
+    if (values.force !== true) refuse(findings);
+    for (const { what } of findings) out.notice(`continuing because of --force: ${what}`);
+    const done = await finishRecreate(room, "recreate");
+    report(done ?? (await runJob(room, await beginJob(room, values["no-build"] !== true), false)), call);
     return 0;
   });
-
-  async function begin(room: Room, { force, "no-build": isKept }: DevboxCall["values"]): Promise<Recreated> {
-    const findings = await preflight(room);
-    if (force !== true) refuse(findings);
-    for (const { what } of findings) out.notice(`continuing because of --force: ${what}`);
-    return runJob(room, await beginJob(room, isKept !== true), false);
-  }
 }
 
 function report({ counts, snapshot, changed }: Recreated, { out }: DevboxCall): void {

@@ -18,7 +18,7 @@ export function restore(call: DevboxCall): Promise<number> {
     async (watch) => {
       const place = placeOf(call, false);
       const opened = await openStack(place);
-      const copy = await openCopy(resolve(path), place.cacheDir);
+      const copy = await openCopy(opened, resolve(path), place.cacheDir);
       const { memory } = await devboxStatus(place, config.paths.stateDir);
       const now = describeReplaced(memory);
       if (now !== undefined) {

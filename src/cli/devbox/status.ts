@@ -35,7 +35,8 @@ function print(found: DevboxStatus, out: Output): void {
   ]);
   const stale = services.some(({ revision: made }) => made !== null && made !== revision);
   if (services.length === 0) out.notice(out.spelled("The stack does not run: palace devbox up"));
-  else if (!isUp(found)) out.notice(out.spelled("Not all services run: palace devbox up; see docker compose logs"));
+  else if (!isUp(found))
+    out.notice(out.spelled(`Not all services run: palace devbox up; see docker compose -p ${found.project} logs`));
   if (stale) out.notice(out.spelled("The images are of another revision than this folder: palace devbox recreate"));
   if (madeFrom !== null) out.notice(`The containers were made from ${madeFrom}.`);
   if (unfinished !== null)

@@ -1,19 +1,16 @@
 /** Finishes a recreate that was killed. */
-import { readJob, STEPS } from "./job.ts";
+import { isSwitched, readJob } from "./job.ts";
 import { giveUp, type Recreated, runJob } from "./recreate.ts";
 import type { Room } from "./room.ts";
-import { sweepOneOffs } from "../one-off.ts";
 
 /** Continues a killed recreate. Undefined if none was killed, or if `up` gave it up before step `switch`. Errors: BROKER_START_FAILED. */
 export async function finishRecreate(room: Room, by: "up" | "recreate"): Promise<Recreated | undefined> {
   const job = readJob(room.state);
   if (job === undefined) return undefined;
   room.log(`a recreate of ${job.id.slice(0, 10)} stopped at its step ${job.step}: finishing it ...`);
-  if (by === "up" && STEPS.indexOf(job.step) < STEPS.indexOf("switch")) {
-    await sweepOneOffs(room.engine, room.stack.project);
+  if (by === "up" && !isSwitched(job)) {
     await giveUp(room, job);
     return undefined;
   }
-  const isResumed = STEPS.indexOf(job.step) >= STEPS.indexOf("switch");
-  return runJob(room, job, isResumed);
+  return runJob(room, job, isSwitched(job));
 }

@@ -7,7 +7,7 @@ import type { Room } from "./room.ts";
 const KEPT = "before-recreate";
 
 /** Returns the present containers with their images. */
-export async function oldBoxes({ engine, stack }: Room): Promise<OldBox[]> {
+export async function oldBoxes({ engine, stack }: Pick<Room, "engine" | "stack">): Promise<OldBox[]> {
   const boxes = await boxesOf(engine, stack.project);
   return boxes.flatMap(({ id, service, imageId }) => {
     const known = SERVICES.find((name) => name === service);

@@ -21,6 +21,8 @@ export type Job = Readonly<{
   step: Step;
   isBuilding: boolean;
   old: readonly OldBox[];
+  /** Ids of the stopped containers of `devbox-bridged`, which are started again at the end. Older state files have none. */
+  bridged?: readonly string[];
   /** Container id → time at which the container stopped. If the container has run again since, it may have written. */
   endedAt: Readonly<Record<string, string>>;
   /** Counts of the memory after all writers were stopped; null before that. */
@@ -32,6 +34,11 @@ export type Job = Readonly<{
 }>;
 
 const FILE = "recreate.json";
+
+/** Returns true if the old containers may be gone. Before that, a recreate can be given up. */
+export function isSwitched(job: Job | undefined): boolean {
+  return job !== undefined && STEPS.indexOf(job.step) >= STEPS.indexOf("switch");
+}
 
 /** Returns undefined if no recreate is unfinished. Errors: STORE_CORRUPT for a file that we did not write. */
 export function readJob(state: string): Job | undefined {

@@ -4,11 +4,14 @@ import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside, sizeInside } from "../one-off.ts";
+import { assertWorkspace } from "../workspace.ts";
 import { wrongUsage } from "../../base/errors.ts";
+import { isSwitched, readJob } from "./job.ts";
 import type { Room } from "./room.ts";
 
 const AGENTS = ["claude", "opencode", "pi"];
-const MINERS = ["mempalace-docs", "mempalace-session"];
+const MINERS = ["mempalace-docs", "mempalace-session", "palace mine", "mempalace mine", "palace import"];
+const DEVBOXES = ["devbox", "devbox-bridged"];
 /** Free space that a build needs besides the copies. */
 const SPARE_BYTES = 512 * 1024 * 1024;
 
@@ -19,13 +22,16 @@ const ENGINES =
   /^(\/usr)?\/sbin\/docker-init$|^\/etc\/(hostname|hosts|resolv\.conf|mtab)$|^\/\.dockerenv$|^\/(dev|proc|sys)(\/|$)/;
 const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 
-/** Returns the reasons against a recreate, each with a remedy as its hint. Errors: CONFIG_USAGE for a stack without containers. */
+/** Returns the reasons against a recreate, each with a remedy as its hint; none if a killed recreate has already replaced the containers. */
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
+  assertWorkspace(room.place.root, stack.workspace);
+  if (isSwitched(readJob(state))) return [];
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
     throw wrongUsage("there is no stack here to recreate", "palace devbox up");
   const running = boxes.filter(({ isRunning }) => isRunning);
+  room.log("looking for work that a recreate would interrupt or lose ...");
   return [
     ...(await writtenFiles(engine, boxes)),
     ...(await agentsAtWork(engine, running)),
@@ -39,7 +45,9 @@ async function writtenFiles(engine: Engine, boxes: readonly Box[]): Promise<Find
   const findings: Finding[] = [];
   for (const { id, name } of boxes) {
     const container = engine.getContainer(id);
-    const changes = ((await container.changes()) as { Path: string; Kind: number }[] | null) ?? [];
+    // For a container that never ran, dockerode returns Docker's answer `null` as a Buffer.
+    const said: unknown = await container.changes();
+    const changes = Array.isArray(said) ? (said as { Path: string; Kind: number }[]) : [];
     const { Mounts, HostConfig } = await container.inspect();
     const mounts = [...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
     const lost = lostFiles(changes, mounts);
@@ -61,37 +69,27 @@ export function lostFiles(changes: readonly { Path: string; Kind: number }[], mo
 }
 
 async function agentsAtWork(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {
-  const names = await programsIn(engine, boxes, "devbox", [...AGENTS, ...MINERS]);
-  if (names.length === 0) return [];
+  const found = new Set<string>();
+  for (const { id } of boxes.filter(({ service }) => DEVBOXES.includes(service))) {
+    const { Processes } = (await engine.getContainer(id).top({ ps_args: "-eo pid,args" })) as { Processes: string[][] };
+    for (const [, line = ""] of Processes) {
+      const name = programOf(line, [...AGENTS, ...MINERS]);
+      if (name !== undefined) found.add(name);
+    }
+  }
+  if (found.size === 0) return [];
   return [
     {
-      what: `these programs run in the devbox: ${names.join(", ")}`,
+      what: `these programs run in the devbox: ${[...found].sort().join(", ")}`,
       hint: "wait until they end, or end them (palace devbox shell)",
     },
   ];
 }
 
-async function programsIn(
-  engine: Engine,
-  boxes: readonly Box[],
-  service: string,
-  wanted: readonly string[],
-): Promise<string[]> {
-  const found = new Set<string>();
-  for (const { id } of boxes.filter((box) => box.service === service)) {
-    const { Processes } = (await engine.getContainer(id).top({ ps_args: "-eo pid,args" })) as { Processes: string[][] };
-    for (const [, line = ""] of Processes) {
-      const name = programOf(line, wanted);
-      if (name !== undefined) found.add(name);
-    }
-  }
-  return [...found].sort();
-}
-
 /** Returns the wanted program that a line of `ps` shows, as a command or as the script of an interpreter. */
 export function programOf(line: string, wanted: readonly string[]): string | undefined {
-  const words = line.trim().split(/\s+/).slice(0, 2);
-  return wanted.find((name) => words.some((word) => new RegExp(`(^|/)${name}(\\.c?js)?$`).test(word)));
+  const patternOf = (name: string): string => name.replace(/(?= )|$/, "(\\.c?js)?");
+  return wanted.find((name) => new RegExp(`^\\s*(\\S+\\s+)?(\\S*/)?${patternOf(name)}(\\s|$)`).test(line));
 }
 
 async function minesUnderWay(engine: Engine, boxes: readonly Box[]): Promise<Finding[]> {

@@ -4,9 +4,8 @@ import { PalaceError } from "../../base/errors.ts";
 import { runCompose } from "../compose.ts";
 import { composeFailed } from "../failure.ts";
 import type { Counts } from "../counts.ts";
-import { sweepOneOffs } from "../one-off.ts";
 import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
-import { drain, hasRunSince, startOld } from "./drain.ts";
+import { drain, hasRunSince, startBridged, startOld, withBridged } from "./drain.ts";
 import { keepImages, oldBoxes, putImagesBack } from "./images.ts";
 import { endJob, enter, type Job, newJob, writeJob } from "./job.ts";
 import { rollBack, sourceOf } from "./roll-back.ts";
@@ -33,7 +32,6 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
  */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
-  await sweepOneOffs(room.engine, room.stack.project);
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
@@ -55,6 +53,7 @@ export async function runJob(room: Room, given: Job, isResumed: boolean): Promis
     const why = palace ?? `the home's ${home.slice(0, 3).join(", ")} ${home.length === 1 ? "is" : "are"} not as before`;
     return endRolledBack(room, { ...job, why, restoresHome: !isResumed });
   }
+  await startBridged(room, job);
   endJob(room.state);
   removeOldSnapshots(join(room.state, "snapshots"), SNAPSHOTS_KEPT);
   return { counts, snapshot: snapshotFolder(room.state, job), changed: home };
@@ -85,7 +84,9 @@ async function copy(room: Room, given: Job): Promise<Job> {
   let job = enter(room.state, given, "drain");
   job = enter(room.state, await drain(room, job), "snapshot");
   try {
+    room.signal?.throwIfAborted();
     const { counts } = await takeSnapshot(await sourceOf(room, job), snapshotFolder(room.state, job));
+    room.signal?.throwIfAborted();
     return { ...job, before: counts, step: "switch" };
   } catch (error) {
     // Without a copy, a rollback would be impossible.
@@ -103,8 +104,9 @@ export async function giveUp(room: Room, job: Job): Promise<void> {
 }
 
 async function endRolledBack(room: Room, job: Job): Promise<never> {
-  const entered = enter(room.state, job, "roll-back");
+  const entered = enter(room.state, await withBridged(room, job), "roll-back");
   await rollBack(room, entered);
+  await startBridged(room, entered);
   endJob(room.state);
   throw new PalaceError(
     "BROKER_START_FAILED",

@@ -24,5 +24,6 @@ export async function switchOver(room: Room, job: Job): Promise<string | undefin
     ...scaled,
     ...stack.services,
   ];
+  room.log("starting the containers ...");
   return runCompose(place satisfies Place, args, room);
 }

@@ -16,7 +16,7 @@ export async function verify(room: Room, job: Job): Promise<Verdict> {
   log("counting what the memory and the home hold ...");
   const counts = await countNow(room, job.before?.seq ?? 0);
   const { imageId } = (await boxesOf(engine, stack.project)).find(({ service }) => service === "devbox") ?? {};
-  if (imageId === undefined) throw gone("devbox");
+  if (imageId === undefined) throw gone("devbox", stack.project);
   const source = { engine, project: stack.project, data: stack.volumes.data, devbox: { imageId } };
   const tree = await homeTree(source);
   return {
@@ -30,7 +30,7 @@ export async function countNow({ engine, stack }: Room, upTo: number): Promise<C
   const broker = (await boxesOf(engine, stack.project)).find(
     ({ service, isRunning }) => service === "broker" && isRunning,
   );
-  if (broker === undefined) throw gone("broker");
+  if (broker === undefined) throw gone("broker", stack.project);
   return parseCounts(await askInside(engine, broker.id, countCommand(upTo)));
 }
 
@@ -38,6 +38,6 @@ export function snapshotFolder(state: string, { id }: Job): string {
   return join(state, "snapshots", id);
 }
 
-function gone(service: string): PalaceError {
-  return new PalaceError("BROKER_START_FAILED", `the ${service} does not run`, "docker compose logs");
+function gone(service: string, project: string): PalaceError {
+  return new PalaceError("BROKER_START_FAILED", `the ${service} does not run`, `docker compose -p ${project} logs`);
 }

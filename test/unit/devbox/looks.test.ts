@@ -8,6 +8,7 @@ import { assertCertificates, atWhat, composeCommand } from "../../../src/devbox/
 import { countsDiffer } from "../../../src/devbox/counts.ts";
 import { addressOptions } from "../../../src/devbox/engine.ts";
 import { treeDiffers } from "../../../src/devbox/home-tree.ts";
+import { lockStack } from "../../../src/devbox/note.ts";
 import { split } from "../../../src/devbox/recreate/images.ts";
 import { newJob, readJob, writeJob } from "../../../src/devbox/recreate/job.ts";
 import { lostFiles, programOf } from "../../../src/devbox/recreate/preflight.ts";
@@ -44,10 +45,12 @@ test("recreate lists the files in a container that it would delete", () => {
   expect(lostFiles(given, ["/home/developer"])).toEqual(["/opt/tool"]);
 });
 
-test("recreate recognises an agent by its program or by the script that Node runs", () => {
-  const names = ["claude", "pi"];
+test("recreate recognises an agent or a miner by its program or by the script that Node runs", () => {
+  const names = ["claude", "pi", "palace mine"];
   expect(programOf("/opt/agents/bin/claude --resume", names)).toBe("claude");
   expect(programOf("node /opt/agents/bin/pi", names)).toBe("pi");
+  expect(programOf("node /usr/local/bin/palace mine /workspace", names)).toBe("palace mine");
+  expect(programOf("node /usr/local/bin/palace status", names)).toBeUndefined();
   expect(programOf("vim notes pi", names)).toBeUndefined();
   expect(programOf("/usr/bin/pip install", names)).toBeUndefined();
 });
@@ -115,7 +118,7 @@ test("the port in an image's registry address does not count as the image's tag"
   expect(split("a/b:1")).toEqual({ repo: "a/b", tag: "1" });
 });
 
-test("the state file of a recreate is read as it was written, and a damaged state file is refused", () => {
+test("the state file of a recreate is read as it was written, and a damaged or locked state is refused", () => {
   const state = mkdtempSync(join(tmpdir(), "palace-job-"));
   try {
     expect(readJob(state)).toBeUndefined();
@@ -124,6 +127,8 @@ test("the state file of a recreate is read as it was written, and a damaged stat
     expect(readJob(state)).toEqual(job);
     writeFileSync(join(state, "recreate.json"), "{");
     expect(() => readJob(state)).toThrow("not a valid record of a recreate; nothing was changed");
+    lockStack(state);
+    expect(() => lockStack(state)).toThrow("another palace devbox command works on this stack");
   } finally {
     rmSync(state, { recursive: true, force: true });
   }

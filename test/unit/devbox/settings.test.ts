@@ -36,6 +36,8 @@ test("up uses the last workspace again and refuses a missing workspace", () => {
   expect(choose({ last })).toEqual({ folder: last, isKept: true });
   expect(choose({ last, option: "." })).toEqual({ folder: root, isKept: true });
   expect(choose({})).toEqual({ folder: join(root, "volumes"), isKept: false });
+  writeFileSync(join(root, ".env"), `DEVBOX_WORKSPACE=${root}/moved`);
+  expect(() => choose({ resolved: `${root}/moved` })).toThrow(/moved is not a folder here; nothing was changed/);
 });
 
 test("up writes the chosen workspace to .env only on request", () => {

@@ -1,6 +1,6 @@
 /** The tables of outcome memory. Only Roampal's graphs and the reasons of outcomes contain users' words. */
 
-/** Empty id of a marker row in `shown`, which stands for no drawer. From its turn on, the agent no longer sees drawers shown before. */
+/** Empty id of a marker row in `shown`, which has no drawer. From its turn on, the agent no longer sees drawers shown before. */
 export const ANEW = "";
 
 export const CONVERSATION_SCHEMA = `
