@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { unavailable, wrongUsage } from "../base/errors.ts";
 import { runCompose, type Watch } from "./compose.ts";
 import { composeFailed } from "./failure.ts";
-import { boxesOf, hasVolume } from "./engine.ts";
+import { boxesOf } from "./engine.ts";
 import { currentJob, startOld, stopWriters } from "./recreate/drain.ts";
 import { sourceOf } from "./recreate/roll-back.ts";
 import { takeSnapshot } from "./snapshot.ts";
@@ -22,12 +22,14 @@ export async function takeDown({ place }: Pick<Opened, "place">, withVolumes: bo
 
 /** Checks that the volumes are deleted. Compose keeps a volume that another container uses, and reports success. Errors: STORE_UNAVAILABLE. */
 export async function assertErased({ engine, stack }: Opened): Promise<void> {
-  for (const name of Object.values(stack.volumes))
-    if (await hasVolume(engine, name))
+  for (const name of Object.values(stack.volumes)) {
+    const users = await engine.listContainers({ all: true, filters: { volume: [name] } });
+    if (users.length > 0)
       throw unavailable(
         `the volume ${name} is not deleted, because another container uses it`,
         `docker ps --all --filter volume=${name} shows the container; remove it, then: docker volume rm ${name}`,
       );
+  }
 }
 
 /** Stops the containers that can write, copies memory and home, and returns the copy's folder. Errors: CONFIG_USAGE without containers. */
@@ -44,6 +46,7 @@ export async function lastCopy(opened: Opened, cacheDir: string, watch: Watch): 
   await stopWriters(room);
   try {
     await takeSnapshot(await sourceOf(room, job), folder);
+    watch.signal?.throwIfAborted();
   } catch (error) {
     await startOld(room, job);
     throw error;

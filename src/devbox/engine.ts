@@ -76,7 +76,7 @@ export type Box = Readonly<{
   imageId: string;
 }>;
 
-const PROJECT = "com.docker.compose.project";
+export const PROJECT = "com.docker.compose.project";
 
 /** Returns all containers of a project except the containers of `compose run`. A scaled service has several containers. */
 export async function boxesOf(engine: Engine, project: string): Promise<Box[]> {

@@ -3,7 +3,7 @@ import { type Duplex, PassThrough, type Readable, type Writable } from "node:str
 import { finished } from "node:stream/promises";
 import type Docker from "dockerode";
 import { type PalaceError, unavailable } from "../base/errors.ts";
-import { boxesOf, type Engine } from "./engine.ts";
+import { type Engine, PROJECT } from "./engine.ts";
 
 export type Program = Readonly<{
   imageId: string;
@@ -119,16 +119,15 @@ function lookFailed(said: string, code: number | null): PalaceError {
   return unavailable(`a check of the stack failed (exit ${code}): ${line}`, "docker compose logs");
 }
 
-/** Name of a container that compose has made to replace another one, until it has removed the other one. */
-const UNFINISHED = /^[0-9a-f]{12}_/;
-
-/** Removes the containers of killed runs, also those of a killed compose: their names would make the next compose fail. */
+/** Removes our containers of killed runs, and those that a killed compose made to replace others: their names would stop the next compose. */
 export async function sweepOneOffs(engine: Engine, project: string): Promise<void> {
   const left = await engine.listContainers({ all: true, filters: { label: [`${LABEL}=${project}`] } });
-  const unfinished = (await boxesOf(engine, project)).filter((box) => !box.isRunning && UNFINISHED.test(box.name));
-  for (const id of [...left.map(({ Id }) => Id), ...unfinished.map((box) => box.id)])
-    await engine
-      .getContainer(id)
-      .remove({ force: true, v: true })
-      .catch(() => undefined);
+  const filters = { label: [`${PROJECT}=${project}`], status: ["created"] };
+  const isReplacing = new RegExp(`^/[0-9a-f]{12}_${project}[-_]`);
+  const created = await engine.listContainers({ all: true, filters });
+  for (const one of [...left, ...created.filter(({ Names: [name = ""] }) => isReplacing.test(name))]) {
+    const isOurs = left.includes(one);
+    const container = engine.getContainer(one.Id);
+    await container.remove({ force: isOurs, v: isOurs }).catch(() => undefined);
+  }
 }

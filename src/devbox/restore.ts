@@ -30,10 +30,7 @@ export async function openCopy({ engine, stack }: Opened, path: string, cacheDir
   return { file, folder: isFolder ? path : undefined, drawers, facts };
 }
 
-/**
- * Restores the copy and returns the number of restored files of the home. The replaced memory is kept beside the new one, replaced files as
- * NAME.~1~. Errors: STORE_CORRUPT, BROKER_START_FAILED.
- */
+/** Restores the copy, keeps what it replaces, and returns the number of restored files of the home. Errors: STORE_CORRUPT, BROKER_START_FAILED. */
 export async function restoreStack(opened: Opened, copy: Copy, cacheDir: string, watch: Watch): Promise<number> {
   const room = { ...opened, ...watch, cacheDir };
   const job = await currentJob(room);

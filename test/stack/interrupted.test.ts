@@ -38,14 +38,14 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
 
   const oneOffs = async (): Promise<string> =>
     (await execa("docker", ["ps", "--all", "--quiet", "--filter", `label=palace-devbox.one-off=${project}`])).stdout;
-  /** Starts a command, and waits until it copies the memory. */
-  const copying = async (...args: string[]) => {
+  /** Starts a command. `says` waits until stderr has a text. */
+  const begin = (...args: string[]) => {
     const command = [join(clone, "src/bin/palace.ts"), "devbox", ...args];
     const done = execa(process.execPath, command, { env: env(), cwd: clone, reject: false, stdin: "ignore" });
     let said = "";
     done.stderr.on("data", (text) => (said += String(text)));
-    await expect.poll(() => said, { interval: 50 }).toContain("copying the memory");
-    return { done, kill: (signal: "SIGINT" | "SIGKILL") => done.kill(signal) };
+    const says = (text: string) => expect.poll(() => said, { interval: 50, timeout: 60_000 }).toContain(text);
+    return { done, says, kill: (signal: "SIGINT" | "SIGKILL") => done.kill(signal) };
   };
 
   beforeAll(async () => {
@@ -96,9 +96,11 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
   });
 
   test("Ctrl-C ends a devbox recreate before its switch, and no second command works on the stack meanwhile", async () => {
-    const recreating = await copying("recreate", "--no-build");
+    const recreating = begin("recreate", "--no-build");
+    await recreating.says("looking for work");
     const refused = expect.stringContaining("another palace devbox command works on this stack");
     expect(await run("up")).toMatchObject({ code: 2, stderr: refused });
+    await recreating.says("copying the memory");
     recreating.kill("SIGINT");
     expect(await recreating.done).toMatchObject({ exitCode: 130 });
     expect(JSON.parse((await run("status", "--json")).stdout)).toMatchObject({ unfinished: null });
@@ -118,7 +120,8 @@ describe.skipIf(reason)("a recreate that is interrupted", () => {
 
   test("devbox down --volumes erases the memory, also after a kill, or names the volume that is in use", async () => {
     const down = ["down", "--volumes", "--yes", project];
-    const killed = await copying(...down);
+    const killed = begin(...down);
+    await killed.says("copying the memory");
     await expect.poll(oneOffs, { interval: 50 }).not.toBe("");
     killed.kill("SIGKILL");
     await killed.done;

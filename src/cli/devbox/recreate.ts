@@ -23,6 +23,7 @@ export function recreate(call: DevboxCall): Promise<number> {
     if (values.force !== true) refuse(findings);
     for (const { what } of findings) out.notice(`continuing because of --force: ${what}`);
     const done = await finishRecreate(room, "recreate");
+    room.signal?.throwIfAborted();
     report(done ?? (await runJob(room, await beginJob(room, values["no-build"] !== true), false)), call);
     return 0;
   });

@@ -36,8 +36,8 @@ export type Job = Readonly<{
 const FILE = "recreate.json";
 
 /** Returns true if the old containers may be gone. Before that, a recreate can be given up. */
-export function isSwitched(job: Job | undefined): boolean {
-  return job !== undefined && STEPS.indexOf(job.step) >= STEPS.indexOf("switch");
+export function isSwitched(job: Job): boolean {
+  return STEPS.indexOf(job.step) >= STEPS.indexOf("switch");
 }
 
 /** Returns undefined if no recreate is unfinished. Errors: STORE_CORRUPT for a file that we did not write. */

@@ -1,12 +1,15 @@
 /** Reports, before any change, what a recreate would lose, and what would prevent a recreate. */
 import { mkdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
 import { isRecord, parseRecord } from "../../base/parse-json.ts";
 import { type Box, boxesOf, type Engine } from "../engine.ts";
 import { HOME } from "../home-tree.ts";
 import { askInside, sizeInside } from "../one-off.ts";
 import { assertWorkspace } from "../workspace.ts";
 import { wrongUsage } from "../../base/errors.ts";
+import { hasRunSince } from "./drain.ts";
 import { isSwitched, readJob } from "./job.ts";
+import { removeOldSnapshots } from "../snapshot.ts";
 import type { Room } from "./room.ts";
 
 const AGENTS = ["claude", "opencode", "pi"];
@@ -26,11 +29,13 @@ const FORCE = "or, to recreate anyway: palace devbox recreate --force";
 export async function preflight(room: Room): Promise<Finding[]> {
   const { engine, stack, state } = room;
   assertWorkspace(room.place.root, stack.workspace);
-  if (isSwitched(readJob(state))) return [];
+  const job = readJob(state);
+  if (job !== undefined && isSwitched(job) && !(await hasRunSince(room, job))) return [];
   const boxes = await boxesOf(engine, stack.project);
   if (!["broker", "devbox"].every((name) => boxes.some(({ service }) => service === name)))
     throw wrongUsage("there is no stack here to recreate", "palace devbox up");
   const running = boxes.filter(({ isRunning }) => isRunning);
+  removeOldSnapshots(join(state, "snapshots"), Infinity);
   room.log("looking for work that a recreate would interrupt or lose ...");
   return [
     ...(await writtenFiles(engine, boxes)),

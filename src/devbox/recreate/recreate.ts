@@ -7,7 +7,7 @@ import type { Counts } from "../counts.ts";
 import { removeOldSnapshots, takeSnapshot } from "../snapshot.ts";
 import { drain, hasRunSince, startBridged, startOld, withBridged } from "./drain.ts";
 import { keepImages, oldBoxes, putImagesBack } from "./images.ts";
-import { endJob, enter, type Job, newJob, writeJob } from "./job.ts";
+import { endJob, enter, isSwitched, type Job, newJob, writeJob } from "./job.ts";
 import { rollBack, sourceOf } from "./roll-back.ts";
 import type { Room } from "./room.ts";
 import { switchOver } from "./switch.ts";
@@ -26,16 +26,14 @@ export async function beginJob(room: Room, isBuilding: boolean): Promise<Job> {
   return writeJob(room.state, newJob(await oldBoxes(room), isBuilding));
 }
 
-/**
- * Runs the remaining steps. `isResumed`: a user may have worked in the new stack, so the home is not restored. Errors: BROKER_START_FAILED
- * if a build failed (the stack is unchanged), or if the new stack failed verification (it is rolled back).
- */
+/** Runs the remaining steps. `isResumed`: a user may have worked in the new stack, so the home is not restored. Errors: BROKER_START_FAILED. */
 export async function runJob(room: Room, given: Job, isResumed: boolean): Promise<Recreated> {
   let job = given;
   if (job.step === "roll-back") return endRolledBack(room, job);
   if (job.step === "switch" && (await hasRunSince(room, job))) job = { ...job, step: "drain" };
   if (job.step === "keep-images" || job.step === "build") job = await prepare(room, job);
   // Repeats `drain` even if the last run had reached `snapshot`, because the stack may have been started in between.
+  if (room.signal?.aborted === true && !isSwitched(job)) await giveUp(room, job);
   room.signal?.throwIfAborted();
   if (job.step === "drain" || job.step === "snapshot") job = await copy(room, job);
   if (job.step === "switch") {
