@@ -138,7 +138,7 @@ function classicHome(user: string): string {
 /** Returns arguments and environment with which another palace command finds the same palace. */
 export function handedOn({ home, palaceDir, graphFile }: Paths, env: Env): { palace: string[]; env: Env } {
   const { MEMPALACE_PALACE_PATH: _path, MEMPALACE_PALACE: _short, MEMPAL_PALACE_PATH: _old, ...others } = env;
-  // The palace folder inside a home is not passed, because it would mean a separate memory.
+  // A palace folder that is not the home is not passed: after --palace, a folder with its own ledger is the home of another palace.
   if (palaceDir !== home) return { palace: [], env: others };
   // A command with --palace looks for the graph in the palace's folder, so --palace is passed only if the graph is there.
   if (dirname(graphFile) === home) return { palace: ["--palace", home], env: others };

@@ -1,4 +1,4 @@
-/** Holds a conversation with a real agent, and reads the text that its model sees, the stored exchanges and the memory's questions. */
+/** Holds a conversation with a real agent, calls the memory's tools, and reads the text that its model sees and the stored exchanges. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";

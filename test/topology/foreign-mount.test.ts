@@ -25,7 +25,7 @@ if (missing === undefined && cannotBridge !== undefined)
 /** Opens a container that sees the palace's folder through bindfs. Disposing of it removes the container and the mount. */
 async function openShared({ config: { paths } }: TestPalace, name: string): Promise<AsyncDisposable & { box: Box }> {
   const shared = mkdtempSync(join(tmpdir(), "palace-shared-"));
-  // The container's user owns everything in the mount, so only our check keeps this user out, not file permissions.
+  // bindfs shows everything as owned by the container's user: only palace-devbox's check for a foreign mount keeps this user out.
   const options = ["allow_other", "--force-user=1000", "--force-group=1000", "--perms=0700"];
   execFileSync("bindfs", ["-o", ...options, paths.home, shared]);
   const unmount = (): void => {

@@ -58,7 +58,7 @@ export class Doors {
     return this.#tokens.usedAtMs(id);
   }
 
-  /** True if the broker has neither a TCP door nor a Roampal door. Their clients cannot start a broker, so it must not exit when idle. */
+  /** True if the broker has no TCP door and no Roampal door. Only then may it exit when idle: their clients cannot start a broker. */
   get isSocketOnly(): boolean {
     return this.published.length === 1 && this.#outcome === undefined;
   }

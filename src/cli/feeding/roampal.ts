@@ -1,4 +1,4 @@
-/** Texts about the import and export of a Roampal folder, for `palace outcome`; progress also for `palace import`. */
+/** Texts that `palace outcome` prints when it imports or exports a Roampal folder. `palace import` uses only the progress report. */
 import { quoted } from "../../base/shell-word.ts";
 import type { Tell } from "../../learning/roampal/carrying.ts";
 import type { Exported } from "../../learning/roampal/export-folder.ts";

@@ -112,7 +112,7 @@ function showProposal({ wing, rooms, source }: ReturnType<typeof proposeRooms>, 
   out.text(`\n${"-".repeat(55)}`);
 }
 
-/** Writes the palace's path into config.json for upstream's programs, unless the user named the palace only for this call. */
+/** Writes the palace's path into config.json for upstream's programs, unless it exists or --palace or a variable names another palace. */
 function writeConfig({ paths }: Config, out: Output): void {
   const file = join(paths.settingsDir, "config.json");
   if (paths.palaceDir === paths.home || existsSync(file)) return;

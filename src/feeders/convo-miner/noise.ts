@@ -36,7 +36,6 @@ const HOOK_LINE = new RegExp(
 );
 const COLLAPSED_LINES = new RegExp(`${LINE_START}…${SPACE}*\\+\\p{Nd}+ lines[^\\n]*\\n?`, "gu");
 const COLLAPSED_TOKENS = new RegExp(`\\[\\p{Nd}+${SPACE}+tokens?\\]${SPACE}*\\(ctrl\\+o to expand\\)`, "gu");
-// Upstream's patterns for tags take quadratic time on a malicious transcript, so the functions below search without patterns.
 const SPACE_CHARACTER = new RegExp(SPACE, "u");
 
 export function stripNoise(message: string): string {
@@ -51,6 +50,7 @@ export function stripNoise(message: string): string {
 
 /** Removes the text from an opening tag at the start of a line to its closing tag, but never across a blank line. */
 function withoutTag(text: string, tag: string): string {
+  // Upstream's regular expressions for tags take quadratic time on a malicious transcript, so this function finds tags with indexOf.
   const open = `<${tag}`;
   const close = `</${tag}>`;
   if (!text.includes(open) || !text.includes(close)) return text;

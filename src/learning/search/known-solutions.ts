@@ -13,7 +13,7 @@ const SURE = { times: 2, plus: 1 } as const;
 /** Distance of a solution that the search itself did not find. */
 export const STARTING_DISTANCE = 1;
 
-/** Solution of a question. It worked `times` times. `shared` is the number of concepts shared with the most similar question. */
+/** `how`: the most similar earlier question has exactly or partly the same concepts. `shared`: number of these. `times`: successes. */
 export type Solved = { how: "exactly" | "partly"; times: number; shared: number };
 
 export function likeness(problem: readonly number[], solved: readonly number[]): Omit<Solved, "times"> | undefined {

@@ -66,7 +66,7 @@ export function previewForget(tx: LedgerTx, selector: ForgetSelector, traces: Tr
   };
 }
 
-/** Replaces old ids in a selector, and adds the concepts of `match`, because a stored question has concepts instead of words. */
+/** Replaces a selector's old ids by the present ids. Adds the concepts of `match`: stored questions are kept as concepts, not as words. */
 function withDrawers(tx: LedgerTx, selector: ForgetSelector, traces: Traces): ForgetSelector {
   const { ids, match } = selector;
   if (match !== undefined) return { match, ...traces.conceptsOf(match) };

@@ -95,7 +95,7 @@ export type SearchAnswer = {
   spread: Asks["everything"];
 };
 
-/** Minimum number of candidates by words. A high `limit` needs `NEAR_PART` × `limit`, so that static vectors add `limit` more. */
+/** Minimum number of candidates by words. For a high `limit` it is `NEAR_PART` × `limit`, so that static vectors add `limit` candidates. */
 const POOL_MIN = 100;
 /** Value of `POOL_MIN` for a question about everything. */
 const POOL_WIDE = 400;

@@ -35,7 +35,7 @@ export function tidy(palaceDir: string, tag: string): void {
   if (current === undefined) return;
   for (const name of keptFolders(palaceDir)) {
     const folder = join(palaceDir, name);
-    // The rebuild was killed before its rename, so this folder has only hard links to the files in use.
+    // An equal inode means that the rebuild was killed before its rename: this database is only a hard link to the file in use.
     if (statSync(chromaFile(folder), { throwIfNoEntry: false })?.ino === current)
       rmSync(folder, { recursive: true, force: true });
   }

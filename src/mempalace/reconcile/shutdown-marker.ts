@@ -1,4 +1,4 @@
-/** Writes and reads a clean-shutdown marker in the palace's own file, which a restored older copy does not have. */
+/** Writes and reads a clean-shutdown marker in the palace's own file. A restored older copy of the file lacks the marker. */
 import { randomInt } from "node:crypto";
 import Database from "better-sqlite3";
 import { chromaFile, readChroma } from "../format/chroma-file.ts";

@@ -161,7 +161,7 @@ describe.skipIf(missing !== undefined)("two MemPalaces that mine beside the file
         acknowledged.filter((id) => !ours.has(id)),
         "acknowledged and lost",
       ).toEqual([]);
-      // The memory has all drawers that each MemPalace mined.
+      // The ledger has at least MINED_MIN drawers in the wing of each MemPalace process that mined.
       for (const wing of wings)
         await expect
           .poll(() => drawersOf(palace, wing).length, { timeout: SETTLED_MAX_MS })

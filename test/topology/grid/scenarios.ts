@@ -40,7 +40,7 @@ fs.mkdirSync(state, { recursive: true });
 fs.writeFileSync(state + "/" + tag + ".starting", "");
 for (const one of [state + "/" + tag + ".starting", file, home + "/broker.lock"]) fs.utimesSync(one, ahead / 1000, ahead / 1000);`;
 /**
- * Scenarios that the crew's sessions outlive. Before any other scenario these sessions are closed, because they could start a broker.
+ * The sessions in `Run.crew` stay open during these scenarios. Before any other they are closed, as they could start a broker during it.
  */
 const STORMS = new Set(["storm", "broker-killed", "restarted", "sshd-killed", "network-gone", "paused"]);
 let storms = 0;

@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(palaceDir, { recursive: true });
 });
 
-test("a check for the write-ahead log starts no thread and makes no file", async () => {
+test("checking that the coordination log's files exist starts no thread and creates no file", async () => {
   const logstream = new Logstream({
     ...{ paths: { palaceDir, ledgerFile: join(palaceDir, "ledger.sqlite3") }, serversDir: palaceDir, keptMs: 1 },
     ...{ fault: undefined, log: SILENT_LOG, onFatal: () => {} },

@@ -9,7 +9,7 @@ declare const WebAssembly: {
 };
 
 export const DIMENSIONS = 384;
-/** Number of a code's values in one SIMD step, 16 bits each. */
+/** Number of vector components in one SIMD step. Each int8 component is widened to 16 bits. */
 const LANES = 8;
 /** Maximum number of codes in one call. */
 export const BATCH_SLOTS = 4096;

@@ -232,7 +232,7 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** Returns functions for `cleanImported`: `row` cleans an imported journal row, and `name` the name of the memory it came from. */
+/** For `cleanImported`: `row` removes the forgotten words from an imported journal row, `name` from the name of the palace it came from. */
 function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
   return {
     row: (row, made) =>

@@ -31,7 +31,7 @@ export function sourcesLike(ledger: LedgerDatabase, path: string, place: PlaceFi
   return find(`%/${start.slice(0, START)}%`, `%${start.replace(/(?<=.)\.[^.]*$/, "")}%`, ALIKE_MAX);
 }
 
-/** Returns a pattern for LIKE, which ignores case only in ASCII. So every other character becomes a wildcard. */
+/** Replaces all but ASCII letters, digits, `.` and `/` by LIKE's wildcard `_`: LIKE folds case only in ASCII, and `%` is a wildcard too. */
 function pattern(text: string): string {
   return text.replace(/[^A-Za-z0-9./]/gu, "_");
 }

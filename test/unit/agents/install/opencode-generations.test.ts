@@ -107,7 +107,7 @@ test("uninstall removes the entry of 1.x after an update, and install moves the 
   expect(settings()).toEqual({ n: 2, mcp: { mempalace: FIRST } });
 });
 
-test("uninstall restores a user's server with our name", () => {
+test("uninstall restores the user's own MCP server `mempalace` that install replaced", () => {
   useOpencode("2.2.6");
   const own = '{ "mcp": { "servers": { "mempalace": { "type": "remote", "url": "https://x" } } } }\n';
   put(FILE, own);

@@ -186,7 +186,7 @@ test("of 60 outcomes, the ledger reads the newest 40 for a concept, and counts a
   expect(told((reader) => reader.toldIn(QUESTION.context, "books"))).toEqual({ worked: 0, failed: 0, partial: 0 });
 });
 
-test("a ledger of version 12 keeps its outcomes, which have no questions, and new scores have a question", () => {
+test("the update of a version 12 ledger keeps the outcomes without a question, and new outcomes get a question", () => {
   const shown = keep("one");
   score({ [shown]: "worked" });
   const sinceMs = clock + 1;

@@ -93,10 +93,10 @@ test.each(MIXED_FILTERS)("with the filter %j the hits are exactly the palace's m
   const drawers = mixedDrawers(Array.from({ length: 900 }, () => ({ text: randomText(6) })));
   const rows = insertDrawers(ledger, drawers);
   const allowed = rows.filter((_, at) => passes(drawers[at] as FixtureDrawer, filter));
-  // `wanted` is below the number of allowed drawers: otherwise the index also returns drawers without a word of the query.
   for (const query of ["mast", "boat harbour sail wind crew mast"]) {
     const anywhere = new Set(await rowsOf(query, {}, 2_000));
     expect(anywhere.size).toBeGreaterThan(5);
+    // One fewer than the allowed drawers: if asked for as many as are allowed, the index also returns drawers without a word of the query.
     const wanted = Math.max(1, allowed.length - 1);
     const found = await rowsOf(query, filter, wanted);
     const expected = allowed.filter((row) => anywhere.has(row));
