@@ -116,7 +116,7 @@ async function serve(config: Config, { palace, isOnDemand, isMeantToStay, startA
         ...{ config, miner: minerOf(palace) },
         log,
         onListening: () => dropStarting(config.paths),
-        mustStayAway: () => (isMeantToStay ? undefined : whyNotHere(config)),
+        mustStayAway: () => whyNotHere(config, { isOnDemand, isMeantToStay }),
         isOnDemand: !isMeantToStay,
         startAnew,
       });
@@ -147,9 +147,13 @@ function minerOf(palace: string | undefined): MinerCommand {
   return { command, args: palace === undefined ? args : [...args, "--palace", resolve(palace)], env };
 }
 
-/** Returns the reason why a broker that was started on demand must not run here. */
-function whyNotHere(config: Config): string | undefined {
-  if (isStopped(config.paths)) return "stopped by hand";
+/** Returns the reason why this broker must not run here. Neither a client nor a service may undo `palace stop`. */
+function whyNotHere(
+  config: Config,
+  { isOnDemand, isMeantToStay }: Pick<ServeOptions, "isOnDemand" | "isMeantToStay">,
+): string | undefined {
+  if (isOnDemand && isStopped(config.paths)) return "stopped by hand";
+  if (isMeantToStay) return undefined;
   if (isWanted(config.paths.wantedFile)) return "a permanent broker wants to take over the palace";
   return hasBridge(config) ? "clients here use the host's broker over a bridge" : undefined;
 }

@@ -1,8 +1,20 @@
 /** Tests `palace start --at-login` with a script in place of systemctl, because no test machine has a running user manager of systemd. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { tryFlock } from "../../../src/base/libc.ts";
 import { findBroker } from "../../../src/wire/client/discover.ts";
 import { createTestPalace, type TestPalace } from "../../helpers/palace.ts";
 
@@ -84,6 +96,21 @@ test("a login starts no broker after palace stop, and palace start starts the se
   await palace.run("palace", ["restart"]);
   expect(palace.asked().slice(before + 1)).toEqual(["--user start palace-broker"]);
   expect(isServiceHolding(palace)).toBe(true);
+});
+
+test("a broker that a login starts does not take the place of a broker that palace stop has ended", async () => {
+  await using palace = createTestPalace();
+  const { lockFile } = palace.config.paths;
+  mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 });
+  const ending = openSync(lockFile, "a+", 0o600);
+  expect(tryFlock(ending)).toBe(true);
+  const login = palace.run("mempalace-broker", ["--at-login"]);
+  // On a slow machine the broker begins after the stop, and does not start either.
+  await delay(1_500);
+  expect((await palace.run("palace", ["stop"])).stdout).toContain("It stays off until");
+  closeSync(ending);
+  expect(await login).toMatchObject({ code: 0 });
+  expect(await isServed(palace)).toBe(false);
 });
 
 test("a restart with other settings starts a broker with these settings, and says that the service's file is out of date", async () => {
