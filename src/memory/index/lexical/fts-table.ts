@@ -19,6 +19,7 @@ export class FtsTable {
   readonly #version;
   readonly #kept = new Map<string, { holding: number; documents: number }>();
   #keptVersion: unknown;
+  #keptSize: TableSize = { documents: 0, averageLength: 1 };
 
   constructor(ledger: Database, name: "drawer_fts" | "source_fts" | "form_fts") {
     ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
@@ -30,10 +31,12 @@ export class FtsTable {
 
   size(): TableSize {
     const version = this.#version.get();
+    if (version === this.#keptVersion) return this.#keptSize;
     const [documents = 0, ...columns] = decodeVarints((this.#averages.get() as Buffer | undefined) ?? Buffer.alloc(0));
-    if (version !== this.#keptVersion && documents < DRIFT_FROM_DOCUMENTS) this.#kept.clear();
+    if (documents < DRIFT_FROM_DOCUMENTS) this.#kept.clear();
     this.#keptVersion = version;
-    return { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
+    this.#keptSize = { documents, averageLength: documents === 0 ? 1 : Math.max(1, sum(columns)) / documents };
+    return this.#keptSize;
   }
 
   termFrequency(term: string, documents: number): number {
@@ -71,9 +74,9 @@ export function prepareRanking(
     (allowed === undefined ? anywhere.all(match, limit) : amongRows.all(match, allowed, limit)) as Scored[];
 }
 
-/** Returns the number of tokens of a document in all columns. `sizes`: the document's value in %_docsize. */
-export function documentLength(sizes: Uint8Array): number {
-  return sum(decodeVarints(sizes));
+/** Returns the number of tokens of a document in all columns. `sizes`: hex(sz) of its row in %_docsize. better-sqlite3 reads text faster. */
+export function documentLength(sizes: string): number {
+  return sum(decodeVarints(Buffer.from(sizes, "hex")));
 }
 
 /** Decodes SQLite's variable-length integers: big-endian, 7 bits per byte. Counts are far too small for the 9-byte form. */

@@ -7,11 +7,12 @@ import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { type LexicalCandidate, type LexicalParts, NEAR_PART, NO_PARTS, type Scored } from "../../port/search.ts";
-import { inverseFrequency, scoreTerm } from "./bm25.ts";
+import { held, inverseFrequency, sumScores } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
+import { type DrawerText, prepareTexts } from "./drawer-texts.ts";
 import { documentLength, FtsTable, prepareRanking, sum } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
-import { type Named, nameCounter, NameIndex } from "./names.ts";
+import { nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
 import { asksForSideFiles, isSideFile } from "./side-files.ts";
 import { readPhrase } from "./phrase.ts";
@@ -24,7 +25,8 @@ import {
   type ParsedQuery,
   parseQuery,
 } from "./query.ts";
-import { type CountedDrawer, drawerCounter } from "./tokens.ts";
+import { countTerms, PositionIndex } from "./positions.ts";
+import { addCounts, type Counts, drawerCounter, memoize, termCounter } from "./tokens.ts";
 
 /** Number of drawers that are read for each wanted hit of a phrase, because some drawers match only by stem. */
 const PHRASE_READ_FACTOR = 3;
@@ -35,10 +37,11 @@ const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
 
-type DrawerText = { row: number; source: number | null; sizes: Buffer } & CountedDrawer & Named;
-
 /** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
 type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
+
+/** Maximum number of drawers with the question's words, summed over the words, for counting by positions. A text is then read faster. */
+const COUNTED_ROWS_MAX = 20_000;
 
 /** Searches one ledger. Each call sees all commits before it. */
 export class LexicalSearch {
@@ -52,6 +55,9 @@ export class LexicalSearch {
   readonly #rankSources;
   readonly #static: StaticScan;
   readonly #names: NameIndex;
+  readonly #positions: PositionIndex;
+  /** Calls a function whose statements then share one read transaction, which is faster. */
+  readonly #readOnce: <T>(read: () => T) => T;
 
   constructor(ledger: Database.Database) {
     this.#drawers = new FtsTable(ledger, "drawer_fts");
@@ -62,16 +68,10 @@ export class LexicalSearch {
     this.#rankForms = prepareRanking(ledger, "form_fts");
     this.#static = openStaticScan(ledger, this.#sets);
     this.#names = new NameIndex(ledger);
-    this.#readTexts = ledger.prepare(
-      `SELECT drawer.row, drawer.text, drawer.date_words || coalesce(char(10) || heading.text, '') AS otherWords,
-         source.row AS source, drawer_fts_docsize.sz AS sizes,
-         drawer.source_file AS sourceFile, drawer.wing, drawer.room, form_fts_docsize.id IS NOT NULL AS hasForms
-       FROM drawer JOIN drawer_fts_docsize ON drawer_fts_docsize.id = drawer.row
-       LEFT JOIN form_fts_docsize ON form_fts_docsize.id = drawer.row
-       LEFT JOIN heading ON heading.row = drawer.row
-       LEFT JOIN source ON source.source_file = drawer.source_file
-       WHERE drawer.row IN (SELECT value FROM json_each(?))`,
-    );
+    this.#positions = new PositionIndex(ledger);
+    const reading = ledger.transaction((read: () => unknown) => read());
+    this.#readOnce = (read) => reading(read) as ReturnType<typeof read>;
+    this.#readTexts = prepareTexts(ledger);
     // The + prevents SQLite from calling FTS5 once for each row, which would count every word again.
     this.#rankSources = ledger
       .prepare(
@@ -99,13 +99,14 @@ export class LexicalSearch {
   ): Promise<Omit<LexicalCandidate, "score">[]> {
     const parsed = this.#parse(query);
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
+    const find = (): number[] => {
+      const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
+      return ranked.concat(this.#named(parsed, filter));
+    };
     const [near = [], found] = await Promise.all([
       vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
       // Lets the call above reach its thread first, so that both threads work at the same time.
-      setImmediate().then(() => {
-        const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
-        return ranked.concat(this.#named(parsed, filter));
-      }),
+      setImmediate().then(() => this.#readOnce(find)),
     ]);
     const rows = [...new Set(found.concat(near))];
     const parts = await this.#scoreRows(parsed, rows, vector);
@@ -141,21 +142,28 @@ export class LexicalSearch {
   }
 
   #parse(query: string): Question {
-    const parsed = parseQuery(query);
+    return this.#readOnce(() => this.#frequenciesOf(parseQuery(query)));
+  }
+
+  #frequenciesOf(parsed: ParsedQuery): Question {
     const { documents } = this.#drawers.size();
     const hasForms = this.#forms.size().documents > 0;
-    const inForms = (form: string): number => {
-      if (!hasForms) return 0;
-      return isLoneLetter(form)
-        ? this.#forms.phraseFrequency(matchForms([form]), documents)
-        : this.#forms.termFrequency(form, documents);
-    };
     const frequencies = parsed.stems.map((forms) =>
-      Math.max(...forms.map((form) => this.#drawers.termFrequency(form, documents) + inForms(form))),
+      Math.max(
+        ...forms.map((form) => this.#drawers.termFrequency(form, documents) + (hasForms ? this.#inForms(form) : 0)),
+      ),
     );
     const rareMax = Math.max(RARE_MAX, documents * RARE_SHARE);
     const parts = parsed.parts.map((one, at) => (hasForms && (frequencies[at] as number) <= rareMax ? one : []));
     return { ...parsed, parts, frequencies, hasForms };
+  }
+
+  /** Returns the number of drawers with a form in `form_fts`. */
+  #inForms(form: string): number {
+    const { documents } = this.#drawers.size();
+    return isLoneLetter(form)
+      ? this.#forms.phraseFrequency(matchForms([form]), documents)
+      : this.#forms.termFrequency(form, documents);
   }
 
   /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
@@ -198,11 +206,16 @@ export class LexicalSearch {
 
   /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum, so the scores of plain words and of other forms are added. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
-    const { forms, stems, parts } = parsed;
+    const { forms, parts } = parsed;
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
-    const found = words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed);
+    const stems = [...new Set(picked.flatMap((at) => parsed.stems[at] ?? []))];
+    const byMatch = (): Scored[] => (words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed));
+    const found = parsed.isPlain
+      ? this.#positions.rank(this.#positions.of(stems), this.#drawers.size(), limit, allowed)
+      : byMatch();
     if (!parsed.hasForms) return found;
-    const others = this.#rankForms(matchForms([...new Set(picked.flatMap((at) => stems[at] ?? []))]), limit, allowed);
+    const asForms = stems.filter((form) => this.#inForms(form) > 0);
+    const others = asForms.length === 0 ? [] : this.#rankForms(matchForms(asForms), limit, allowed);
     const scores = new Map(found.map(({ row, score }) => [row, score]));
     for (const { row, score } of others) scores.set(row, score + (scores.get(row) ?? 0));
     const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
@@ -231,7 +244,7 @@ export class LexicalSearch {
     const { documents, averageLength } = this.#drawers.size();
     const weights = parsed.frequencies.map((holding) => inverseFrequency(documents, holding));
     const count = drawerCounter({ ...parsed, pairs: [] });
-    const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
+    const texts = this.#readTexts(rows);
     return texts
       .map((drawer) => ({
         row: drawer.row,
@@ -250,9 +263,7 @@ export class LexicalSearch {
     const cut = pieces.length === 0 ? [] : this.#rankForms(matchAllForms(pieces), limit * PHRASE_READ_FACTOR, allowed);
     const near = cut.length > 0 ? cut : this.#rank(matchPhrases(words), limit * PHRASE_READ_FACTOR, allowed);
     const rows = near.map(({ row }) => row);
-    const texts = new Map(
-      (this.#readTexts.all(JSON.stringify(rows)) as DrawerText[]).map(({ row, text }) => [row, text]),
-    );
+    const texts = new Map(this.#readTexts(rows).map(({ row, text }) => [row, text]));
     const holds = (row: number): boolean => {
       const text = texts.get(row) ?? "";
       return wanted.every((phrase) => phrase.isIn(text));
@@ -270,8 +281,13 @@ export class LexicalSearch {
   async #scoreRows(parsed: Question, rows: readonly number[], vector?: Float32Array): Promise<LexicalParts[]> {
     if (rows.length === 0) return [];
     const meanings = vector === undefined ? [] : await this.#static.call("cosines", vector, rows);
+    return this.#readOnce(() => this.#partsOf(parsed, rows, meanings));
+  }
+
+  #partsOf(parsed: Question, rows: readonly number[], meanings: readonly number[]): LexicalParts[] {
     const meaningOf = new Map(rows.map((row, at) => [row, meanings[at] ?? 0]));
-    const texts = this.#readTexts.all(JSON.stringify(rows)) as DrawerText[];
+    const needsText = !isByPositions(parsed) || parsed.identifiers.length > 0;
+    const texts = this.#readTexts(rows, needsText);
     const own = this.#scoreDrawers(parsed, texts);
     const files = this.#names.filesOf(parsed.identifiers);
     const whole = this.#scoreSources(parsed, texts);
@@ -305,7 +321,7 @@ export class LexicalSearch {
     const { stems, pairs } = parsed;
     if (stems.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
-    const count = drawerCounter(parsed);
+    const count = isByPositions(parsed) ? this.#counterByPositions(parsed, texts) : drawerCounter(parsed);
     const { weights: termWeights, telling } = this.#weightsOf(parsed);
     const termWeightSum = sum(termWeights);
     const nameOf = nameCounter(stems, telling, termWeightSum);
@@ -334,6 +350,23 @@ export class LexicalSearch {
     );
   }
 
+  /** Returns a function that counts terms and pairs in one of the drawers. It needs texts only for drawers with a row in `form_fts`. */
+  #counterByPositions(parsed: Question, drawers: readonly DrawerText[]): (drawer: DrawerText) => Counts {
+    const { stems, pairs } = parsed;
+    const plain = drawers.flatMap(({ row, hasForms }) => (hasForms === 1 ? [] : [row]));
+    const found = countTerms(
+      stems.map((one) => this.#positions.of(one)),
+      pairs,
+      plain,
+    );
+    const [inTexts, inHeadings] = [drawerCounter(parsed), memoize(termCounter(stems, pairs))];
+    return (drawer) => {
+      const counts = found.get(drawer.row);
+      if (counts === undefined) return inTexts(drawer);
+      return drawer.headings === "" ? counts : addCounts(counts, inHeadings(drawer.headings));
+    };
+  }
+
   #pairFrequency({ words, terms, hasForms }: Question, pair: readonly [number, number]): number {
     const { documents } = this.#drawers.size();
     const holding = (table: FtsTable, of: readonly string[]): number =>
@@ -355,22 +388,6 @@ export class LexicalSearch {
   }
 }
 
-function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
-  return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
-}
-
-/** Returns a sum: a term in the text adds its weight, and a term that only the drawer's names contain adds its weight in `telling`. */
-function held(
-  weights: readonly number[],
-  telling: readonly number[],
-  counts: readonly number[],
-  isNamed: readonly boolean[],
-): number {
-  return sum(
-    weights.map((weight, at) => {
-      const count = counts[at] ?? 0;
-      if (count > 0) return weight * Math.min(1, count);
-      return isNamed[at] === true ? (telling[at] ?? 0) : 0;
-    }),
-  );
+function isByPositions({ isPlain, frequencies }: Question): boolean {
+  return isPlain && sum(frequencies) <= COUNTED_ROWS_MAX;
 }

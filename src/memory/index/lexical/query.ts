@@ -15,6 +15,8 @@ const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
 /** A parsed query. `query`: as asked, at most 20,000 characters. The lists from `words` to `parts` have an entry for each term. */
 export type ParsedQuery = {
   query: string;
+  /** True if FTS5 cuts and folds all words as people search for them (cut.ts). */
+  isPlain: boolean;
   identifiers: string[];
   /** Words as asked, or pairs of letters in scripts without blanks (cut.ts). */
   words: string[];
@@ -32,8 +34,8 @@ export type ParsedQuery = {
 
 type Word = { whole: string; word: string; forms: string[] };
 
-function wordsOf(plain: string): Word[] {
-  if (!isSpecial(plain)) return splitWords(plain).map((word) => ({ whole: word, word, forms: [foldText(word)] }));
+function wordsOf(plain: string, isPlain: boolean): Word[] {
+  if (isPlain) return splitWords(plain).map((word) => ({ whole: word, word, forms: [foldText(word)] }));
   return cutWords(plain, true).map(({ whole, forms }) => ({ whole, word: forms[0] as string, forms }));
 }
 
@@ -44,7 +46,8 @@ export function parseQuery(asked: string): ParsedQuery {
     .normalize("NFC")
     .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
     .replace(/['’]/g, "");
-  const all = wordsOf(plain);
+  const isPlain = !isSpecial(plain);
+  const all = wordsOf(plain, isPlain);
   const telling = all.filter(({ word }) => !STOP_WORDS.has(word));
   const kept = (telling.length > 0 ? telling : all).slice(0, WORDS_MAX);
 
@@ -72,7 +75,8 @@ export function parseQuery(asked: string): ParsedQuery {
     pairs.set(pair.join(), pair);
   }
   const identifiers = identifiersOf(query);
-  return { query, identifiers, words, terms: [...indexOf.keys()], forms, stems, parts, pairs: [...pairs.values()] };
+  const terms = [...indexOf.keys()];
+  return { query, isPlain, identifiers, words, terms, forms, stems, parts, pairs: [...pairs.values()] };
 }
 
 /** Returns the MATCH string for any of the words. Each is quoted, because AND, OR, NOT and NEAR may be among them. */

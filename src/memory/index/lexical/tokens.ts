@@ -25,8 +25,10 @@ export function formsOf(text: string): string {
 
 function otherForms(text: string): string[] {
   if (!isSpecial(text)) return [];
-  const forms = cutWords(text, false).flatMap(({ forms: [own = "", ...others], isOwn }) =>
-    isOwn ? [own, ...others] : others,
+  const own = new Set(splitWords(foldText(text)));
+  const forms = cutWords(text, false).flatMap(({ forms: [first = "", ...others], isOwn }) =>
+    // FTS5 does not unfold ligatures and full-width letters.
+    isOwn || !own.has(first) ? [first, ...others] : others,
   );
   return forms.map(stem);
 }
@@ -95,8 +97,8 @@ function specialFinder(byStem: ReadonlyMap<string, number>): FindTerms {
   };
 }
 
-/** A drawer to count terms in. `otherWords` are its date and headings. `hasForms` is 1 if it has a row in `form_fts`. */
-export type CountedDrawer = { text: string; otherWords: string; hasForms: number };
+/** A drawer to count terms in. `hasForms` is 1 if it has a row in `form_fts`. */
+export type CountedDrawer = { text: string; dateWords: string; headings: string; hasForms: number };
 
 /** Count of a term that occurs only as a part of a longer word. */
 const IN_PARTS = 0.5;
@@ -108,14 +110,17 @@ export function drawerCounter(asked: {
   pairs: Pairs;
 }): (drawer: CountedDrawer) => Counts {
   const [count, countParts] = [termCounter(asked.stems, asked.pairs), partCounter(asked.parts)];
-  const add = (one: number[], other: number[]): number[] => one.map((times, at) => times + (other[at] ?? 0));
-  return ({ text, otherWords, hasForms }) => {
-    const [inText, inOthers] = [count(text), count(otherWords)];
-    const counts = { terms: add(inText.terms, inOthers.terms), pairs: add(inText.pairs, inOthers.pairs) };
+  return ({ text, dateWords, headings, hasForms }) => {
+    const counts = [dateWords, headings].map(count).reduce(addCounts, count(text));
     if (hasForms === 0 || !counts.terms.includes(0)) return counts;
     const shares = countParts(text);
     return { ...counts, terms: counts.terms.map((times, at) => times || IN_PARTS * (shares[at] ?? 0)) };
   };
+}
+
+export function addCounts(one: Counts, other: Counts): Counts {
+  const add = (to: number[], more: number[]): number[] => to.map((times, at) => times + (more[at] ?? 0));
+  return { terms: add(one.terms, other.terms), pairs: add(one.pairs, other.pairs) };
 }
 
 /** Returns the code point before `index`, which may be a surrogate pair. */
@@ -124,7 +129,7 @@ function characterBefore(text: string, index: number): string {
   return text.slice(index - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), index);
 }
 
-function memoize<T>(compute: (word: string) => T): (word: string) => T {
+export function memoize<T>(compute: (word: string) => T): (word: string) => T {
   const known = new Map<string, T>();
   return (word) => {
     if (!known.has(word)) known.set(word, compute(word));

@@ -6,7 +6,7 @@ import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 
 /** Version of the rules in index/lexical/cut.ts. Raise it when the rules make other words of the same text. */
-const FORMS_VERSION = 1;
+const FORMS_VERSION = 2;
 /** Key in `meta`. Its value is the version and the last finished row, such as `1:200`, or `1:done`. */
 export const FORMS_KEY = "forms";
 const DONE = "done";

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { lexicalScore } from "../../../../../src/memory/search/fusion.ts";
 import { inverseFrequency, scoreTerm } from "../../../../../src/memory/index/lexical/bm25.ts";
 import { decodeVarints } from "../../../../../src/memory/index/lexical/fts-table.ts";
+import type { LexicalParts } from "../../../../../src/memory/port/search.ts";
 import { type LocalLexicalIndex, openLexicalIndex } from "../../../../../src/memory/index/lexical/lexical-index.ts";
 import {
   createLedger,
@@ -43,17 +44,44 @@ const scoresOf = async (query: string, rows: readonly number[]): Promise<number[
   (await index.score(query, rows)).map(lexicalScore);
 const scoreOf = async (query: string, row: number): Promise<number> => (await scoresOf(query, [row]))[0] as number;
 
-test("in a small palace the lexical index returns the same first rows as FTS5", async () => {
+test("in a small palace the lexical index returns the same first rows as FTS5, also after drawers were added, changed and deleted", async () => {
+  const length = (): number => 20 + Math.floor(random() * 60);
+  const add = (count: number): void =>
+    void insertDrawers(
+      ledger,
+      Array.from({ length: count }, () => ({ text: randomText(length()), dateWords: randomText(1) })),
+    );
+  const asFts5 = (allowed: (row: number) => boolean): unknown[] =>
+    (
+      ledger
+        .prepare(
+          "SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH 'mast OR gull OR boat' ORDER BY bm25(drawer_fts), rowid",
+        )
+        .all() as { row: number; score: number }[]
+    )
+      .filter(({ row }) => allowed(row))
+      .slice(0, 50)
+      .map(({ row, score }) => ({ row, score: expect.closeTo(score, 9) as number }));
+  const compare = async (): Promise<void> => {
+    const asked = "the mast, a gull and the boat";
+    expect(await index.candidates(asked, {}, 50)).toMatchObject(asFts5(() => true));
+    expect(await index.candidates(asked, { wing: "other" }, 50)).toMatchObject(asFts5((row) => row > 400));
+  };
+  add(300);
+  await compare();
+  add(100);
   insertDrawers(
     ledger,
-    Array.from({ length: 300 }, () => ({ text: randomText(20 + Math.floor(random() * 60)) })),
+    Array.from({ length: 60 }, () => ({ text: randomText(length()), wing: "other" })),
   );
-  const expected = ledger
-    .prepare(
-      "SELECT rowid AS row, -bm25(drawer_fts) AS score FROM drawer_fts WHERE drawer_fts MATCH 'mast OR gull OR boat' ORDER BY bm25(drawer_fts), rowid LIMIT 50",
-    )
-    .all();
-  expect(await index.candidates("the mast, a gull and the boat", {}, 50)).toMatchObject(expected);
+  await compare();
+  for (let row = 1; row < 100; row += 3) {
+    ledger.prepare("UPDATE drawer SET text = ? WHERE row = ?").run(randomText(length()), row);
+    ledger.prepare("INSERT OR REPLACE INTO static_renewed (row) VALUES (?)").run(row);
+  }
+  await compare();
+  ledger.exec("DELETE FROM drawer WHERE row BETWEEN 50 AND 90");
+  await compare();
 });
 
 test("for words in less than half of the drawers the score is FTS5's bm25 with our rarity formula", async () => {
@@ -162,6 +190,28 @@ test("words that are adjacent as in the query score higher than words that are a
   const [higher, lower] = (await scoresOf("red boat", [near, apart])) as [number, number];
   expect(higher).toBeGreaterThan(lower);
   expect(await scoreOf("red", near)).toBeCloseTo(await scoreOf("red", apart), 10);
+});
+
+test("words and pairs count the same by their positions as in the texts", async () => {
+  const joints = [" ", ", ", " - ", "\n", "; the "];
+  const text = (words: number): string =>
+    randomText(words).replace(/ /g, () => joints[Math.floor(random() * 5)] as string);
+  const drawers = Array.from({ length: 200 }, () => ({
+    text: text(1 + Math.floor(random() * 30)),
+    dateWords: text(2),
+  }));
+  const rows = insertDrawers(ledger, drawers);
+  for (const row of rows.filter((one) => one % 4 === 0))
+    ledger.prepare("INSERT INTO heading (row, text) VALUES (?, ?)").run(row, text(3));
+  const asked = "sail and wind, crew captain boat boats sailing storm";
+  const byPositions = await index.score(asked, rows);
+  // A row in `form_fts` makes the index read the text.
+  for (const row of rows) ledger.prepare("INSERT INTO form_fts (rowid, text) VALUES (?, 'other')").run(row);
+  const inTexts = await index.score(asked, rows);
+  const rounded = (parts: LexicalParts): unknown =>
+    [parts.drawer, parts.pairs, parts.coverage].map((part) => part.toFixed(9));
+  expect(byPositions.map(rounded)).toEqual(inTexts.map(rounded));
+  expect(byPositions.filter(({ pairs }) => pairs > 0).length).toBeGreaterThan(20);
 });
 
 test("a drawer scores higher if other query words are elsewhere in its source", async () => {
