@@ -26,6 +26,7 @@ import {
   parseQuery,
 } from "./query.ts";
 import { countTerms, PositionIndex } from "./positions.ts";
+import { type Corrected, Spelling } from "./spelling.ts";
 import { addCounts, type Counts, drawerCounter, memoize, termCounter } from "./tokens.ts";
 
 /** Number of drawers that are read for each wanted hit of a phrase, because some drawers match only by stem. */
@@ -38,8 +39,10 @@ const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
 
 /** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
-type Question = ParsedQuery & { frequencies: number[]; hasForms: boolean };
+type Question = Corrected & { frequencies: number[]; hasForms: boolean };
 
+/** Share of a word's weight that a drawer with the corrected word has in the coverage. */
+const CORRECTED_SHARE = 0.5;
 /** Maximum number of drawers with the question's words, summed over the words, for counting by positions. A text is then read faster. */
 const COUNTED_ROWS_MAX = 20_000;
 
@@ -57,6 +60,7 @@ export class LexicalSearch {
   readonly #names: NameIndex;
   readonly #positions: PositionIndex;
   /** Calls a function whose statements then share one read transaction, which is faster. */
+  readonly #spelling: Spelling;
   readonly #readOnce: <T>(read: () => T) => T;
 
   constructor(ledger: Database.Database) {
@@ -72,6 +76,7 @@ export class LexicalSearch {
     const reading = ledger.transaction((read: () => unknown) => read());
     this.#readOnce = (read) => reading(read) as ReturnType<typeof read>;
     this.#readTexts = prepareTexts(ledger);
+    this.#spelling = new Spelling(ledger);
     // The + prevents SQLite from calling FTS5 once for each row, which would count every word again.
     this.#rankSources = ledger
       .prepare(
@@ -145,14 +150,15 @@ export class LexicalSearch {
     return this.#readOnce(() => this.#frequenciesOf(parseQuery(query)));
   }
 
-  #frequenciesOf(parsed: ParsedQuery): Question {
+  #frequenciesOf(asked: ParsedQuery): Question {
     const { documents } = this.#drawers.size();
     const hasForms = this.#forms.size().documents > 0;
-    const frequencies = parsed.stems.map((forms) =>
+    const frequencyOf = (forms: readonly string[]): number =>
       Math.max(
         ...forms.map((form) => this.#drawers.termFrequency(form, documents) + (hasForms ? this.#inForms(form) : 0)),
-      ),
-    );
+      );
+    const parsed = this.#spelling.correct(asked, (stems) => frequencyOf(stems) > 0 || this.#names.has(stems));
+    const frequencies = parsed.stems.map(frequencyOf);
     const rareMax = Math.max(RARE_MAX, documents * RARE_SHARE);
     const parts = parsed.parts.map((one, at) => (hasForms && (frequencies[at] as number) <= rareMax ? one : []));
     return { ...parsed, parts, frequencies, hasForms };
@@ -167,11 +173,11 @@ export class LexicalSearch {
   }
 
   /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
-  #vectorOf({ query, words, frequencies }: Question): Float32Array | undefined {
+  #vectorOf({ query, asked, frequencies }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
     const [alike, rare] = [new Float32Array(STATIC_DIMENSIONS), new Float32Array(STATIC_DIMENSIONS)];
-    words.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, frequencies[at] as number)));
+    asked.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, frequencies[at] as number)));
     table.addKnown(alike, query, 1);
     const [all, telling] = [unit(alike), unit(rare)];
     if (all === undefined || telling === undefined) return all ?? telling;
@@ -324,6 +330,7 @@ export class LexicalSearch {
     const count = isByPositions(parsed) ? this.#counterByPositions(parsed, texts) : drawerCounter(parsed);
     const { weights: termWeights, telling } = this.#weightsOf(parsed);
     const termWeightSum = sum(termWeights);
+    const sureWeights = termWeights.map((weight, at) => weight * (parsed.isCorrected[at] ? CORRECTED_SHARE : 1));
     const nameOf = nameCounter(stems, telling, termWeightSum);
     const counted = texts.map((drawer) => ({
       row: drawer.row,
@@ -343,7 +350,7 @@ export class LexicalSearch {
         {
           drawer: sumScores(termWeights, counts.terms, length),
           pairs: sumScores(pairWeights, counts.pairs, length),
-          coverage: held(termWeights, telling, counts.terms, name.holds) / termWeightSum,
+          coverage: held(sureWeights, telling, counts.terms, name.holds) / termWeightSum,
           names: name.share,
         },
       ]),

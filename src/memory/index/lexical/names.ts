@@ -88,6 +88,12 @@ export class NameIndex {
     };
   }
 
+  /** Returns true if a name has one of the stems. */
+  has(stems: readonly string[]): boolean {
+    this.#refresh();
+    return this.#namesWith(stems).length > 0;
+  }
+
   /** Returns the weight of each term for `nameCounter`: lower for a term in many names, and 0 for a term in no name. */
   tellingWeights(stems: readonly (readonly string[])[], weights: readonly number[]): number[] {
     this.#refresh();

@@ -45,6 +45,11 @@ export class WordPiece {
     return this.encode(text).filter((id) => id !== this.#unknown[0]);
   }
 
+  /** Returns true for a word that is one token, as most usual English words are. `word`: lower case. */
+  isToken(word: string): boolean {
+    return this.#first.has(word);
+  }
+
   #tokensOf(word: string): readonly number[] {
     // A letter has at most two UTF-16 units, so this word is too long. It may be a whole file, so it is not cached.
     if (word.length > 2 * WORD_MAX) return this.#unknown;

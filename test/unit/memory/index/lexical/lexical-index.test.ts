@@ -214,6 +214,39 @@ test("words and pairs count the same by their positions as in the texts", async 
   expect(byPositions.filter(({ pairs }) => pairs > 0).length).toBeGreaterThan(20);
 });
 
+test("a misspelled word finds the palace's word that differs in one letter, with half of its coverage", async () => {
+  const rows = insertDrawers(ledger, [
+    { text: "the connection of the harbour" },
+    { text: "a collection of shells" },
+    { text: "boats and gulls" },
+  ]);
+  for (const asked of ["conection", "connecton", "connnection", "cnonection", "konnection"]) {
+    expect(await rowsOf(asked)).toEqual([rows[0]]);
+    expect((await index.score(asked, rows))[0]?.coverage).toBe(0.5);
+  }
+  expect((await index.score("connection", rows))[0]?.coverage).toBe(1);
+  expect(await rowsOf("cnoection")).toEqual([]);
+});
+
+test("a word is not corrected if it is short, a usual English word, in a name, in a drawer, or the fifth unknown word", async () => {
+  const [sail, board, , harbour] = insertDrawers(ledger, [
+    { text: "a sail" },
+    { text: "the board of the ship" },
+    { text: "notes", sourceFile: "/docs/plimsoll-plan.md" },
+    { text: "harbour lantern plimsolt mermaid" },
+  ]) as [number, number, number, number];
+  expect(await rowsOf("sahl")).toEqual([]);
+  expect(await rowsOf("bord")).toEqual([]);
+  expect(await rowsOf("beard")).toEqual([]);
+  expect(await rowsOf("borad")).toEqual([board]);
+  expect(await rowsOf("plimsoll")).toEqual([]);
+  expect(await rowsOf("plimsolz")).toEqual([harbour]);
+  expect(await rowsOf("sail harbuor")).toEqual([harbour, sail].sort((a, b) => a - b));
+  const coverage = async (asked: string): Promise<number> => (await index.score(asked, [harbour]))[0]?.coverage ?? 0;
+  expect(await coverage("zzzzzzq zzzzzzr zzzzzzs harbuor")).toBeGreaterThan(0);
+  expect(await coverage("zzzzzzq zzzzzzr zzzzzzs zzzzzzt harbuor")).toBe(0);
+});
+
 test("a drawer scores higher if other query words are elsewhere in its source", async () => {
   const [inSource, alone] = insertDrawers(ledger, [
     { text: "the harbour was calm", sourceFile: "log.md" },
