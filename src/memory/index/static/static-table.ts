@@ -15,8 +15,8 @@ export type StaticTable = {
   vectorOf(text: string): Float32Array | undefined;
   /** Returns the quantized vector; zero for a text without a token. */
   codeOf: StaticCode;
-  /** Returns true for a word that is one token, as most usual English words are. `word`: lower case. */
-  isToken(word: string): boolean;
+  /** Returns the number of tokens of a lower-case word: 1 for most usual English words. */
+  countTokens(word: string): number;
   /** Adds the rows of the question's known tokens to `sum`, multiplied by `weight`. */
   addKnown(sum: Float32Array, question: string, weight: number): void;
 };
@@ -48,7 +48,7 @@ function open(): StaticTable {
   return {
     addKnown: (sum, question, weight) => add(sum, words.encodeKnown(question), weight),
     vectorOf,
-    isToken: (word) => words.isToken(word),
+    countTokens: (word) => words.countTokens(word),
     codeOf(text) {
       const vector = vectorOf(text);
       return vector === undefined ? { code: new Int8Array(STATIC_DIMENSIONS), scale: 0 } : quantize(vector);

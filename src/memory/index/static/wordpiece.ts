@@ -45,9 +45,9 @@ export class WordPiece {
     return this.encode(text).filter((id) => id !== this.#unknown[0]);
   }
 
-  /** Returns true for a word that is one token, as most usual English words are. `word`: lower case. */
-  isToken(word: string): boolean {
-    return this.#first.has(word);
+  /** Returns the number of tokens of a lower-case word: 1 for most usual English words. */
+  countTokens(word: string): number {
+    return this.#cut(word).length;
   }
 
   #tokensOf(word: string): readonly number[] {
