@@ -14,8 +14,7 @@ export class ClosetWriter {
   readonly outbox: OutboxList;
   readonly #group: (work: () => void) => void;
   readonly #putVector;
-  readonly #getMeta;
-  readonly #putMeta;
+  readonly #recordModel;
   readonly #known;
   readonly #take;
   readonly #remove;
@@ -25,8 +24,7 @@ export class ClosetWriter {
     this.#group = group;
     this.outbox = new OutboxList(database, CLOSETS, group);
     this.#putVector = database.prepare("UPDATE closet SET vector = ? WHERE row = ? AND text_version = ?");
-    this.#getMeta = database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
-    this.#putMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    this.#recordModel = database.prepare("INSERT OR IGNORE INTO meta VALUES ('model', ?)");
     this.#known = database.prepare<[string], Known>(
       "SELECT text, metadata, vector IS NOT NULL AS has FROM closet WHERE id = ?",
     );
@@ -42,7 +40,7 @@ export class ClosetWriter {
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
-      this.#recordModel(model);
+      this.#recordModel.run(model);
       for (const { row, textVersion, vector } of vectors)
         filed += this.#putVector.run(floatBytes(vector), row, textVersion).changes;
       faultPoint("closets.before-vectors");
@@ -54,7 +52,7 @@ export class ClosetWriter {
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {
-      if (model !== undefined) this.#recordModel(model);
+      if (model !== undefined) this.#recordModel.run(model);
       for (const row of rows) if (this.#takeRow(row)) taken += 1;
       for (const id of removed) {
         if (this.outbox.has(id)) continue;
@@ -88,9 +86,5 @@ export class ClosetWriter {
     // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
     this.outbox.unlist(id);
     return true;
-  }
-
-  #recordModel(model: string): void {
-    if (this.#getMeta.get("model") === undefined) this.#putMeta.run("model", model);
   }
 }
