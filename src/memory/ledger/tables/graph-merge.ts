@@ -7,6 +7,7 @@ import type { GraphKind } from "../../port/graph.ts";
 import { bodyStatement, type FileRow, type Finding, isLink, rowById, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { NOW_MS } from "../outbox-kinds.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
 /** Numbers of the ledger's rows that a merge changed (`taken`), queued to be sent again (`relisted`), or removed. */
@@ -27,9 +28,7 @@ export class GraphMerge {
       listed: database.prepare<[string, string], { seq: number; gone: string | null }>(
         "SELECT seq, gone FROM graph_outbox WHERE kind = ? AND id = ?",
       ),
-      list: database.prepare(
-        `INSERT OR REPLACE INTO graph_outbox (kind, id, at_ms) VALUES (?, ?, CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
-      ),
+      list: database.prepare(`INSERT OR REPLACE INTO graph_outbox (kind, id, at_ms) VALUES (?, ?, ${NOW_MS})`),
       unlist: database.prepare("DELETE FROM graph_outbox WHERE kind = ? AND id = ?"),
       done: database.prepare("DELETE FROM graph_outbox WHERE kind = ? AND id = ? AND seq = ?"),
     };
