@@ -6,21 +6,10 @@ import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.
 import { STATIC_GONE_17 } from "../ledger/schema/static-schema.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
-import { type Counts, damaged } from "./manifest.ts";
+import { type Counts, damaged, EVENT_COUNTS, LEDGER_COUNTS } from "./manifest.ts";
 import { selectRows, selectValue, selectValues } from "../ledger/select.ts";
 
 export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
-
-const LEDGER_COUNTS = {
-  drawers: "drawer",
-  vectors: "vector",
-  closets: "closet",
-  facts: "kg_triple",
-  links: "link",
-  sources: "source",
-  journal: "journal",
-} as const;
-const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
 /** Reads a backup's databases completely. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
 export function lookInto(folder: string): Look {
@@ -35,12 +24,8 @@ export function lookInto(folder: string): Look {
         "update palace-devbox to the version that made it",
       );
     assertNoProgram(ledger, LEDGER, ownPrograms());
-    const seq = selectValue<number>(ledger, "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
-    return {
-      ledgerSchema,
-      journalSeq: seq,
-      counts: { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) },
-    };
+    const counts = { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) };
+    return { ledgerSchema, journalSeq: journalSeqIn(ledger), counts };
   } catch (error) {
     throw asDamage(error, LEDGER);
   } finally {
@@ -96,11 +81,7 @@ export function glance(ledgerFile: string): { drawers: number; facts: number; jo
   try {
     const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
     try {
-      const number = (sql: string): number => selectValue<number>(ledger, sql) ?? 0;
-      return {
-        ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
-        journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
-      };
+      return { ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }), journalSeq: journalSeqIn(ledger) };
     } finally {
       ledger.close();
     }
@@ -154,6 +135,10 @@ function ownPrograms(): ReadonlySet<string> {
   } finally {
     fresh.close();
   }
+}
+
+function journalSeqIn(ledger: Database.Database): number {
+  return selectValue<number>(ledger, "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
 }
 
 /** A table that an older ledger does not have counts as empty. */
