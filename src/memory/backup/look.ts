@@ -79,15 +79,28 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
 export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
-    const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
-    try {
-      return { ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }), journalSeq: journalSeqIn(ledger) };
-    } finally {
-      ledger.close();
-    }
+    return withDatabase(ledgerFile, { readonly: true, fileMustExist: true }, (ledger) => ({
+      ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
+      journalSeq: journalSeqIn(ledger),
+    }));
   } catch {
     return undefined;
   }
+}
+
+/** Opens a database for `work`, and closes it after that. */
+export function withDatabase<T>(file: string, options: Database.Options, work: (database: Database.Database) => T): T {
+  const database = new Database(file, options);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Makes a copied database one file: in this mode SQLite keeps no log beside it. */
+export function closeLog(copy: string): void {
+  withDatabase(copy, { fileMustExist: true }, (database) => database.pragma("journal_mode = DELETE"));
 }
 
 /** Opens a file that may come from anywhere, so that SQLite runs none of the file's own code. */
@@ -128,13 +141,10 @@ function programsOf(database: Database.Database): Program[] {
 
 /** Returns the triggers of a new ledger and of older ledgers, because a backup is examined before it is migrated. */
 function ownPrograms(): ReadonlySet<string> {
-  const fresh = new Database(":memory:");
-  try {
+  return withDatabase(":memory:", {}, (fresh) => {
     fresh.exec(SCHEMA);
     return new Set([...programsOf(fresh).map(({ sql }) => sql), STATIC_GONE_17]);
-  } finally {
-    fresh.close();
-  }
+  });
 }
 
 function journalSeqIn(ledger: Database.Database): number {
