@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
 import { damaged, PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
-import { type Draft, makeDraft, removeDrafts } from "./draft.ts";
+import { type Draft, dropDraft, makeDraft, removeDrafts } from "./draft.ts";
 import { closeLog, lookInto, withDatabase } from "./look.ts";
 import type { Counts } from "./manifest.ts";
 import { unpackVerified, type VerifyOptions } from "./verify.ts";
@@ -59,7 +59,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
     }
     return openCopy(home !== undefined ? "home" : palace === undefined ? "backup" : "mempalace", draft);
   } catch (error) {
-    drop(draft);
+    dropDraft(draft);
     throw main === undefined ? error : ofHome(error, path, draft.folder);
   }
 }
@@ -92,14 +92,9 @@ function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
     counts,
     close: () => {
       ledger.close();
-      drop(draft);
+      dropDraft(draft);
     },
   };
-}
-
-function drop({ folder, release }: Draft): void {
-  rmSync(folder, { recursive: true, force: true });
-  release();
 }
 
 /** Returns the palace's home. `path`: the home itself, or the folder in it that has MemPalace's files. */

@@ -5,7 +5,7 @@ import { openForWriting } from "../ledger/open.ts";
 import { CLOSETS, DRAWERS, NOW_MS, removedPrefix } from "../ledger/outbox-kinds.ts";
 import { OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { type Draft, makeDraft } from "./draft.ts";
+import { type Draft, dropDraft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";
 import { LEDGER, TOKENS } from "./contents.ts";
 import { damaged, type Manifest } from "./manifest.ts";
@@ -27,8 +27,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
     faultPoint("restore.after-unpack");
     return { ...verified, ...draft };
   } catch (error) {
-    rmSync(draft.folder, { recursive: true, force: true });
-    draft.release();
+    dropDraft(draft);
     throw error;
   }
 }
