@@ -29,7 +29,8 @@ export class ClosetWriter {
       "SELECT text, metadata, vector IS NOT NULL AS has FROM closet WHERE id = ?",
     );
     this.#take = database.prepare(
-      `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector)
+         VALUES (@id, @wing, @room, @sourceFile, @text, @metadata, @bytes)
          ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
            text = excluded.text, metadata = excluded.metadata, vector = excluded.vector, text_version = text_version + 1`,
     );
@@ -70,19 +71,10 @@ export class ClosetWriter {
     const known = this.#known.get(id);
     if (known !== undefined) {
       const ours = { text: known.text, metadata: readColumn("closet.metadata", known.metadata, isMetadata) };
-      const isSame = isSameRow(ours, { text, metadata });
-      if (known.has === 0 || isSame) return false;
+      if (known.has === 0 || isSameRow(ours, { text, metadata })) return false;
     }
-    const { wing, room, sourceFile } = place(metadata);
-    this.#take.run(
-      id,
-      wing,
-      room,
-      sourceFile,
-      text,
-      JSON.stringify(metadata),
-      vector === undefined ? null : floatBytes(vector),
-    );
+    const bytes = vector === undefined ? null : floatBytes(vector);
+    this.#take.run({ id, ...place(metadata), text, metadata: JSON.stringify(metadata), bytes });
     // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
     this.outbox.unlist(id);
     return true;
