@@ -1,9 +1,7 @@
 /** Turns a filter of drawers into SQL, and selects the index for a time window. */
 import type { DrawerFilter } from "../../port/drawer.ts";
-import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { SAID_AT } from "../schema/said-index.ts";
-import { selectValue } from "../select.ts";
 
 /** Finds a room in any wing by the index on (wing, room). Another index on rooms would make every write change one page more. */
 export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room = ?)";
@@ -11,7 +9,7 @@ export const IN_ROOM = "(wing, room) IN (SELECT wing, room FROM place WHERE room
 /** Cost of reading a drawer's time from its row, relative to reading it from the index of times. */
 const READ_COST = 30;
 
-type Condition = { where: string; values: string[] };
+export type Condition = { where: string; values: string[] };
 
 export function condition(filter: DrawerFilter): Condition {
   const parts: string[] = [];
@@ -56,17 +54,15 @@ export function windowIndex(database: LedgerDatabase, filter: DrawerFilter): str
   if (filter.sourceFile !== undefined) return "INDEXED BY drawer_source";
   const { wing = null, room = null, wings } = filter;
   if (wing === null && room === null && wings === undefined) return "INDEXED BY drawer_said";
-  const sql = `SELECT coalesce(sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room
-      AND (? IS NULL OR wing IN (SELECT value FROM json_each(?)))), 0) * ${READ_COST} < sum(drawers) FROM place`;
-  const among = wings === undefined ? null : JSON.stringify(wings);
-  const isFew = selectValue<number | null>(database, sql, wing, room, among, among) === 1;
-  return isFew ? "INDEXED BY drawer_place" : "INDEXED BY drawer_said";
-}
-
-/** Returns the rows that pass the filter, in order. */
-export function rowsPassing(database: LedgerDatabase, filter: DrawerFilter): number[] {
-  const { where, values } = condition(filter);
-  const sql = `SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`;
-  const list = selectValue<string>(database, sql, ...values);
-  return readColumn("drawer.row", list ?? "[]", isNumbers).sort((a, b) => a - b);
+  const { here, everywhere } = database
+    .prepare<(string | null)[], { here: number | null; everywhere: number | null }>(
+      `SELECT sum(drawers) FILTER (WHERE coalesce(?, wing) = wing AND coalesce(?, room) = room
+           AND (? IS NULL OR wing IN (SELECT value FROM json_each(?)))) AS here,
+         sum(drawers) AS everywhere FROM place`,
+    )
+    .get(wing, room, ...[1, 2].map(() => (wings === undefined ? null : JSON.stringify(wings)))) ?? {
+    here: 0,
+    everywhere: 0,
+  };
+  return (here ?? 0) * READ_COST < (everywhere ?? 0) ? "INDEXED BY drawer_place" : "INDEXED BY drawer_said";
 }

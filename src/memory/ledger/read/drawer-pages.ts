@@ -1,24 +1,34 @@
 /** Finds the rows of one page of a list, and the number of all rows, from indexes. So only the drawers on the page are read. */
 import type { DrawerFilter } from "../../port/drawer.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { condition, isWindow, rowsPassing } from "./drawer-filter.ts";
-import type { Place } from "./newest-pages.ts";
+import { type Condition, isWindow, windowIndex } from "./drawer-filter.ts";
 import { selectRows, selectValues } from "../select.ts";
 
+type Place = { wing: string; room: string; drawers: number };
 type Page = { rows: number[]; total: number };
 
 /** Maximum share of the rooms' rows that a merge of the rooms may read. If it would read more, SQLite sorts all rows instead. */
 const MERGED_SHARE = 1 / 4;
 
-export function drawerPage(database: LedgerDatabase, filter: DrawerFilter, limit: number, offset: number): Page {
-  if (filter.sourceFile !== undefined || isWindow(filter)) {
-    // One query reads and counts all rows: a source has few drawers, and an index has the rows of a time window.
-    const rows = rowsPassing(database, filter);
-    return { rows: rows.slice(offset, offset + limit), total: rows.length };
-  }
-  const { where, values } = condition(filter);
+export function drawerPage(
+  database: LedgerDatabase,
+  filter: DrawerFilter,
+  { where, values }: Condition,
+  limit: number,
+  offset: number,
+): Page {
   const rowsOf = (sql: string, ...bound: (string | number)[]): number[] =>
     selectValues<number>(database, sql, ...bound);
+  if (filter.sourceFile !== undefined || isWindow(filter)) {
+    // One query reads and counts all rows: a source has few drawers, and an index has the rows of a time window.
+    const [all = "[]"] = database
+      .prepare<string[], string>(`SELECT json_group_array(row) FROM drawer ${windowIndex(database, filter)} ${where}`)
+      .pluck()
+      .all(...values);
+    const rows = readColumn("drawer.row", all, isNumbers).sort((a, b) => a - b);
+    return { rows: rows.slice(offset, offset + limit), total: rows.length };
+  }
   const places = selectRows<Place>(database, `SELECT wing, room, drawers FROM place ${where}`, ...values);
   const total = places.reduce((sum, { drawers }) => sum + drawers, 0);
   const page = (rows: number[]): Page => ({ rows, total });

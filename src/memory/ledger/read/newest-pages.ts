@@ -12,7 +12,7 @@ const ALL_SLICES = `SELECT row, ${PARENT} AS parent, wing, room FROM drawer INDE
 /** Matches the first digits of the hash in an id, as people copy them. */
 const HASH_PART = /^[0-9a-f]{6,}$/;
 
-export type Place = { wing: string; room: string; drawers: number };
+type Place = { wing: string; room: string; drawers: number };
 type Slice = { row: number; parent: string; wing: string; room: string };
 /** `count`: number of rows above `after` and at most `upTo`. `list`: rows up to `upTo`, newest first. Both read only indexes. */
 type Rows = { count(after: number, upTo: number): number; list(upTo: number, limit: number): number[] };

@@ -24,13 +24,15 @@ import { assistantRows, exchangeOf, talkSlices } from "./exchanges.ts";
 import { LogicalPages } from "./logical-pages.ts";
 import { minedSources } from "./mined-sources.ts";
 import { sourcesLike } from "./source-names.ts";
-import { deletedIdsByPart, idsByPart, newestPage, type Place, wholePlaces } from "./newest-pages.ts";
+import { deletedIdsByPart, idsByPart, newestPage, wholePlaces } from "./newest-pages.ts";
 import { OutboxReader } from "./outbox-reader.ts";
 import { helpedByWeek, toldSince, turnPage } from "./turn-reader.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
 /** Maximum number of diary rows that upstream reads before it sorts them (Source: palace.md 2.10). */
 const DIARY_ROWS_MAX = 10_000;
+/** Maximum number of rows per query, far below the 32,766 bound values that SQLite allows. */
+const ROWS_PER_QUERY = 500;
 
 const CHUNK_INDEX = "json_extract(metadata, '$.chunk_index')";
 const UNMINED = MINED_KEYS.map((key) => `json_extract(metadata, '$.${key}') IS NULL`).join(" AND ");
@@ -105,9 +107,13 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   drawersByRow(rows: readonly number[]): Drawer[] {
-    const sql = "SELECT * FROM drawer WHERE row IN (SELECT value FROM json_each(?))";
-    const records = selectRows<DrawerRecord>(this.#database, sql, JSON.stringify(rows));
-    const found = new Map(records.map((record) => [record.row, toDrawer(record)]));
+    const found = new Map<number, Drawer>();
+    for (let start = 0; start < rows.length; start += ROWS_PER_QUERY) {
+      const part = rows.slice(start, start + ROWS_PER_QUERY);
+      const sql = `SELECT * FROM drawer WHERE row IN (${part.map(() => "?").join()})`;
+      const records = selectRows<DrawerRecord>(this.#database, sql, ...part);
+      for (const record of records) found.set(record.row, toDrawer(record));
+    }
     return rows.flatMap((row) => found.get(row) ?? []);
   }
 
@@ -203,7 +209,7 @@ export class SqliteLedgerReader implements LedgerReader {
   }
 
   listDrawers(filter: DrawerFilter, limit: number, offset: number): { drawers: Drawer[]; total: number } {
-    const { rows, total } = drawerPage(this.#database, filter, limit, offset);
+    const { rows, total } = drawerPage(this.#database, filter, condition(filter), limit, offset);
     return { drawers: this.drawersByRow(rows), total };
   }
 
@@ -222,8 +228,11 @@ export class SqliteLedgerReader implements LedgerReader {
     return recipeOf(this.meta("id_recipe"));
   }
 
-  places(): Place[] {
-    return selectRows<Place>(this.#database, "SELECT wing, room, drawers FROM place ORDER BY wing, room");
+  places(): { wing: string; room: string; drawers: number }[] {
+    return selectRows<{ wing: string; room: string; drawers: number }>(
+      this.#database,
+      "SELECT wing, room, drawers FROM place ORDER BY wing, room",
+    );
   }
 
   holds(place: PlaceFilter): boolean {
@@ -233,10 +242,13 @@ export class SqliteLedgerReader implements LedgerReader {
 
   diaryEntries(agent: string, wing: string | undefined): Drawer[] {
     // `lower`: MemPalace 3.3.4 and older stored the agent's name in its original case (palace.md 8.1 lists this as a bug).
-    const sql = `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
-      ${wing === undefined ? "" : "AND wing = ?"} ORDER BY row DESC LIMIT ?`;
-    const values = ["diary", agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX];
-    return selectRows<DrawerRecord>(this.#database, sql, ...values).map(toDrawer);
+    const records = this.#database
+      .prepare<(string | number)[], DrawerRecord>(
+        `SELECT * FROM drawer WHERE ${IN_ROOM} AND lower(json_extract(metadata, '$.agent')) = ?
+           ${wing === undefined ? "" : "AND wing = ?"} ORDER BY row DESC LIMIT ?`,
+      )
+      .all("diary", agent, ...(wing === undefined ? [] : [wing]), DIARY_ROWS_MAX);
+    return records.map(toDrawer);
   }
 
   newestDrawers(wing: string | undefined, limit: number): Drawer[] {
@@ -268,9 +280,10 @@ export class SqliteLedgerReader implements LedgerReader {
   sourceGroups(wing: string | undefined): SourceGroup[] {
     const sql = `SELECT source_file AS sourceFile, ${DIRECTORY_ID} AS directoryId, ${IS_REGISTRY} AS isRegistry,
       count(*) AS drawers, max(row) AS lastRow FROM drawer ${wing === undefined ? "" : "WHERE wing = ?"} GROUP BY 1, 2, 3 ORDER BY min(row)`;
-    type Group = Omit<SourceGroup, "isRegistry"> & { isRegistry: number };
-    const groups = selectRows<Group>(this.#database, sql, ...(wing === undefined ? [] : [wing]));
-    return groups.map((group) => ({ ...group, isRegistry: group.isRegistry === 1 }));
+    return this.#database
+      .prepare<string[], Omit<SourceGroup, "isRegistry"> & { isRegistry: number }>(sql)
+      .all(...(wing === undefined ? [] : [wing]))
+      .map((group) => ({ ...group, isRegistry: group.isRegistry === 1 }));
   }
 
   vectorsByRow(rows: readonly number[]): (Float32Array | undefined)[] {

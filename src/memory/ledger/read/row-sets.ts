@@ -1,7 +1,9 @@
 /** Sets of the rows that pass a filter, for the search threads. A set is cached until the ledger changes. */
 import type { DrawerFilter } from "../../port/drawer.ts";
+import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { isWindow, rowsPassing } from "./drawer-filter.ts";
+import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
+import { selectValue } from "../select.ts";
 
 /** Rows that pass a filter, in order. `allowed[row]` is 1 for each; a row beyond the end of `allowed` does not pass. */
 export type RowSet = { rows: number[]; allowed: Uint8Array };
@@ -40,7 +42,10 @@ export class RowSets {
   }
 
   #read(filter: DrawerFilter): RowSet {
-    const rows = rowsPassing(this.#ledger, filter);
+    const { where, values } = condition(filter);
+    const sql = `SELECT json_group_array(row) FROM drawer ${windowIndex(this.#ledger, filter)} ${where}`;
+    const list = selectValue<string>(this.#ledger, sql, ...values);
+    const rows = readColumn("drawer.row", list ?? "[]", isNumbers).sort((a, b) => a - b);
     const allowed = new Uint8Array((rows.at(-1) ?? 0) + 1);
     for (const row of rows) allowed[row] = 1;
     return { rows, allowed };
