@@ -1,10 +1,9 @@
 /** Entry of the worker thread that makes or reads one backup and then ends. */
-import { rmSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import { armFault } from "../../base/fault-point.ts";
 import { type Progress, Steps } from "../../base/job-progress.ts";
 import { serveThread } from "../../base/thread.ts";
-import { makeDraft, removeDrafts, VERIFY_DRAFT } from "./draft.ts";
+import { dropDraft, makeDraft, removeDrafts, VERIFY_DRAFT } from "./draft.ts";
 import { glance } from "./look.ts";
 import type { Manifest } from "./manifest.ts";
 import { unpackVerified } from "./verify.ts";
@@ -52,14 +51,14 @@ async function verifyBackup(
   signal: AbortSignal,
 ): Promise<VerifyReport> {
   removeDrafts(cacheDir, VERIFY_DRAFT);
-  const { folder, release } = makeDraft(cacheDir, VERIFY_DRAFT);
+  const draft = makeDraft(cacheDir, VERIFY_DRAFT);
+  const { folder } = draft;
   const onBytes = (done: number, total: number): void => void (steps.progress = { step: "reading", done, total });
   try {
     const read = await unpackVerified(file, { folder, onBytes, signal, passphrase: () => Promise.resolve(passphrase) });
     const { kind: _kind, schema: _schema, ledgerSchema: _ledger, files: _files, ...manifest } = read.manifest;
     return { ...manifest, file, bytes: read.bytes, encrypted: read.isEncrypted, before: glance(ledgerFile) ?? null };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
-    release();
+    dropDraft(draft);
   }
 }

@@ -26,6 +26,12 @@ export function makeDraft(parent: string, prefix: string): Draft {
   }
 }
 
+/** Removes the folder and then releases its lock. */
+export function dropDraft({ folder, release }: Draft): void {
+  rmSync(folder, { recursive: true, force: true });
+  release();
+}
+
 /** Removes the folders whose process has ended, so that their lock is free. */
 export function removeDrafts(parent: string, prefix: string): void {
   for (const name of namesIn(parent).filter((one) => one.startsWith(prefix) && isDraft(one.slice(prefix.length)))) {

@@ -6,21 +6,10 @@ import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "../ledger/schema/schema.
 import { STATIC_GONE_17 } from "../ledger/schema/static-schema.ts";
 import { PalaceError } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
-import { type Counts, damaged } from "./manifest.ts";
+import { type Counts, damaged, EVENT_COUNTS, LEDGER_COUNTS } from "./manifest.ts";
 import { selectRows, selectValue, selectValues } from "../ledger/select.ts";
 
 export type Look = { counts: Counts; ledgerSchema: number; journalSeq: number };
-
-const LEDGER_COUNTS = {
-  drawers: "drawer",
-  vectors: "vector",
-  closets: "closet",
-  facts: "kg_triple",
-  links: "link",
-  sources: "source",
-  journal: "journal",
-} as const;
-const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
 
 /** Reads a backup's databases completely. Errors: STORE_CORRUPT; PROTOCOL_VERSION_MISMATCH for a ledger of a newer version. */
 export function lookInto(folder: string): Look {
@@ -35,12 +24,8 @@ export function lookInto(folder: string): Look {
         "update palace-devbox to the version that made it",
       );
     assertNoProgram(ledger, LEDGER, ownPrograms());
-    const seq = selectValue<number>(ledger, "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
-    return {
-      ledgerSchema,
-      journalSeq: seq,
-      counts: { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) },
-    };
+    const counts = { ...countAll(ledger, LEDGER_COUNTS), ...countEvents(join(folder, EVENTS)) };
+    return { ledgerSchema, journalSeq: journalSeqIn(ledger), counts };
   } catch (error) {
     throw asDamage(error, LEDGER);
   } finally {
@@ -94,19 +79,28 @@ function countEvents(file: string, open = openWhole): Pick<Counts, "events" | "a
 export function glance(ledgerFile: string): { drawers: number; facts: number; journalSeq: number } | undefined {
   if (!existsSync(ledgerFile)) return undefined;
   try {
-    const ledger = new Database(ledgerFile, { readonly: true, fileMustExist: true });
-    try {
-      const number = (sql: string): number => selectValue<number>(ledger, sql) ?? 0;
-      return {
-        ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
-        journalSeq: number("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
-      };
-    } finally {
-      ledger.close();
-    }
+    return withDatabase(ledgerFile, { readonly: true, fileMustExist: true }, (ledger) => ({
+      ...countAll(ledger, { drawers: "drawer", facts: "kg_triple" }),
+      journalSeq: journalSeqIn(ledger),
+    }));
   } catch {
     return undefined;
   }
+}
+
+/** Opens a database for `work`, and closes it after that. */
+export function withDatabase<T>(file: string, options: Database.Options, work: (database: Database.Database) => T): T {
+  const database = new Database(file, options);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Makes a copied database one file: in this mode SQLite keeps no log beside it. */
+export function closeLog(copy: string): void {
+  withDatabase(copy, { fileMustExist: true }, (database) => database.pragma("journal_mode = DELETE"));
 }
 
 /** Opens a file that may come from anywhere, so that SQLite runs none of the file's own code. */
@@ -147,13 +141,14 @@ function programsOf(database: Database.Database): Program[] {
 
 /** Returns the triggers of a new ledger and of older ledgers, because a backup is examined before it is migrated. */
 function ownPrograms(): ReadonlySet<string> {
-  const fresh = new Database(":memory:");
-  try {
+  return withDatabase(":memory:", {}, (fresh) => {
     fresh.exec(SCHEMA);
     return new Set([...programsOf(fresh).map(({ sql }) => sql), STATIC_GONE_17]);
-  } finally {
-    fresh.close();
-  }
+  });
+}
+
+function journalSeqIn(ledger: Database.Database): number {
+  return selectValue<number>(ledger, "SELECT seq FROM sqlite_sequence WHERE name = 'journal'") ?? 0;
 }
 
 /** A table that an older ledger does not have counts as empty. */

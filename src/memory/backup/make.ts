@@ -6,7 +6,7 @@ import { faultPoint } from "../../base/fault-point.ts";
 import type { Steps } from "../../base/job-progress.ts";
 import { assertTarget } from "./target.ts";
 import { type ListedBackup, noteBackup } from "./known-backups.ts";
-import type { Counts, UnreadFile } from "./manifest.ts";
+import type { Manifest } from "./manifest.ts";
 import { packArchive, writeWhole } from "./pack.ts";
 import { encrypted } from "./secret.ts";
 import { type SnapshotSource, takeSnapshot } from "./snapshot.ts";
@@ -21,15 +21,9 @@ export type MakeInput = {
   note: Pick<ListedBackup, "file" | "encrypted" | "scheduled">;
 };
 
-export type MakeReport = {
-  file: string;
-  bytes: number;
-  madeAtMs: number;
-  journalSeq: number;
-  counts: Counts;
-  leftOut: string[];
-  unreadable: UnreadFile[];
-};
+export type MakeReport = { file: string; bytes: number } & Required<
+  Pick<Manifest, "madeAtMs" | "journalSeq" | "counts" | "leftOut" | "unreadable">
+>;
 
 const DRAFT = /^\.backup-[0-9a-f]{8}(\.tar)?$/;
 /** Maximum age of a temporary archive. The caller reads it at once, so an older one is from a killed broker. */

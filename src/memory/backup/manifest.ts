@@ -14,17 +14,20 @@ const TIME_MAX_MS = 8.64e15;
 
 export type BackedUpFile = { name: string; size: number; sha256: string };
 
-export type Counts = {
-  drawers: number;
-  vectors: number;
-  closets: number;
-  facts: number;
-  links: number;
-  sources: number;
-  journal: number;
-  events: number;
-  artifacts: number;
-};
+/** Tables of the ledger whose rows are counted, by the name of the count. */
+export const LEDGER_COUNTS = {
+  drawers: "drawer",
+  vectors: "vector",
+  closets: "closet",
+  facts: "kg_triple",
+  links: "link",
+  sources: "source",
+  journal: "journal",
+} as const;
+/** Like LEDGER_COUNTS, for the file of agents' events. */
+export const EVENT_COUNTS = { events: "events", artifacts: "artifacts" } as const;
+
+export type Counts = Record<keyof typeof LEDGER_COUNTS | keyof typeof EVENT_COUNTS, number>;
 
 export type UnreadFile = { name: string; why: string };
 

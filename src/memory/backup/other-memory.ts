@@ -1,12 +1,11 @@
 /** Opens another memory (a backup, a palace's home, MemPalace's files) as a private copy, so that it stays unchanged and usable. */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import Database from "better-sqlite3";
 import { type LedgerDatabase, openForReading, openForWriting } from "../ledger/open.ts";
 import { damaged, PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
 import { EVENTS, LEDGER } from "./contents.ts";
-import { type Draft, makeDraft, removeDrafts } from "./draft.ts";
-import { lookInto } from "./look.ts";
+import { type Draft, dropDraft, makeDraft, removeDrafts } from "./draft.ts";
+import { closeLog, lookInto, withDatabase } from "./look.ts";
 import type { Counts } from "./manifest.ts";
 import { unpackVerified, type VerifyOptions } from "./verify.ts";
 
@@ -60,7 +59,7 @@ export async function openOtherMemory(path: string, options: OpenOptions): Promi
     }
     return openCopy(home !== undefined ? "home" : palace === undefined ? "backup" : "mempalace", draft);
   } catch (error) {
-    drop(draft);
+    dropDraft(draft);
     throw main === undefined ? error : ofHome(error, path, draft.folder);
   }
 }
@@ -93,14 +92,9 @@ function openCopy(kind: OtherMemory["kind"], draft: Draft): OtherMemory {
     counts,
     close: () => {
       ledger.close();
-      drop(draft);
+      dropDraft(draft);
     },
   };
-}
-
-function drop({ folder, release }: Draft): void {
-  rmSync(folder, { recursive: true, force: true });
-  release();
 }
 
 /** Returns the palace's home. `path`: the home itself, or the folder in it that has MemPalace's files. */
@@ -148,12 +142,8 @@ function copyDatabase(file: string, copy: string): void {
   }
   for (const part of PARTS) rmSync(`${copy}${part}`, { force: true });
   try {
-    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    try {
-      database.prepare("VACUUM INTO ?").run(copy);
-    } finally {
-      database.close();
-    }
+    const options = { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS };
+    withDatabase(file, options, (database) => database.prepare("VACUUM INTO ?").run(copy));
   } catch (cause) {
     throw unavailable(
       `${file} is being written and cannot be read; nothing was changed`,
@@ -174,12 +164,7 @@ function copyRegular(file: string, copy: string): void {
 /** Copies SQLite's log into the copied database, so that the copy is one file. */
 function closeCopy(file: string, copy: string): void {
   try {
-    const database = new Database(copy, { fileMustExist: true });
-    try {
-      database.pragma("journal_mode = DELETE");
-    } finally {
-      database.close();
-    }
+    closeLog(copy);
   } catch (cause) {
     throw damaged(`${file} is damaged`, "", cause);
   }

@@ -4,6 +4,7 @@ import { bodySql } from "../ledger/schema/graph-schema.ts";
 import { IMPORTED_BODY, IMPORTED_ID, JOURNAL_BODY } from "../ledger/schema/imported-schema.ts";
 import { PARENT, SLICE_ORDER } from "../ledger/schema/slice-index.ts";
 import { STANDING_BODY } from "../ledger/schema/outcome-schema.ts";
+import { parseJson } from "../../base/parse-json.ts";
 import type { ImportedRow, ImportItems, ImportKind } from "../../protocol/import.ts";
 
 const PAGE_ROWS = 200;
@@ -15,20 +16,13 @@ export const ROWS_OF: { [K in ImportKind]: (ledger: LedgerDatabase) => Iterable<
   drawer: drawers,
   closet: closets,
   source: sources,
-  entity: (ledger) => bodies(ledger, GRAPH.entity),
-  triple: (ledger) => bodies(ledger, GRAPH.triple),
-  tunnel: (ledger) => bodies(ledger, GRAPH.tunnel),
-  hallway: (ledger) => bodies(ledger, GRAPH.hallway),
+  entity: (ledger) => bodies(ledger, `${bodySql("entity")} AS body FROM kg_entity WHERE`),
+  triple: (ledger) => bodies(ledger, `${bodySql("triple")} AS body FROM kg_triple WHERE`),
+  tunnel: (ledger) => bodies(ledger, "record AS body FROM link WHERE kind = 'tunnel' AND"),
+  hallway: (ledger) => bodies(ledger, "record AS body FROM link WHERE kind = 'hallway' AND"),
   standing: (ledger) => named(ledger, `id, ${STANDING_BODY} AS body FROM standing`),
   carried: (ledger) => named(ledger, "id, value AS body FROM carried_graph"),
   journal,
-};
-
-const GRAPH = {
-  entity: `${bodySql("entity")} AS body FROM kg_entity WHERE`,
-  triple: `${bodySql("triple")} AS body FROM kg_triple WHERE`,
-  tunnel: "record AS body FROM link WHERE kind = 'tunnel' AND",
-  hallway: "record AS body FROM link WHERE kind = 'hallway' AND",
 };
 
 /** Yields each drawer as one item with all its slices, in the order in which the first slices were filed. */
@@ -104,13 +98,7 @@ function* pages<Row extends { row: number }>(ledger: LedgerDatabase, from: strin
   }
 }
 
-/** Metadata that cannot be parsed become null, which `isFlat` then refuses. */
+/** Metadata that cannot be parsed become null, which `isFlat` then refuses: one invalid row must not end the import of all other rows. */
 function toRow({ id, text, metadata }: Stored): ImportedRow {
-  let parsed: unknown = null;
-  try {
-    parsed = JSON.parse(metadata);
-  } catch {
-    // One invalid row must not end the import of all other rows.
-  }
-  return { id, text, metadata: parsed as ImportedRow["metadata"] };
+  return { id, text, metadata: (parseJson(metadata) ?? null) as ImportedRow["metadata"] };
 }

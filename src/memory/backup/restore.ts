@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openForWriting } from "../ledger/open.ts";
-import { CLOSETS, DRAWERS, removedPrefix } from "../ledger/outbox-kinds.ts";
+import { CLOSETS, DRAWERS, NOW_MS, removedPrefix } from "../ledger/outbox-kinds.ts";
 import { OutboxList } from "../ledger/write/outbox-list.ts";
 import { faultPoint } from "../../base/fault-point.ts";
-import { type Draft, makeDraft } from "./draft.ts";
+import { type Draft, dropDraft, makeDraft } from "./draft.ts";
 import { countIn } from "./look.ts";
 import { LEDGER, TOKENS } from "./contents.ts";
 import { damaged, type Manifest } from "./manifest.ts";
@@ -27,8 +27,7 @@ export async function stageBackup(file: string, home: string, options: Omit<Veri
     faultPoint("restore.after-unpack");
     return { ...verified, ...draft };
   } catch (error) {
-    rmSync(draft.folder, { recursive: true, force: true });
-    draft.release();
+    dropDraft(draft);
     throw error;
   }
 }
@@ -50,7 +49,7 @@ export function listAllAgain(folder: string): void {
       // Upstream's files of links may be outside the folders that a restore replaces, so they may be older. A link that such a file lacks
       // would count as deleted, unless it is in the outbox.
       ledger.exec(`INSERT OR IGNORE INTO graph_outbox (kind, id, at_ms)
-        SELECT kind, id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM link ORDER BY row`);
+        SELECT kind, id, ${NOW_MS} FROM link ORDER BY row`);
     })();
     ledger.pragma("wal_checkpoint(TRUNCATE)");
   } finally {

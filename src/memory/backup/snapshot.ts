@@ -10,7 +10,8 @@ import { faultPoint } from "../../base/fault-point.ts";
 import type { Steps } from "../../base/job-progress.ts";
 import { VERSION } from "../../base/version.ts";
 import { damaged } from "../../base/errors.ts";
-import { assertEvents, lookInto } from "./look.ts";
+import { selectValues } from "../ledger/select.ts";
+import { assertEvents, closeLog, lookInto, withDatabase } from "./look.ts";
 import { EVENTS, LEDGER, SETTINGS_FILES, TOKENS } from "./contents.ts";
 import { type BackedUpFile, type ManifestBody, type UnreadFile } from "./manifest.ts";
 import { CONFIG, namesNoPlace } from "./config-place.ts";
@@ -72,13 +73,10 @@ export async function takeSnapshot(source: SnapshotSource, folder: string, steps
  * sync of a large copy would delay the syncs of writes.
  */
 function copyLedger(file: string, copy: string): void {
-  const ledger = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-  try {
+  withDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }, (ledger) => {
     ledger.pragma("synchronous = OFF");
     ledger.prepare("VACUUM INTO ?").run(copy);
-  } finally {
-    ledger.close();
-  }
+  });
 }
 
 /** Copies the events with their row numbers, which a vacuum would change. */
@@ -90,13 +88,7 @@ async function copyEvents(file: string, copy: string): Promise<void> {
     events.close();
   }
   assertEvents(copy);
-  const written = new Database(copy);
-  try {
-    // In this mode SQLite keeps no log beside the file, so the copy is one file.
-    written.pragma("journal_mode = DELETE");
-  } finally {
-    written.close();
-  }
+  closeLog(copy);
 }
 
 const UNREADABLE =
@@ -121,13 +113,10 @@ function otherCollections({ palaceDir, collections }: SnapshotSource): string[] 
   const file = join(palaceDir, "chroma.sqlite3");
   if (!existsSync(file)) return [];
   try {
-    const palace = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
-    try {
-      const names = palace.prepare<[], string>("SELECT name FROM collections").pluck().all();
-      return names.filter((name) => !collections.includes(name));
-    } finally {
-      palace.close();
-    }
+    const options = { readonly: true, timeout: BUSY_TIMEOUT_MS };
+    const sql = "SELECT name FROM collections";
+    const names = withDatabase(file, options, (palace) => selectValues<string>(palace, sql));
+    return names.filter((name) => !collections.includes(name));
   } catch {
     return [];
   }

@@ -57,7 +57,7 @@ export function planSwap(
 }
 
 /** Lists the folders that keep the old palace. */
-export function asideOf(paths: SwapPaths, { out, stamp }: PendingRestore): string[] {
+export function asideOf(paths: SwapPaths, { out, stamp }: Pick<PendingRestore, "out" | "stamp">): string[] {
   return [...new Set(out.map(({ place }) => join(folderOf(paths, place), `before-restore-${stamp}`)))];
 }
 
@@ -114,7 +114,7 @@ export function finishRestore(paths: SwapPaths): PendingRestore | undefined {
 /** Turns a list into paths. Errors: STORE_CORRUPT for a list that no restore writes, because another user may have written the list. */
 function movesOf(paths: SwapPaths, { staged, stamp, out, come }: PendingRestore): Move[] {
   const from = join(paths.home, staged);
-  for (const folder of [from, ...asideOf(paths, { stamp, out } as PendingRestore)])
+  for (const folder of [from, ...asideOf(paths, { out, stamp })])
     if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) throw refused(`names ${folder}`);
   return [
     ...out.map((entry) => {

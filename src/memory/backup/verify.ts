@@ -41,13 +41,12 @@ export async function unpackVerified(file: string, options: VerifyOptions): Prom
       },
     });
     const { counts, ledgerSchema, journalSeq } = lookInto(folder);
-    const said = { counts: manifest.counts, ledgerSchema: manifest.ledgerSchema, journalSeq: manifest.journalSeq };
     for (const [name, count] of Object.entries(counts))
       if (manifest.counts[name as keyof typeof counts] !== count)
         throw damaged(
           `it holds ${count} ${name}, and its manifest says ${manifest.counts[name as keyof typeof counts]}`,
         );
-    if (said.ledgerSchema !== ledgerSchema || said.journalSeq !== journalSeq)
+    if (manifest.ledgerSchema !== ledgerSchema || manifest.journalSeq !== journalSeq)
       throw damaged("its ledger has another state than its manifest says");
     return { manifest, bytes, isEncrypted };
   } catch (error) {

@@ -2,14 +2,10 @@
 import type { Conversation } from "../port/outcome.ts";
 import { isTexts, readColumn } from "./json-column.ts";
 
-export type ConversationRecord = {
-  id: string;
-  agent: string;
-  turn: number;
+export type ConversationRecord = Pick<Conversation, "id" | "agent" | "turn" | "exchange"> & {
   is_completed: number;
   is_asked: number;
   is_scored: number;
-  exchange: string | null;
   scored: string;
   at_ms: number;
 };

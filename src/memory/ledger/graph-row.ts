@@ -1,15 +1,14 @@
 /** The common form of a graph row in the ledger and in upstream's files, and the comparison of the ledger with a file. */
 import type { Statement } from "better-sqlite3";
 import { isRecord } from "../../base/parse-json.ts";
-import type { LinkKind, LinkRecord } from "../port/graph.ts";
+import type { GraphKind, LinkKind, LinkRecord } from "../port/graph.ts";
 import type { LedgerDatabase } from "./open.ts";
 import { readColumn } from "./json-column.ts";
 import { bodySql, GRAPH_TABLES } from "./schema/graph-schema.ts";
 import { selectRows, selectValues } from "./select.ts";
 
 export type DatabaseKind = keyof typeof GRAPH_TABLES;
-export type Kind = DatabaseKind | LinkKind;
-export type RowName = { kind: Kind; id: string };
+export type RowName = { kind: GraphKind; id: string };
 /** A row in the form of upstream's files. `body` has the columns as a JSON array, or a link's record as JSON. */
 export type FileRow = RowName & { body: string };
 /** A row whose newest state upstream's file lacks. A null `body` means that the row is deleted. */
@@ -40,7 +39,7 @@ export function readLinks(ledger: LedgerDatabase, kind: LinkKind): Held {
   }))();
 }
 
-export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit: number): ListedRow[] {
+export function readListed(ledger: LedgerDatabase, kinds: readonly GraphKind[], limit: number): ListedRow[] {
   const bodyOf = new Map(kinds.map((kind) => [kind, bodyStatement(ledger, kind)]));
   const sql = `SELECT seq, kind, id FROM graph_outbox WHERE kind IN (${kinds.map(() => "?").join()}) ORDER BY seq LIMIT ?`;
   return selectRows<RowName & { seq: number }>(ledger, sql, ...kinds, limit).map((row) => ({
@@ -49,11 +48,14 @@ export function readListed(ledger: LedgerDatabase, kinds: readonly Kind[], limit
   }));
 }
 
-export function bodyStatement(ledger: LedgerDatabase, kind: Kind): Statement<[string], string> {
-  const from = isLink(kind)
-    ? `record FROM link WHERE kind = '${kind}' AND`
-    : `${bodySql(kind)} FROM ${GRAPH_TABLES[kind].table} WHERE`;
-  return ledger.prepare<[string], string>(`SELECT ${from} id = ?`).pluck();
+export function bodyStatement(ledger: LedgerDatabase, kind: GraphKind): Statement<[string], string> {
+  const body = isLink(kind) ? "record" : bodySql(kind);
+  return ledger.prepare<[string], string>(`SELECT ${body} ${rowById(kind)}`).pluck();
+}
+
+/** Returns SQL that selects one row. Its parameter is the row's id. */
+export function rowById(kind: GraphKind): string {
+  return isLink(kind) ? `FROM link WHERE kind = '${kind}' AND id = ?` : `FROM ${GRAPH_TABLES[kind].table} WHERE id = ?`;
 }
 
 /** Compares a file with the ledger. If a link differs that is not `listed`, another program has changed it since the last comparison. */
@@ -78,7 +80,7 @@ export function readLink(record: string): LinkRecord {
   return readColumn("link.record", record, isRecord);
 }
 
-export function isLink(kind: Kind): kind is LinkKind {
+export function isLink(kind: GraphKind): kind is LinkKind {
   return kind === "tunnel" || kind === "hallway";
 }
 

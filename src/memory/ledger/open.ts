@@ -111,19 +111,28 @@ function makeIndex(database: LedgerDatabase): void {
   }
 }
 
-const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [
+const STORE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceError][] = [
   [
     /^SQLITE_(CORRUPT|NOTADB|FORMAT)/,
     (file, cause) => damaged(`${file} is damaged; it was left as it is`, RESTORE_HINT, cause),
   ],
   [
-    /^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
+    /^E(NOSPC|DQUOT)$|^SQLITE_(FULL|IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))/,
     (_file, cause) =>
       new PalaceError(
         "STORE_DISK_FULL",
         "the disk is full; nothing was written",
         "free some space and repeat the call",
         { cause },
+      ),
+  ],
+  [
+    /^E(ACCES|PERM|ROFS)$/,
+    (file, cause) =>
+      unwritable(
+        `${dirname(file)} cannot be written`,
+        "make the folder writable for this user and run `palace restart`",
+        cause,
       ),
   ],
   [
@@ -150,20 +159,7 @@ const SQLITE_ERRORS: readonly [RegExp, (file: string, cause: unknown) => PalaceE
 export function translateError(error: unknown, file: string): unknown {
   const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof PalaceError || typeof code !== "string") return error;
-  if (/^E(NOSPC|DQUOT)$/.test(code))
-    return new PalaceError(
-      "STORE_DISK_FULL",
-      "the disk is full; nothing was written",
-      "free some space and repeat the call",
-      { cause: error },
-    );
-  if (/^E(ACCES|PERM|ROFS)$/.test(code))
-    return unwritable(
-      `${dirname(file)} cannot be written`,
-      "make the folder writable for this user and run `palace restart`",
-      error,
-    );
-  return SQLITE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
+  return STORE_ERRORS.find(([pattern]) => pattern.test(code))?.[1](file, error) ?? error;
 }
 
 function translated<T>(file: string, action: () => T): T {

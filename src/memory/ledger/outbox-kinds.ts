@@ -1,5 +1,8 @@
 /** SQL of the two outboxes (drawers and closets): the lists of rows whose newest state the public palace lacks. */
 
+/** SQL for the present time, ms, as in the column `at_ms` of each outbox. */
+export const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
 export type OutboxKind = Readonly<{
   table: string;
   rows: string;

@@ -4,17 +4,8 @@ import { isRecord } from "../../base/parse-json.ts";
 import { type Drawer, type IdRecipe, isList, type Metadata, type Scalar } from "../port/drawer.ts";
 import { readColumn } from "./json-column.ts";
 
-export type DrawerRecord = {
-  row: number;
-  id: string;
-  wing: string;
-  room: string;
-  source_file: string;
-  text: string;
-  date_words: string;
-  metadata: string;
-  text_version: number;
-};
+/** The columns of a drawer's row that are read. */
+export type DrawerRecord = Omit<Drawer, "metadata"> & { metadata: string };
 
 export function toDrawer({ row, id, wing, room, text, metadata }: DrawerRecord): Drawer {
   return { row, id, wing, room, text, metadata: readColumn("drawer.metadata", metadata, isMetadata) };

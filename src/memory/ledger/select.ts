@@ -24,3 +24,8 @@ export function selectValue<V>(database: LedgerDatabase, sql: string, ...values:
     .pluck()
     .get(...values);
 }
+
+/** Returns the number that a pragma reads. */
+export function pragmaNumber(database: LedgerDatabase, name: string): number {
+  return database.pragma(name, { simple: true }) as number;
+}

@@ -1,13 +1,10 @@
 /** The row formats of a standing (the sum of a drawer's outcomes) and of a single outcome. */
 import { isRecord } from "../../base/parse-json.ts";
-import type { OutcomeSource, PastOutcome, Scored, Standing, Telling } from "../port/outcome.ts";
+import type { PastOutcome, Scored, Standing } from "../port/outcome.ts";
 import { isNumbers, readColumn } from "./json-column.ts";
 
-export type StandingRecord = {
+export type StandingRecord = Pick<Standing, "score" | "uses" | "successes"> & {
   id: string;
-  score: number;
-  uses: number;
-  successes: number;
   last_used_ms: number | null;
   past: string;
 };
@@ -20,14 +17,7 @@ export function isPast(value: unknown): value is PastOutcome[] {
   return Array.isArray(value) && value.every(isRecord);
 }
 
-export type ScoredRecord = {
-  at_ms: number;
-  outcome: string;
-  source: string;
-  weight: number;
-  conversation: string | null;
-  exchange: string | null;
-} & QuestionRecord;
+export type ScoredRecord = Omit<Scored, "atMs" | "question"> & { at_ms: number } & QuestionRecord;
 
 export const SCORED_OF = `SELECT s.at_ms, s.outcome, source, weight, conversation, exchange, context, collection, concepts
   FROM scored s LEFT JOIN question q ON q.id = s.id AND q.nth = s.nth WHERE s.id = ? ORDER BY s.nth`;
@@ -38,7 +28,7 @@ type QuestionRecord = { context: string | null; collection: string | null; conce
 export function toScored(record: ScoredRecord): Scored {
   const { at_ms, outcome, source, context, collection, concepts, ...same } = record;
   const question = toQuestion({ context, collection, concepts });
-  return { ...same, atMs: at_ms, outcome: outcome as Telling, source: source as OutcomeSource, question };
+  return { ...same, atMs: at_ms, outcome, source, question };
 }
 
 function toQuestion({ context, collection, concepts }: QuestionRecord): Scored["question"] {

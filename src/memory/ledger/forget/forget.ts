@@ -9,10 +9,10 @@ import { type DrawerRecord, sliceBounds, isSliceOf, toDrawer } from "../record.t
 import type { LedgerTables } from "../tables/tables.ts";
 import { carriedImages, carriedRows, carriedTest } from "./roampal-graph.ts";
 import { type GraphNames, graphNames, heldAs } from "./graph-names.ts";
-import { type Clean, cleanImported, cleanImportedImages, type Written } from "./imported.ts";
+import { type Cleaner, cleanImported, cleanImportedImages, type Written } from "./imported.ts";
 import { forgetQuestions } from "./questions.ts";
 import { stringsOf } from "./strings.ts";
-import { TextParts } from "./cut-texts.ts";
+import { textParts } from "./cut-texts.ts";
 import { selectRows, selectValues } from "../select.ts";
 
 const FORGOTTEN = "[forgotten]";
@@ -23,6 +23,7 @@ const isDrawerId = (text: string): boolean => /^(?:drawer|diary)_/.test(text) ||
 const PREVIEW = 200;
 
 type JournalRow = Written & { seq: number };
+type Changed = { kind: string; id: string };
 
 export class SqliteForget implements ForgetTx {
   readonly #database: LedgerDatabase;
@@ -107,11 +108,9 @@ export class SqliteForget implements ForgetTx {
     if (source !== undefined) return this.#tx.drawersOfSource(source);
     if (ids !== undefined) return this.#whole(ids.flatMap((id) => this.#tx.findDrawer(id) ?? this.#tx.slicesOf(id)));
     if (match === undefined) return [];
-    const escaped = inJson(match);
     const sql = "SELECT * FROM drawer WHERE instr(text, ?) OR instr(metadata, ?) OR instr(id, ?) ORDER BY row";
-    const records = selectRows<DrawerRecord>(this.#database, sql, match, escaped, match);
-    const parts = new TextParts(this.#database).find(match, records.map(toDrawer));
-    return this.#whole([...records.map(toDrawer), ...parts]);
+    const found = selectRows<DrawerRecord>(this.#database, sql, match, inJson(match), match).map(toDrawer);
+    return this.#whole([...found, ...textParts(this.#database, match, found)]);
   }
 
   /** Adds the missing slices of split drawers. */
@@ -160,8 +159,7 @@ export class SqliteForget implements ForgetTx {
       if (result !== undefined) dirty.push({ seq: row.seq, result });
     }
     for (const { seq, result } of dirty) clean.run(result, seq);
-    const { row, name } = ofOthers(words, ids);
-    const imported = cleanImported(this.#database, row, name);
+    const imported = cleanImported(this.#database, cleanerOf(words, ids));
     return { rows: dirty.length + imported, ids: [...ids] };
   }
 
@@ -186,30 +184,19 @@ export class SqliteForget implements ForgetTx {
     const remove = this.#database.prepare(
       "DELETE FROM change WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
     );
-    const { row, name } = ofOthers(words, new Set());
-    let removed = cleanImportedImages(this.#database, row, name);
+    let removed = cleanImportedImages(this.#database, cleanerOf(words, new Set()));
     for (const [kind, of] of kinds) if (of.length > 0) removed += remove.run(kind, JSON.stringify(of)).changes;
     const slices = this.#database.prepare("DELETE FROM change WHERE kind = 'drawer' AND id BETWEEN ? AND ?");
     for (const id of selector.ids ?? []) removed += slices.run(...sliceBounds(id)).changes;
     const { match, source } = selector;
     const sql = "SELECT DISTINCT kind, id FROM change WHERE kind IN ('triple', 'entity')";
-    const holding = selectRows<{ kind: string; id: string }>(this.#database, sql).filter(({ id }) => graph.isId(id));
-    if (source !== undefined)
-      holding.push(
-        ...selectRows<{ kind: string; id: string }>(
-          this.#database,
-          "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?",
-          source,
-        ),
-      );
-    if (match !== undefined)
-      holding.push(
-        ...this.#database
-          .prepare<[string, string], { kind: string; id: string }>(
-            "SELECT DISTINCT kind, id FROM change WHERE kind NOT IN ('carried', 'imported') AND (instr(before, ?) > 0 OR instr(id, ?) > 0)",
-          )
-          .all(inJson(match), match),
-      );
+    const holding = selectRows<Changed>(this.#database, sql).filter(({ id }) => graph.isId(id));
+    const ofSource =
+      "SELECT DISTINCT kind, id FROM change WHERE kind = 'drawer' AND json_extract(before, '$.metadata.source_file') = ?";
+    if (source !== undefined) holding.push(...selectRows<Changed>(this.#database, ofSource, source));
+    const matching =
+      "SELECT DISTINCT kind, id FROM change WHERE kind NOT IN ('carried', 'imported') AND (instr(before, ?) > 0 OR instr(id, ?) > 0)";
+    if (match !== undefined) holding.push(...selectRows<Changed>(this.#database, matching, inJson(match), match));
     for (const { kind, id } of holding) {
       if (kind === "drawer") named.ids.push(id);
       removed += remove.run(kind, JSON.stringify([id])).changes;
@@ -232,17 +219,12 @@ function cleaned(row: Written, words: Words, isMaking: boolean, ids: Set<string>
   return JSON.stringify(withoutWords(result, words));
 }
 
-/** For `cleanImported`: `row` removes the forgotten words from an imported journal row, `name` from the name of the palace it came from. */
-function ofOthers(words: Words, ids: Set<string>): { row: Clean; name: (text: string) => string } {
+/** Returns the functions that clean imported rows. `cleanRow` adds a row's other drawers to `ids`. */
+function cleanerOf(words: Words, ids: Set<string>): Cleaner {
+  const isMade = (made: readonly string[]): boolean => made.some((id) => words.ids.has(id));
   return {
-    row: (row, made) =>
-      cleaned(
-        row,
-        words,
-        made.some((id) => words.ids.has(id)),
-        ids,
-      ),
-    name: (text) => String(withoutWords(text, words)),
+    cleanRow: (row, made) => cleaned(row, words, isMade(made), ids),
+    cleanName: (text) => String(withoutWords(text, words)),
   };
 }
 

@@ -5,20 +5,25 @@ import { digest } from "../record.ts";
 import { IMPORTED_BODY, IMPORTED_ID } from "../schema/imported-schema.ts";
 
 export type Written = { method: string; arguments: string; result: string };
-/** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids of changed drawers. */
-export type Clean = (row: Written, made: readonly string[]) => string | undefined;
+/** Removes the forgotten words from an imported journal row. */
+export type Cleaner = {
+  /** Returns a row's result without the forgotten words; undefined for a row without these words. `made`: ids of changed drawers. */
+  cleanRow: (row: Written, made: readonly string[]) => string | undefined;
+  /** Returns the name of the memory from which a row came without the forgotten words. */
+  cleanName: (text: string) => string;
+};
 
 type Row = Written & { row: number; source: string; drawers: string };
 
-/** Cleans the imported journal rows: results with `clean`, sources with `withoutWords`. Returns the number of changed rows. */
-export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWords: (text: string) => string): number {
+/** Cleans the imported journal rows. Returns the number of changed rows. */
+export function cleanImported(database: LedgerDatabase, { cleanRow, cleanName }: Cleaner): number {
   const dirty: { row: number; source: string; result: string; isForgotten: boolean }[] = [];
   const rows = database.prepare<[], Row>(
     "SELECT row, source, method, arguments, result, drawers FROM imported_journal",
   );
   for (const row of rows.iterate()) {
-    const result = clean(row, readColumn("imported_journal.drawers", row.drawers, isTexts));
-    const source = withoutWords(row.source);
+    const result = cleanRow(row, readColumn("imported_journal.drawers", row.drawers, isTexts));
+    const source = cleanName(row.source);
     if (result !== undefined || source !== row.source)
       dirty.push({ row: row.row, source, result: result ?? row.result, isForgotten: result !== undefined });
   }
@@ -41,11 +46,7 @@ export function cleanImported(database: LedgerDatabase, clean: Clean, withoutWor
 }
 
 /** Deletes before-images that an undo of an import made and that have forgotten words. The import can still be undone. */
-export function cleanImportedImages(
-  database: LedgerDatabase,
-  clean: Clean,
-  withoutWords: (text: string) => string,
-): number {
+export function cleanImportedImages(database: LedgerDatabase, { cleanRow, cleanName }: Cleaner): number {
   const images = database.prepare<[], { journal: number; id: string; before: string }>(
     "SELECT journal, id, before FROM change WHERE kind = 'imported' AND before IS NOT NULL",
   );
@@ -57,8 +58,8 @@ export function cleanImportedImages(
       isColumns,
     ) as string[];
     const made = readColumn("change.before", drawers, isTexts);
-    const isHeld = clean({ method, arguments: given, result }, made) !== undefined;
-    if (isHeld || withoutWords(source) !== source) dirty.push({ journal, id });
+    const isHeld = cleanRow({ method, arguments: given, result }, made) !== undefined;
+    if (isHeld || cleanName(source) !== source) dirty.push({ journal, id });
   }
   const remove = database.prepare("DELETE FROM change WHERE journal = ? AND kind = 'imported' AND id = ?");
   for (const { journal, id } of dirty) remove.run(journal, id);

@@ -13,6 +13,7 @@ import { defineIsRefusal } from "./journal.ts";
 import type { LedgerTables } from "../tables/tables.ts";
 import { selectRow, selectRows, selectValue, selectValues } from "../select.ts";
 
+type Counts = Pick<UndoPlan, "writes" | "tooOld" | "dated" | "earliestMs">;
 type ImageRow = { seq: number; kind: ImageKind; id: string; before: string | null; after: string | null };
 /** The agent's changes of one row. */
 type History = {
@@ -69,35 +70,23 @@ export class SqliteUndo implements UndoTx {
 
   #plan(window: UndoWindow): { items: { item: UndoItem; history: History }[]; counts: Omit<UndoPlan, "items"> } {
     const { agent, sinceMs, untilMs } = window;
-    const { writes, windowMs } = selectRow<{ writes: number; windowMs: number | null }>(
+    const { windowMs, ...counts } = selectRow(
       this.#database,
-      `SELECT count(*) AS writes, max(at_ms) AS windowMs FROM journal WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
+      `SELECT count(*) AS writes, count(*) FILTER (
+           WHERE seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)) AS tooOld,
+           count(claimed_ms) AS dated, min(claimed_ms) AS earliestMs, max(at_ms) AS windowMs
+         FROM journal LEFT JOIN journal_claim ON journal_claim.journal = journal.seq
+         WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
       window,
-    ) ?? { writes: 0, windowMs: null };
-    const newestMs = this.#database
-      .prepare<[string], number>(
-        "SELECT at_ms FROM journal WHERE agent = ? AND NOT is_refusal(result) ORDER BY seq DESC LIMIT 1",
-      )
-      .pluck();
-    const tooOld = selectValue<number>(
-      this.#database,
-      `SELECT count(*) FROM journal WHERE ${IN_WINDOW}
-           AND NOT is_refusal(result) AND seq < CAST(coalesce((SELECT value FROM meta WHERE key = 'undo_from_seq'), 0) AS INTEGER)`,
-      window,
-    );
+    ) as Counts & { windowMs: number | null };
+    const newestSql = "SELECT at_ms FROM journal WHERE agent = ? AND NOT is_refusal(result) ORDER BY seq DESC LIMIT 1";
+    const latestMs = windowMs ?? selectValue<number>(this.#database, newestSql, agent) ?? null;
     const agents = selectValues<string>(
       this.#database,
       "SELECT agent FROM journal WHERE at_ms >= ? AND at_ms <= ? AND NOT is_refusal(result) GROUP BY agent ORDER BY count(*) DESC LIMIT 20",
       sinceMs,
       untilMs,
     );
-    const dated = selectRow<{ dated: number; earliestMs: number | null }>(
-      this.#database,
-      `SELECT count(*) AS dated, min(claimed_ms) AS earliestMs FROM journal_claim
-           JOIN journal ON journal.seq = journal_claim.journal
-           WHERE ${IN_WINDOW} AND NOT is_refusal(result)`,
-      window,
-    ) ?? { dated: 0, earliestMs: null };
     // ORDER puts facts before entities, and drawers before outcomes, because the later decision depends on the earlier.
     const leaving = new Set<string>();
     const drawers = new Map<string, UndoItem>();
@@ -107,8 +96,7 @@ export class SqliteUndo implements UndoTx {
       if (item?.kind === "triple" && item.change === "remove") leaving.add(item.id);
       return item === undefined ? [] : [{ item, history }];
     });
-    const latestMs = windowMs ?? newestMs.get(agent) ?? null;
-    return { items, counts: { writes, tooOld: tooOld ?? 0, ...dated, latestMs, agents } };
+    return { items, counts: { ...counts, latestMs, agents } };
   }
 
   #histories(window: UndoWindow): History[] {
@@ -173,11 +161,8 @@ export class SqliteUndo implements UndoTx {
   }
 
   #textOf({ kind, id, change }: UndoItem, { before }: History): string | undefined {
-    if (kind === "triple")
-      return this.#database
-        .prepare<[string], string>("SELECT subject || ' ' || predicate || ' ' || object FROM kg_triple WHERE id = ?")
-        .pluck()
-        .get(id);
+    const factSql = "SELECT subject || ' ' || predicate || ' ' || object FROM kg_triple WHERE id = ?";
+    if (kind === "triple") return selectValue<string>(this.#database, factSql, id);
     if (kind !== "drawer") return undefined;
     const comesBack = change === "restore" || change === "revert";
     if (comesBack && before !== null) return drawerIn(before).text;

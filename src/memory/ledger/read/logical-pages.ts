@@ -7,8 +7,10 @@ import type { LedgerDatabase } from "../open.ts";
 import { type DrawerRecord, toDrawer } from "../record.ts";
 import { BY_ID, PARENT, SLICE_ORDER } from "../schema/slice-index.ts";
 import { condition, isWindow, windowIndex } from "./drawer-filter.ts";
+import { selectRow, selectRows, selectValue } from "../select.ts";
 
 type Entry = { id: string; isSplit: number; total?: number };
+type Part = { row: number; id: string };
 type Sql = { sql: string; values: string[] };
 
 /** Number of UTF-16 units after which no more slices are read: enough for the 200 characters that a list shows. */
@@ -19,8 +21,8 @@ export class LogicalPages {
   readonly #filter: DrawerFilter;
   /** Condition on wing and room only. A drawer with slices in two rooms is shown with the slices that meet this condition. */
   readonly #inPlace: Sql;
-  /** Undefined if all rows pass the filter. */
-  readonly #rows: Sql | undefined;
+  /** Condition that a row passes the filter; empty if all rows pass. */
+  readonly #within: Sql;
 
   constructor(database: LedgerDatabase, filter: Omit<DrawerFilter, "sourceFile">) {
     this.#database = database;
@@ -29,8 +31,8 @@ export class LogicalPages {
     const { where: placeWhere, values: placeValues } = condition(place);
     this.#inPlace = { sql: placeWhere.replace(/^WHERE/, "AND"), values: placeValues };
     const { where, values } = condition(filter);
-    const rows = { sql: `SELECT row FROM drawer ${windowIndex(database, filter)} ${where}`, values };
-    this.#rows = where === "" ? undefined : rows;
+    const rows = `SELECT row FROM drawer ${windowIndex(database, filter)} ${where}`;
+    this.#within = { sql: where === "" ? "" : `AND row IN (${rows})`, values };
   }
 
   page(limit: number, offset: number): { drawers: LogicalDrawer[]; total: number } {
@@ -41,24 +43,23 @@ export class LogicalPages {
     };
     // For a time window one query returns page and total. For a wing or room `#total` counts faster, because it reads no ids.
     const counted = isWindow(this.#filter) ? `SELECT *, count(*) OVER () AS total FROM (${all.sql})` : all.sql;
-    const entries = this.#all<Entry>(`${counted} ORDER BY id LIMIT ? OFFSET ?`, ...[...all.values, limit, offset]);
+    const pageSql = `${counted} ORDER BY id LIMIT ? OFFSET ?`;
+    const entries = selectRows<Entry>(this.#database, pageSql, ...all.values, limit, offset);
     const total = isWindow(this.#filter) ? (entries[0]?.total ?? this.#count(all)) : this.#total();
     return { drawers: entries.flatMap((entry) => this.#drawer(entry)), total };
   }
 
   #drawer({ id, isSplit }: Entry): LogicalDrawer[] {
     const { sql, values } = this.#inPlace;
+    const slicesSql = `SELECT row, id FROM drawer WHERE ${PARENT} = ? ${sql} ORDER BY ${SLICE_ORDER}`;
     const parts =
       isSplit === 1
-        ? this.#all<{ row: number; id: string }>(
-            `SELECT row, id FROM drawer WHERE ${PARENT} = ? ${sql} ORDER BY ${SLICE_ORDER}`,
-            ...[id, ...values],
-          )
-        : this.#all<{ row: number; id: string }>("SELECT row, id FROM drawer WHERE id = ?", id);
+        ? selectRows<Part>(this.#database, slicesSql, id, ...values)
+        : selectRows<Part>(this.#database, "SELECT row, id FROM drawer WHERE id = ?", id);
     let length = 0;
     const [first, ...more] = parts.flatMap((part): Drawer[] => {
       if (length > PREVIEW_MAX) return [{ ...part, wing: "", room: "", text: "", metadata: {} }];
-      const [record] = this.#all<DrawerRecord>("SELECT * FROM drawer WHERE row = ?", part.row);
+      const record = selectRow<DrawerRecord>(this.#database, "SELECT * FROM drawer WHERE row = ?", part.row);
       length += record?.text.length ?? 0;
       return record === undefined ? [] : [toDrawer(record)];
     });
@@ -70,15 +71,9 @@ export class LogicalPages {
     return { sql: `SELECT ${columns} FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} IS NOT NULL ${sql}`, values };
   }
 
-  #within(): Sql {
-    return this.#rows === undefined
-      ? { sql: "", values: [] }
-      : { sql: `AND row IN (${this.#rows.sql})`, values: this.#rows.values };
-  }
-
   /** Returns SQL for the rows that are whole drawers. A row with the id of a split drawer belongs to the split drawer. */
   #singles(): Sql {
-    const [isSlice, split, here] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`), this.#within()];
+    const [isSlice, split, here] = [this.#slices("row"), this.#slices(`DISTINCT ${PARENT}`), this.#within];
     return {
       sql: `SELECT id FROM drawer INDEXED BY ${BY_ID} WHERE id NOT IN (${split.sql}) AND row NOT IN (${isSlice.sql}) ${here.sql}`,
       values: [...split.values, ...isSlice.values, ...here.values],
@@ -90,7 +85,7 @@ export class LogicalPages {
     const slices = this.#slices(`DISTINCT ${PARENT} AS id`);
     if (!isWindow(this.#filter)) return slices;
     const { sql: inPlace, values: place } = this.#inPlace;
-    const here = this.#within();
+    const here = this.#within;
     const first = `SELECT row FROM drawer INDEXED BY drawer_parent WHERE ${PARENT} = split.id ${inPlace}
       ORDER BY ${SLICE_ORDER} LIMIT 1`;
     return {
@@ -108,15 +103,12 @@ export class LogicalPages {
       values: [...split.values, ...place],
     });
     const { where, values } = condition(this.#filter);
-    const [rows] = this.#all<{ n: number }>(`SELECT coalesce(sum(drawers), 0) AS n FROM place ${where}`, ...values);
-    return (rows?.n ?? 0) - this.#count(isSlice) - hidden + this.#count(this.#splits());
+    const rows =
+      selectValue<number>(this.#database, `SELECT coalesce(sum(drawers), 0) FROM place ${where}`, ...values) ?? 0;
+    return rows - this.#count(isSlice) - hidden + this.#count(this.#splits());
   }
 
   #count({ sql, values }: Sql): number {
-    return this.#all<{ n: number }>(`SELECT count(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0;
-  }
-
-  #all<T>(sql: string, ...values: (string | number)[]): T[] {
-    return this.#database.prepare<(string | number)[], T>(sql).all(...values);
+    return selectValue<number>(this.#database, `SELECT count(*) FROM (${sql})`, ...values) ?? 0;
   }
 }

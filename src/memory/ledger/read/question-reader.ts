@@ -1,5 +1,5 @@
 /** Reads the outcomes of memories by question. Only the newest outcomes of a concept or kind of conversation are read, for speed. */
-import type { Answered, Telling, Told } from "../../port/outcome.ts";
+import type { Answered, Told } from "../../port/outcome.ts";
 import { isNumbers, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { selectRows } from "../select.ts";
@@ -8,15 +8,7 @@ import { selectRows } from "../select.ts";
 const OF_CONCEPT_MAX = 40;
 const OF_CONTEXT_MAX = 200;
 
-type AnsweredRecord = {
-  id: string;
-  nth: number;
-  at_ms: number;
-  outcome: string;
-  context: string;
-  collection: string;
-  concepts: string;
-};
+type AnsweredRecord = Omit<Answered, "atMs" | "concepts"> & { nth: number; at_ms: number; concepts: string };
 type Count = { outcome: string; count: number };
 
 export function answeredAlike(
@@ -36,7 +28,7 @@ export function answeredAlike(
       const name = `${nth} ${same.id}`;
       if (found.has(name)) continue;
       const known = readColumn("question.concepts", same.concepts, isNumbers);
-      found.set(name, { ...same, concepts: known, outcome: outcome as Telling, atMs: at_ms });
+      found.set(name, { ...same, concepts: known, outcome, atMs: at_ms });
     }
   return [...found.values()];
 }

@@ -1,5 +1,5 @@
 /** The tables of closets. Triggers list the closets that the public palace lacks, and delete a source's closets with its last drawer. */
-const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+import { NOW_MS } from "../outbox-kinds.ts";
 
 export const CLOSET_SCHEMA = `
 -- The row has the vector too, because closets are few. It is null until the embedder has made it.

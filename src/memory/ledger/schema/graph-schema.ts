@@ -1,5 +1,5 @@
 /** The tables of the graph. Triggers list each row whose newest state upstream's files lack, so that no write can omit a row. */
-const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+import { NOW_MS } from "../outbox-kinds.ts";
 
 /** Names of tables and columns. A column is text or a real number, which the ledger and upstream's file store in the same way. */
 export const GRAPH_TABLES = {

@@ -4,6 +4,7 @@
  * made bulk ingest half as fast.
  */
 
+import { NOW_MS } from "../outbox-kinds.ts";
 import { CLOSET_SCHEMA } from "./closet-schema.ts";
 import { FORM_SCHEMA } from "./form-schema.ts";
 import { GRAPH_SCHEMA } from "./graph-schema.ts";
@@ -27,8 +28,6 @@ export const SCHEMA_VERSION = 20;
 
 /** "palc": SQLite's application_id, which distinguishes a ledger from other SQLite files. */
 export const APPLICATION_ID = 0x70616c63;
-
-const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /** A new drawer cancels a waiting removal of the same id. It enters the outbox when it gets its vector. */
 const DRAWER_INSERT = `

@@ -27,7 +27,8 @@ export class SqliteClosetTx implements ClosetTx {
       )
       .pluck();
     this.#put = database.prepare(
-      `INSERT INTO closet (id, wing, room, source_file, text, metadata) VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO closet (id, wing, room, source_file, text, metadata)
+         VALUES (@id, @wing, @room, @sourceFile, @text, @metadata)
          ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
            text = excluded.text, metadata = excluded.metadata, text_version = text_version + (text <> excluded.text),
            vector = CASE WHEN text = excluded.text THEN vector END`,
@@ -59,16 +60,12 @@ export class SqliteClosetTx implements ClosetTx {
 
   replace(sourceFile: string, closets: readonly NewCloset[]): void {
     const { changes } = this.#removeOthers.run(sourceFile, JSON.stringify(closets.map(({ id }) => id)));
-    for (const { id, text, metadata } of closets) {
-      const { wing, room } = place(metadata);
-      this.#put.run(id, wing, room, sourceFile, text, JSON.stringify(metadata));
-    }
-    this.#onChange(changes + closets.length);
+    this.#onChange(changes);
+    for (const closet of closets) this.put(closet);
   }
 
   put({ id, text, metadata }: NewCloset): void {
-    const { wing, room, sourceFile } = place(metadata);
-    this.#put.run(id, wing, room, sourceFile, text, JSON.stringify(metadata));
+    this.#put.run({ id, ...place(metadata), text, metadata: JSON.stringify(metadata) });
     this.#onChange(1);
   }
 

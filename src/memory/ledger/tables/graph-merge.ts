@@ -3,54 +3,50 @@
  * have written since the files were compared. The file's values win, with two exceptions: a fact that is ended in the ledger stays ended
  * (an unsent end also keeps its date), and a link with unsent changes stays as in the ledger.
  */
-import { bodyStatement, type FileRow, type Finding, isLink, type Kind, type RowName } from "../graph-row.ts";
+import type { GraphKind } from "../../port/graph.ts";
+import { bodyStatement, type FileRow, type Finding, isLink, rowById, type RowName } from "../graph-row.ts";
 import { isColumns, readColumn } from "../json-column.ts";
 import type { LedgerDatabase } from "../open.ts";
+import { NOW_MS } from "../outbox-kinds.ts";
 import { GRAPH_TABLES } from "../schema/graph-schema.ts";
 
 /** Numbers of the ledger's rows that a merge changed (`taken`), queued to be sent again (`relisted`), or removed. */
 export type MergeCounts = { taken: number; relisted: number; removed: number };
 
-const KINDS: readonly Kind[] = ["entity", "triple", "tunnel", "hallway"];
 const VALID_TO = GRAPH_TABLES.triple.columns.indexOf("valid_to");
 
 export class GraphMerge {
   readonly #group: (work: () => void) => void;
-  readonly #body;
-  readonly #put;
+  readonly #rows: GraphRows;
   readonly #statements;
 
   /** `group` runs the work in a transaction. */
   constructor(database: LedgerDatabase, group: (work: () => void) => void) {
     this.#group = group;
-    this.#body = new Map(KINDS.map((kind) => [kind, bodyStatement(database, kind)]));
-    this.#put = new Map(KINDS.map((kind) => [kind, database.prepare(putSql(kind))]));
+    this.#rows = new GraphRows(database);
     this.#statements = {
       listed: database.prepare<[string, string], { seq: number; gone: string | null }>(
         "SELECT seq, gone FROM graph_outbox WHERE kind = ? AND id = ?",
       ),
-      list: database.prepare(
-        `INSERT OR REPLACE INTO graph_outbox (kind, id, at_ms) VALUES (?, ?, CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
-      ),
+      list: database.prepare(`INSERT OR REPLACE INTO graph_outbox (kind, id, at_ms) VALUES (?, ?, ${NOW_MS})`),
       unlist: database.prepare("DELETE FROM graph_outbox WHERE kind = ? AND id = ?"),
       done: database.prepare("DELETE FROM graph_outbox WHERE kind = ? AND id = ? AND seq = ?"),
-      deleteLink: database.prepare("DELETE FROM link WHERE kind = ? AND id = ?"),
     };
   }
 
   adopt({ rows, missing, deleted }: Finding): MergeCounts {
-    const { listed, list, unlist, deleteLink } = this.#statements;
+    const { listed, list, unlist } = this.#statements;
     const result: MergeCounts = { taken: 0, relisted: 0, removed: 0 };
     this.#group(() => {
       for (const row of rows) if (this.#takeRow(row)) result.taken += 1;
       for (const { kind, id } of missing) {
-        if (listed.get(kind, id) !== undefined || this.#bodyOf({ kind, id }) === undefined) continue;
+        if (listed.get(kind, id) !== undefined || this.#rows.bodyOf(kind, id) === undefined) continue;
         list.run(kind, id);
         result.relisted += 1;
       }
       for (const { kind, id } of deleted) {
-        if (listed.get(kind, id) !== undefined || this.#bodyOf({ kind, id }) === undefined) continue;
-        deleteLink.run(kind, id);
+        if (listed.get(kind, id) !== undefined || this.#rows.bodyOf(kind, id) === undefined) continue;
+        this.#rows.put(kind, id, null);
         unlist.run(kind, id);
         result.removed += 1;
       }
@@ -70,7 +66,7 @@ export class GraphMerge {
     const { listed, unlist } = this.#statements;
     const { kind, id, body } = row;
     if (isBroken(row)) return false;
-    const ours = this.#bodyOf(row);
+    const ours = this.#rows.bodyOf(kind, id);
     const entry = listed.get(kind, id);
     if (ours === body) {
       unlist.run(kind, id);
@@ -80,25 +76,21 @@ export class GraphMerge {
     if (ours === undefined && entry !== undefined && (entry.gone === "" || entry.gone === body)) return false;
     const isTheirs = ours === undefined || (entry === undefined && !isReopened(kind, ours, body));
     const merged = isTheirs ? body : mergedBody(kind, ours, body);
-    if (merged !== ours) this.#put.get(kind)?.run(id, ...valuesOf(kind, merged));
+    if (merged !== ours) this.#rows.put(kind, id, merged);
     else if (entry === undefined) this.#statements.list.run(kind, id);
     // The write above queued the row for sending by a trigger, but the file has it already.
     if (merged === body) unlist.run(kind, id);
     return merged !== ours;
   }
-
-  #bodyOf({ kind, id }: RowName): string | undefined {
-    return this.#body.get(kind)?.get(id);
-  }
 }
 
 /** Returns true if a fact is ended in the ledger and open in the file. Upstream never reopens a fact, so the file is an older copy. */
-function isReopened(kind: Kind, ours: string, theirs: string): boolean {
+function isReopened(kind: GraphKind, ours: string, theirs: string): boolean {
   const end = (body: string): unknown => columnsIn(body)[VALID_TO];
   return kind === "triple" && end(ours) !== null && end(theirs) === null;
 }
 
-function mergedBody(kind: Kind, ours: string, theirs: string): string {
+function mergedBody(kind: GraphKind, ours: string, theirs: string): string {
   if (kind === "entity") return theirs;
   if (isLink(kind)) return ours;
   const merged = columnsIn(theirs);
@@ -115,16 +107,42 @@ function isBroken({ kind, body }: FileRow): boolean {
   return columnsIn(body).slice(0, required).includes(null);
 }
 
-/** Returns a row's columns in the order of putSql's parameters. */
-export function valuesOf(kind: Kind, body: string): unknown[] {
-  return isLink(kind) ? [body] : columnsIn(body);
-}
-
 function columnsIn(body: string): unknown[] {
   return readColumn("change.before", body, isColumns);
 }
 
-export function putSql(kind: Kind): string {
+/** Reads and writes the rows of the graph by kind and id. */
+export class GraphRows {
+  readonly #statements;
+
+  constructor(database: LedgerDatabase) {
+    const prepared = (kind: GraphKind) => ({
+      body: bodyStatement(database, kind),
+      put: database.prepare(putSql(kind)),
+      remove: database.prepare(`DELETE ${rowById(kind)}`),
+    });
+    this.#statements = {
+      entity: prepared("entity"),
+      triple: prepared("triple"),
+      tunnel: prepared("tunnel"),
+      hallway: prepared("hallway"),
+    };
+  }
+
+  /** Returns the row in the form of FileRow. */
+  bodyOf(kind: GraphKind, id: string): string | undefined {
+    return this.#statements[kind].body.get(id);
+  }
+
+  /** Adds or replaces the row; a null `body` deletes it. */
+  put(kind: GraphKind, id: string, body: string | null): void {
+    const { put, remove } = this.#statements[kind];
+    if (body === null) remove.run(id);
+    else put.run(id, ...(isLink(kind) ? [body] : columnsIn(body)));
+  }
+}
+
+function putSql(kind: GraphKind): string {
   if (isLink(kind))
     return `INSERT INTO link (kind, id, record) VALUES ('${kind}', ?, ?)
       ON CONFLICT (kind, id) DO UPDATE SET record = excluded.record`;

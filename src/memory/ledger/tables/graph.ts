@@ -9,54 +9,34 @@ import type {
   NamedRows,
   NewFact,
 } from "../../port/graph.ts";
-import { bodyStatement, isLink, readLink } from "../graph-row.ts";
+import { readLink } from "../graph-row.ts";
 import type { LedgerDatabase } from "../open.ts";
-import { GRAPH_TABLES } from "../schema/graph-schema.ts";
-import { putSql, valuesOf } from "./graph-merge.ts";
+import { GraphRows } from "./graph-merge.ts";
 
 export const FACT_COLUMNS = `t.id, t.subject, t.predicate, t.object, t.valid_from AS validFrom, t.valid_to AS validTo,
   t.confidence, t.source_closet AS sourceCloset`;
 
 export class SqliteGraphTx implements GraphTx {
-  readonly #database: LedgerDatabase;
   readonly #onChange: (kind: GraphKind, id: string) => void;
-  readonly #body;
+  readonly #rows: GraphRows;
   readonly #statements;
 
   constructor(database: LedgerDatabase, onChange: (kind: GraphKind, id: string) => void) {
-    this.#database = database;
     this.#onChange = onChange;
-    this.#body = {
-      entity: bodyStatement(database, "entity"),
-      triple: bodyStatement(database, "triple"),
-      tunnel: bodyStatement(database, "tunnel"),
-      hallway: bodyStatement(database, "hallway"),
-    };
+    this.#rows = new GraphRows(database);
     const prepare = (sql: string) => database.prepare(sql);
     this.#statements = {
-      hasEntity: database.prepare<[string], number>("SELECT 1 FROM kg_entity WHERE id = ?").pluck(),
       putEntity: prepare(
         "INSERT INTO kg_entity (id, name, type, properties, created_at) VALUES (?, ?, 'unknown', '{}', ?)",
-      ),
-      openFacts: database.prepare<[string, string, string], Fact>(
-        `SELECT ${FACT_COLUMNS} FROM kg_triple t
-           WHERE subject = ? AND predicate = ? AND object = ? AND valid_to IS NULL ORDER BY row`,
       ),
       factsOf: database.prepare<[string, string, string], Fact>(
         `SELECT ${FACT_COLUMNS} FROM kg_triple t WHERE subject = ? AND predicate = ? AND object = ? ORDER BY row`,
       ),
-      hasFact: database.prepare<[string], number>("SELECT 1 FROM kg_triple WHERE id = ?").pluck(),
       insertFact: prepare(
         `INSERT INTO kg_triple (id, subject, predicate, object, valid_from, valid_to, confidence, source_closet,
              source_file, source_drawer_id, extracted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       endFact: prepare("UPDATE kg_triple SET valid_to = ? WHERE id = ?"),
-      findLink: database.prepare<[string, string], string>("SELECT record FROM link WHERE kind = ? AND id = ?").pluck(),
-      putLink: prepare(
-        `INSERT INTO link (kind, id, record) VALUES (?, ?, ?)
-           ON CONFLICT (kind, id) DO UPDATE SET record = excluded.record`,
-      ),
-      deleteLink: prepare("DELETE FROM link WHERE kind = ? AND id = ?"),
       holdsWing: database.prepare<[string], number>("SELECT 1 FROM place WHERE wing = ?").pluck(),
       namedRows: database.prepare<[string], NamedRows>(
         `SELECT room, json_extract(metadata, '$.entities') AS entities, count(*) AS drawers FROM drawer
@@ -73,12 +53,13 @@ export class SqliteGraphTx implements GraphTx {
              FROM link WHERE kind = 'hallway'
          ) WHERE typeof(wing) = 'text' AND typeof(name) = 'text' GROUP BY wing, name`,
       ),
+      everHeldDrawers: prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'"),
       holdsRoom: database.prepare<[string, string], number>("SELECT 1 FROM place WHERE wing = ? AND room = ?").pluck(),
     };
   }
 
   hasEntity(id: string): boolean {
-    return this.#statements.hasEntity.get(id) !== undefined;
+    return this.bodyOf("entity", id) !== undefined;
   }
 
   putEntity(id: string, name: string, atMs: number): void {
@@ -88,7 +69,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   openFacts(subject: string, predicate: string, object: string): Fact[] {
-    return this.#statements.openFacts.all(subject, predicate, object);
+    return this.factsOf(subject, predicate, object).filter(({ validTo }) => validTo === null);
   }
 
   factsOf(subject: string, predicate: string, object: string): Fact[] {
@@ -96,7 +77,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   bodyOf(kind: GraphKind, id: string): string | undefined {
-    return this.#body[kind].get(id);
+    return this.#rows.bodyOf(kind, id);
   }
 
   putBody(kind: GraphKind, id: string, body: string): void {
@@ -104,7 +85,7 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   hasFact(id: string): boolean {
-    return this.#statements.hasFact.get(id) !== undefined;
+    return this.bodyOf("triple", id) !== undefined;
   }
 
   insertFact({ id, subject, predicate, object, validFrom, validTo, confidence, atMs, ...sources }: NewFact): void {
@@ -122,19 +103,17 @@ export class SqliteGraphTx implements GraphTx {
   }
 
   findLink(kind: LinkKind, id: string): LinkRecord | undefined {
-    const record = this.#statements.findLink.get(kind, id);
+    const record = this.bodyOf(kind, id);
     return record === undefined ? undefined : readLink(record);
   }
 
   putLink(kind: LinkKind, id: string, record: LinkRecord): void {
-    this.#onChange(kind, id);
-    this.#statements.putLink.run(kind, id, JSON.stringify(record));
+    this.restore(kind, id, JSON.stringify(record));
   }
 
   deleteLink(kind: LinkKind, id: string): boolean {
-    if (this.#statements.findLink.get(kind, id) === undefined) return false;
-    this.#onChange(kind, id);
-    this.#statements.deleteLink.run(kind, id);
+    if (this.bodyOf(kind, id) === undefined) return false;
+    this.restore(kind, id, null);
     return true;
   }
 
@@ -153,16 +132,12 @@ export class SqliteGraphTx implements GraphTx {
   /** Restores a row from its before-image; null deletes the row. */
   restore(kind: GraphKind, id: string, body: string | null): void {
     this.#onChange(kind, id);
-    if (body !== null) return void this.#database.prepare(putSql(kind)).run(id, ...valuesOf(kind, body));
-    const { table, where } = isLink(kind)
-      ? { table: "link", where: `kind = '${kind}' AND` }
-      : { table: GRAPH_TABLES[kind].table, where: "" };
-    this.#database.prepare(`DELETE FROM ${table} WHERE ${where} id = ?`).run(id);
+    this.#rows.put(kind, id, body);
   }
 
   mayHoldRoom(wing: string, room: string): boolean {
     if (this.#statements.holdsRoom.get(wing, room) !== undefined) return true;
-    return this.#database.prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'drawer'").get() === undefined;
+    return this.#statements.everHeldDrawers.get() === undefined;
   }
 }
 

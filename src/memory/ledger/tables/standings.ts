@@ -22,67 +22,60 @@ type Body = [
 
 export class SqliteStandingTx implements StandingTx {
   readonly #onChange: (id: string) => void;
-  readonly #find;
-  readonly #scored;
-  readonly #body;
-  readonly #put;
-  readonly #remove;
-  readonly #score;
-  readonly #ask;
-  readonly #forgetOld;
-  readonly #forgetAsked;
-  readonly #forgetAll;
+  readonly #statements;
 
   constructor(database: LedgerDatabase, onChange: (id: string) => void) {
     this.#onChange = onChange;
-    this.#find = database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?");
-    this.#scored = database.prepare<[string], ScoredRecord>(SCORED_OF);
-    this.#body = database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck();
-    this.#put = database.prepare("INSERT OR REPLACE INTO standing VALUES (?, ?, ?, ?, ?, ?)");
-    this.#remove = database.prepare("DELETE FROM standing WHERE id = ?");
-    this.#score = database.prepare(
-      `INSERT INTO scored SELECT @id, coalesce(max(nth), 0) + 1, @atMs, @outcome, @source, @weight, @conversation, @exchange
-         FROM scored WHERE id = @id`,
-    );
-    this.#ask = database.prepare(
-      `INSERT INTO question SELECT @id, max(nth), @atMs, @outcome, @context, @collection, @concepts FROM scored WHERE id = @id`,
-    );
-    this.#forgetOld = database.prepare(
-      `DELETE FROM scored WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${SCORED_KEPT}`,
-    );
-    this.#forgetAsked = database.prepare(
-      `DELETE FROM question WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${QUESTIONS_KEPT}`,
-    );
-    this.#forgetAll = database.prepare("DELETE FROM scored WHERE id = ?");
+    this.#statements = {
+      find: database.prepare<[string], StandingRecord>("SELECT * FROM standing WHERE id = ?"),
+      scored: database.prepare<[string], ScoredRecord>(SCORED_OF),
+      body: database.prepare<[string], string>(`SELECT ${STANDING_BODY} FROM standing WHERE id = ?`).pluck(),
+      put: database.prepare("INSERT OR REPLACE INTO standing VALUES (?, ?, ?, ?, ?, ?)"),
+      remove: database.prepare("DELETE FROM standing WHERE id = ?"),
+      score: database.prepare(
+        `INSERT INTO scored SELECT @id, coalesce(max(nth), 0) + 1, @atMs, @outcome, @source, @weight, @conversation, @exchange
+           FROM scored WHERE id = @id`,
+      ),
+      ask: database.prepare(
+        `INSERT INTO question SELECT @id, max(nth), @atMs, @outcome, @context, @collection, @concepts FROM scored WHERE id = @id`,
+      ),
+      forgetOld: database.prepare(
+        `DELETE FROM scored WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${SCORED_KEPT}`,
+      ),
+      forgetAsked: database.prepare(
+        `DELETE FROM question WHERE id = @id AND nth <= (SELECT max(nth) FROM scored WHERE id = @id) - ${QUESTIONS_KEPT}`,
+      ),
+      forgetAll: database.prepare("DELETE FROM scored WHERE id = ?"),
+    };
   }
 
   find(id: string): Standing | undefined {
-    const record = this.#find.get(id);
+    const record = this.#statements.find.get(id);
     return record === undefined ? undefined : toStanding(record);
   }
 
   put(id: string, { score, uses, successes, lastUsedMs, past }: Standing, scored?: Scored): void {
     this.#onChange(id);
-    this.#put.run(id, score, uses, successes, lastUsedMs, JSON.stringify(past));
+    this.#statements.put.run(id, score, uses, successes, lastUsedMs, JSON.stringify(past));
     if (scored === undefined) return;
     this.#note(id, scored);
-    this.#forgetOld.run({ id });
-    this.#forgetAsked.run({ id });
+    this.#statements.forgetOld.run({ id });
+    this.#statements.forgetAsked.run({ id });
   }
 
   scored(id: string): Scored[] {
-    return this.#scored.all(id).map(toScored);
+    return this.#statements.scored.all(id).map(toScored);
   }
 
   remove(id: string): void {
-    if (this.#find.get(id) === undefined) return;
+    if (this.#statements.find.get(id) === undefined) return;
     this.#onChange(id);
-    this.#remove.run(id);
-    this.#forgetAll.run(id);
+    this.#statements.remove.run(id);
+    this.#statements.forgetAll.run(id);
   }
 
   bodyOf(id: string): string | undefined {
-    return this.#body.get(id);
+    return this.#statements.body.get(id);
   }
 
   putBody(id: string, body: string): void {
@@ -94,7 +87,7 @@ export class SqliteStandingTx implements StandingTx {
     if (body === null) return this.remove(id);
     const [score, uses, successes, lastUsedMs, past, scored = []] = readColumn("change.before", body, isBody);
     this.put(id, { score, uses, successes, lastUsedMs, past });
-    this.#forgetAll.run(id);
+    this.#statements.forgetAll.run(id);
     for (const [atMs, outcome, source, weight, conversation, exchange, asked] of scored) {
       const question = asked === undefined ? null : { context: asked[0], collection: asked[1], concepts: asked[2] };
       this.#note(id, { atMs, outcome, source, weight, conversation, exchange, question });
@@ -102,10 +95,10 @@ export class SqliteStandingTx implements StandingTx {
   }
 
   #note(id: string, { question, ...told }: Scored): void {
-    this.#score.run({ id, ...told });
+    this.#statements.score.run({ id, ...told });
     if (question === null) return;
     const { atMs, outcome } = told;
-    this.#ask.run({ id, atMs, outcome, ...question, concepts: JSON.stringify(question.concepts) });
+    this.#statements.ask.run({ id, atMs, outcome, ...question, concepts: JSON.stringify(question.concepts) });
   }
 }
 

@@ -31,27 +31,15 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   readonly carried: SqliteCarriedTx;
   readonly imported: SqliteImportedTx;
   readonly derived: Derived;
-  readonly #find;
-  readonly #insert;
-  readonly #insertWords;
-  readonly #update;
-  readonly #delete;
-  readonly #slices;
-  readonly #rowsOfSource;
-  readonly #placesOfSource;
-  readonly #idsOfGroup;
-  readonly #deleteSource;
-  readonly #deleteFilingRecord;
-  readonly #putSource;
-  readonly #drawersOfSource;
-  readonly #recipe;
-  readonly #others: ReturnType<typeof prepareOthers>;
+  readonly #statements: ReturnType<typeof statementsOf>;
   /** Changes by the group's completed writes. The changes of the present write are in `#current`. */
   #kept = noChanges();
   #current = noChanges();
   #isHalfDone = false;
 
   constructor(database: LedgerDatabase, derived: Derived = {}) {
+    this.derived = derived;
+    this.#statements = statementsOf(database);
     const source = database
       .prepare<[string], string>("SELECT json_array(wing, mtime, sha256, drawers) FROM source WHERE source_file = ?")
       .pluck();
@@ -72,88 +60,50 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     this.imported = new SqliteImportedTx(database, (id) => this.#note("imported", id));
     this.conversations = new SqliteConversationTx(database, () => this.touch());
     this.adopted = new AdoptedDigests(database);
-    this.#find = database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?");
-    this.#insert = database.prepare(
-      "INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    );
-    this.#insertWords = database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)");
-    this.#update = database.prepare(
-      `UPDATE drawer SET wing = ?, room = ?, source_file = ?, text = ?, date_words = ?, metadata = ?,
-         text_version = text_version + (text <> ?) WHERE id = ?`,
-    );
-    this.#delete = database.prepare("DELETE FROM drawer WHERE row IN (SELECT value FROM json_each(?))");
-    this.#slices = database.prepare<string[], DrawerRecord>(SLICES_OF);
-    this.#placesOfSource = database.prepare<[string, number], { wing: string; room: string }>(
-      `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
-         GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
-    );
-    this.#idsOfGroup = database
-      .prepare<[string, string | null, number, string | null, string | null], string>(
-        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ? AND row <= ?
-           AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
-      )
-      .pluck();
-    this.#rowsOfSource = database
-      .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
-      .pluck();
-    this.#deleteSource = database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''");
-    this.#deleteFilingRecord = database.prepare(
-      "UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)",
-    );
-    this.#drawersOfSource = database.prepare<[string], DrawerRecord>(
-      "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
-    );
-    this.#putSource = database.prepare(
-      `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
-           drawers = excluded.drawers`,
-    );
-    [this.derived, this.#others] = [derived, prepareOthers(database)];
-    this.#recipe = database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck();
   }
 
   changedBy(agent: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#others.changedBy.all(agent, JSON.stringify(ids)));
+    return new Set(this.#statements.changedBy.all(agent, JSON.stringify(ids)));
   }
 
   changedByMethod(method: string, ids: readonly string[]): Set<string> {
-    return new Set(this.#others.changedByMethod.all(method, JSON.stringify(ids)));
+    return new Set(this.#statements.changedByMethod.all(method, JSON.stringify(ids)));
   }
 
   lastChangedByMethod(method: string, ids: readonly string[], among?: readonly string[]): Set<string> {
     const asked = { method, ids: JSON.stringify(ids), among: among === undefined ? null : JSON.stringify(among) };
-    return new Set(this.#others.lastChangedByMethod.all(asked));
+    return new Set(this.#statements.lastChangedByMethod.all(asked));
   }
 
   findSource(sourceFile: string): SourceRow | undefined {
-    return this.#others.findSource.get(sourceFile);
+    return this.#statements.findSource.get(sourceFile);
   }
 
   drawersIn(wing: string, room: string): number {
-    return this.#others.drawersIn.get(wing, room) ?? 0;
+    return this.#statements.drawersIn.get(wing, room) ?? 0;
   }
 
   idRecipe(): IdRecipe {
-    return recipeOf(this.#recipe.get());
+    return recipeOf(this.#statements.recipe.get());
   }
 
   findDrawer(id: string): Drawer | undefined {
-    const record = this.#find.get(id);
+    const record = this.#statements.find.get(id);
     return record === undefined ? undefined : toDrawer(record);
   }
 
   insertDrawers(drawers: readonly NewDrawer[]): void {
     this.#isHalfDone = true;
     const inserted = drawers.map(({ id, text, metadata }) => {
-      const { wing, room, sourceFile } = place(metadata);
       const words = dateWords(metadata);
-      const { lastInsertRowid } = this.#insert.run(id, wing, room, sourceFile, text, words, JSON.stringify(metadata));
+      const row = { id, ...place(metadata), text, words, metadata: JSON.stringify(metadata) };
+      const { lastInsertRowid } = this.#statements.insert.run(row);
       this.images.noteDrawer(id, undefined, { text, metadata });
       return { row: lastInsertRowid, text, words };
     });
     // Indexes the words after all rows are inserted, because this is faster (schema.ts).
     for (const { row, text, words } of inserted) {
-      this.#insertWords.run(row, text, words);
+      this.#statements.insertWords.run(row, text, words);
       this.putStatic(row, text, false);
       this.putForms(row, text, false);
     }
@@ -164,19 +114,11 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
     const before = this.findDrawer(id);
     invariant(before, `update of an absent drawer ${id}`);
     this.#isHalfDone = true;
-    const { wing, room, sourceFile } = place(change.metadata);
-    const text = change.text ?? before.text;
-    this.images.noteDrawer(id, before, { text, metadata: change.metadata });
-    this.#update.run(
-      wing,
-      room,
-      sourceFile,
-      text,
-      dateWords(change.metadata),
-      JSON.stringify(change.metadata),
-      text,
-      id,
-    );
+    const { metadata, text = before.text } = change;
+    const { wing, room, sourceFile } = place(metadata);
+    this.images.noteDrawer(id, before, { text, metadata });
+    const words = dateWords(metadata);
+    this.#statements.update.run({ id, wing, room, sourceFile, text, words, metadata: JSON.stringify(metadata) });
     if (text !== before.text) this.putForms(before.row, text, true);
     if (text !== before.text || wing !== before.wing || room !== before.room) this.putStatic(before.row, text, true);
     this.adopted.drop(id);
@@ -188,8 +130,8 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   putStatic(row: number | bigint, text: string, isKnown: boolean): void {
     const made = this.derived.staticCode?.(text);
     if (made === undefined) return;
-    this.#others.putStatic.run(row, bytesOf(made), made.scale);
-    if (isKnown) this.#others.renewStatic.run(row);
+    this.#statements.putStatic.run(row, bytesOf(made), made.scale);
+    if (isKnown) this.#statements.renewStatic.run(row);
   }
 
   /**
@@ -198,9 +140,9 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
    */
   putForms(row: number | bigint, text: string, isKnown: boolean): boolean {
     if (this.derived.formsOf === undefined) return false;
-    if (isKnown) this.#others.dropForms.run(row);
+    if (isKnown) this.#statements.dropForms.run(row);
     const forms = this.derived.formsOf(text);
-    if (forms !== "") this.#others.putForms.run(row, forms);
+    if (forms !== "") this.#statements.putForms.run(row, forms);
     return forms !== "";
   }
 
@@ -210,11 +152,11 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
 
   /** Uses one statement, because SQLite flushes the full-text index before each statement. */
   deleteDrawers(ids: readonly string[]): void {
-    const found = [...new Set(ids)].flatMap((id) => this.#find.get(id) ?? []);
+    const found = [...new Set(ids)].flatMap((id) => this.#statements.find.get(id) ?? []);
     if (found.length === 0) return;
     this.#isHalfDone = true;
     for (const before of found) this.images.noteDrawer(before.id, toDrawer(before), undefined);
-    this.#delete.run(JSON.stringify(found.map(({ row }) => row)));
+    this.#statements.delete.run(JSON.stringify(found.map(({ row }) => row)));
     for (const { id, row } of found) {
       this.adopted.drop(id);
       this.closets.dropSummary(id);
@@ -224,12 +166,12 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
   }
 
   slicesOf(id: string): Drawer[] {
-    return this.#slices.all(...slicesBound(id)).map(toDrawer);
+    return this.#statements.slices.all(...slicesBound(id)).map(toDrawer);
   }
 
   placesOfSource(sourceFile: string): { drawers: number; places: { wing: string; room: string }[] } {
-    const places = this.#placesOfSource.all(sourceFile, PLACES_SHOWN);
-    return { drawers: this.#rowsOfSource.all(sourceFile).length, places };
+    const places = this.#statements.placesOfSource.all(sourceFile, PLACES_SHOWN);
+    return { drawers: this.#statements.rowsOfSource.all(sourceFile).length, places };
   }
 
   deleteSource(sourceFile: string): number {
@@ -241,28 +183,28 @@ export class LedgerTables implements Omit<LedgerTx, "forget" | "undo"> {
       this.standings.remove(drawer.id);
     }
     this.images.note("source", sourceFile);
-    this.#deleteSource.run(sourceFile);
-    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
+    this.#statements.deleteSource.run(sourceFile);
+    this.#statements.deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
     for (const { row } of before) this.#current.removed.push(row);
     return before.length;
   }
 
   deleteSourceGroup({ sourceFile, directoryId, lastRow }: SourceGroup, wing: string | undefined): number {
-    const ids = this.#idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
+    const ids = this.#statements.idsOfGroup.all(sourceFile, directoryId, lastRow, wing ?? null, wing ?? null);
     for (const id of ids) this.deleteDrawer(id);
     this.images.note("source", sourceFile);
-    this.#deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
+    this.#statements.deleteFilingRecord.run(sourceFile, `${sourceFile}${MODE_SEPARATOR}general`);
     return ids.length;
   }
 
   putSource({ sourceFile, wing, mtime, sha256, drawers }: SourceRow): void {
     this.#isHalfDone = true;
     this.images.note("source", sourceFile);
-    this.#putSource.run(sourceFile, wing, mtime, sha256, drawers);
+    this.#statements.putSource.run(sourceFile, wing, mtime, sha256, drawers);
   }
 
   drawersOfSource(sourceFile: string): Drawer[] {
-    return this.#drawersOfSource.all(sourceFile).map(toDrawer);
+    return this.#statements.drawersOfSource.all(sourceFile).map(toDrawer);
   }
 
   #note(kind: Parameters<StateOf>[0], id: string): void {
@@ -320,15 +262,45 @@ export function noChanges(): Changes {
   return { added: 0, written: [], removed: [], graph: 0, closets: 0 };
 }
 
-function prepareOthers(database: LedgerDatabase) {
-  const changedWhere = (column: "agent" | "method") =>
-    database
-      .prepare<[string, string], string>(
-        `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
-           WHERE j.${column} = ? AND c.id IN (SELECT value FROM json_each(?))`,
-      )
-      .pluck();
+function statementsOf(database: LedgerDatabase) {
   return {
+    ...changeStatements(database),
+    find: database.prepare<[string], DrawerRecord>("SELECT * FROM drawer WHERE id = ?"),
+    insert: database.prepare(
+      `INSERT INTO drawer (id, wing, room, source_file, text, date_words, metadata)
+         VALUES (@id, @wing, @room, @sourceFile, @text, @words, @metadata)`,
+    ),
+    insertWords: database.prepare("INSERT INTO drawer_fts (rowid, text, date_words) VALUES (?, ?, ?)"),
+    update: database.prepare(
+      `UPDATE drawer SET wing = @wing, room = @room, source_file = @sourceFile, text = @text, date_words = @words,
+         metadata = @metadata, text_version = text_version + (text <> @text) WHERE id = @id`,
+    ),
+    delete: database.prepare("DELETE FROM drawer WHERE row IN (SELECT value FROM json_each(?))"),
+    slices: database.prepare<string[], DrawerRecord>(SLICES_OF),
+    rowsOfSource: database
+      .prepare<[string], number>("SELECT row FROM drawer WHERE source_file = ? AND source_file <> ''")
+      .pluck(),
+    placesOfSource: database.prepare<[string, number], { wing: string; room: string }>(
+      `SELECT wing, room FROM drawer WHERE source_file = ? AND source_file <> ''
+         GROUP BY wing, room ORDER BY min(row) LIMIT ?`,
+    ),
+    idsOfGroup: database
+      .prepare<[string, string | null, number, string | null, string | null], string>(
+        `SELECT id FROM drawer WHERE source_file = ? AND source_file <> '' AND ${DIRECTORY_ID} IS ? AND row <= ?
+           AND NOT ${IS_REGISTRY} AND (? IS NULL OR wing = ?)`,
+      )
+      .pluck(),
+    deleteSource: database.prepare("DELETE FROM drawer WHERE source_file = ? AND source_file <> ''"),
+    deleteFilingRecord: database.prepare("UPDATE source SET drawers = 0, sha256 = '' WHERE source_file IN (?, ?)"),
+    putSource: database.prepare(
+      `INSERT INTO source (source_file, wing, mtime, sha256, drawers) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (source_file) DO UPDATE SET wing = excluded.wing, mtime = excluded.mtime, sha256 = excluded.sha256,
+           drawers = excluded.drawers`,
+    ),
+    drawersOfSource: database.prepare<[string], DrawerRecord>(
+      "SELECT * FROM drawer WHERE source_file = ? AND source_file <> '' ORDER BY row",
+    ),
+    recipe: database.prepare<[], string>("SELECT value FROM meta WHERE key = 'id_recipe'").pluck(),
     putStatic: database.prepare("INSERT OR REPLACE INTO static_code (row, code, scale) VALUES (?, ?, ?)"),
     renewStatic: database.prepare("INSERT OR REPLACE INTO static_renewed (row) VALUES (?)"),
     putForms: database.prepare("INSERT INTO form_fts (rowid, text) VALUES (?, ?)"),
@@ -339,6 +311,19 @@ function prepareOthers(database: LedgerDatabase) {
     drawersIn: database
       .prepare<[string, string], number>("SELECT drawers FROM place WHERE wing = ? AND room = ?")
       .pluck(),
+  };
+}
+
+/** Returns the statements that find the writes which changed a drawer. */
+function changeStatements(database: LedgerDatabase) {
+  const changedWhere = (column: "agent" | "method") =>
+    database
+      .prepare<[string, string], string>(
+        `SELECT DISTINCT c.id FROM journal j JOIN change c ON c.journal = j.seq AND c.kind = 'drawer'
+           WHERE j.${column} = ? AND c.id IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck();
+  return {
     changedBy: changedWhere("agent"),
     changedByMethod: changedWhere("method"),
     lastChangedByMethod: database

@@ -3,7 +3,7 @@
  * adopting a row twice has no effect. A drawer with an unsent change in the ledger is newer, so it is not overwritten.
  */
 import { faultPoint } from "../../../base/fault-point.ts";
-import type { Changes, NewVector } from "../../port/ledger.ts";
+import type { Changes } from "../../port/ledger.ts";
 import type { AdoptionBatch, ForeignRow } from "../../port/public-palace.ts";
 import type { LedgerDatabase } from "../open.ts";
 import { isSameRow } from "../record.ts";
@@ -15,14 +15,12 @@ export class RowAdopter {
   readonly #outbox: OutboxList;
   readonly #hasVector;
   readonly #rowOf;
-  readonly #versionOf;
 
   constructor(database: LedgerDatabase, tx: LedgerTables, outbox: OutboxList) {
     this.#tx = tx;
     this.#outbox = outbox;
     this.#hasVector = database.prepare<[number], number>("SELECT 1 FROM vector WHERE row = ?").pluck();
     this.#rowOf = database.prepare<[string], number>("SELECT row FROM drawer WHERE id = ?").pluck();
-    this.#versionOf = database.prepare<[number], number>("SELECT text_version FROM drawer WHERE row = ?").pluck();
   }
 
   /** Adopts one batch. If it throws, the whole batch is rolled back. */
@@ -30,7 +28,7 @@ export class RowAdopter {
     batch: AdoptionBatch,
     group: (work: () => void) => void,
     recordModel: (model: string) => void,
-    putVector: (vector: NewVector) => boolean,
+    putVector: (row: number, vector: Float32Array) => void,
   ): { taken: number; changes: Changes } {
     let taken = 0;
     const embedded: number[] = [];
@@ -51,13 +49,13 @@ export class RowAdopter {
     return { taken, changes: { ...changes, written: [...new Set([...changes.written, ...embedded])] } };
   }
 
-  #take(row: ForeignRow, putVector: (vector: NewVector) => boolean, embedded: number[]): boolean {
+  #take(row: ForeignRow, putVector: (row: number, vector: Float32Array) => void, embedded: number[]): boolean {
     const wasListed = this.#outbox.has(row.id);
     if (!this.#file(row)) return false;
     const at = this.#rowOf.get(row.id);
     if (at !== undefined && row.vector !== undefined && this.#hasVector.get(at) === undefined) {
-      const textVersion = this.#versionOf.get(at) ?? 1;
-      if (putVector({ row: at, textVersion, vector: row.vector })) embedded.push(at);
+      putVector(at, row.vector);
+      embedded.push(at);
     }
     const hasVector = at !== undefined && this.#hasVector.get(at) !== undefined;
     // The palace has this row, so the row leaves the outbox, unless the ledger has a vector that the palace lacks. A row without a vector

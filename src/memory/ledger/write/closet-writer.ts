@@ -14,8 +14,7 @@ export class ClosetWriter {
   readonly outbox: OutboxList;
   readonly #group: (work: () => void) => void;
   readonly #putVector;
-  readonly #getMeta;
-  readonly #putMeta;
+  readonly #recordModel;
   readonly #known;
   readonly #take;
   readonly #remove;
@@ -25,13 +24,13 @@ export class ClosetWriter {
     this.#group = group;
     this.outbox = new OutboxList(database, CLOSETS, group);
     this.#putVector = database.prepare("UPDATE closet SET vector = ? WHERE row = ? AND text_version = ?");
-    this.#getMeta = database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck();
-    this.#putMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    this.#recordModel = database.prepare("INSERT OR IGNORE INTO meta VALUES ('model', ?)");
     this.#known = database.prepare<[string], Known>(
       "SELECT text, metadata, vector IS NOT NULL AS has FROM closet WHERE id = ?",
     );
     this.#take = database.prepare(
-      `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector) VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO closet (id, wing, room, source_file, text, metadata, vector)
+         VALUES (@id, @wing, @room, @sourceFile, @text, @metadata, @bytes)
          ON CONFLICT (id) DO UPDATE SET wing = excluded.wing, room = excluded.room, source_file = excluded.source_file,
            text = excluded.text, metadata = excluded.metadata, vector = excluded.vector, text_version = text_version + 1`,
     );
@@ -42,7 +41,7 @@ export class ClosetWriter {
   storeVectors(vectors: readonly NewVector[], model: string): number {
     let filed = 0;
     this.#group(() => {
-      this.#recordModel(model);
+      this.#recordModel.run(model);
       for (const { row, textVersion, vector } of vectors)
         filed += this.#putVector.run(floatBytes(vector), row, textVersion).changes;
       faultPoint("closets.before-vectors");
@@ -54,7 +53,7 @@ export class ClosetWriter {
   adopt({ rows, removed, model }: AdoptionBatch): number {
     let taken = 0;
     this.#group(() => {
-      if (model !== undefined) this.#recordModel(model);
+      if (model !== undefined) this.#recordModel.run(model);
       for (const row of rows) if (this.#takeRow(row)) taken += 1;
       for (const id of removed) {
         if (this.outbox.has(id)) continue;
@@ -72,25 +71,12 @@ export class ClosetWriter {
     const known = this.#known.get(id);
     if (known !== undefined) {
       const ours = { text: known.text, metadata: readColumn("closet.metadata", known.metadata, isMetadata) };
-      const isSame = isSameRow(ours, { text, metadata });
-      if (known.has === 0 || isSame) return false;
+      if (known.has === 0 || isSameRow(ours, { text, metadata })) return false;
     }
-    const { wing, room, sourceFile } = place(metadata);
-    this.#take.run(
-      id,
-      wing,
-      room,
-      sourceFile,
-      text,
-      JSON.stringify(metadata),
-      vector === undefined ? null : floatBytes(vector),
-    );
+    const bytes = vector === undefined ? null : floatBytes(vector);
+    this.#take.run({ id, ...place(metadata), text, metadata: JSON.stringify(metadata), bytes });
     // The palace has the row already, so the row leaves the outbox. A row without a vector returns to the outbox when it gets one.
     this.outbox.unlist(id);
     return true;
-  }
-
-  #recordModel(model: string): void {
-    if (this.#getMeta.get("model") === undefined) this.#putMeta.run("model", model);
   }
 }

@@ -5,12 +5,11 @@
 import { statSync } from "node:fs";
 import { faultPoint } from "../../../base/fault-point.ts";
 import { type LedgerDatabase, translateError } from "../open.ts";
+import { pragmaNumber } from "../select.ts";
 import type { Maintenance } from "./maintenance.ts";
 
 /** Size from which the file is rewritten through a temporary file instead of memory. */
 const MEMORY_MAX_BYTES = 256 * 1024 * 1024;
-
-export type LedgerSpace = { sizeBytes: number; freeBytes: number };
 
 export class LedgerEraser {
   readonly #database: LedgerDatabase;
@@ -24,15 +23,10 @@ export class LedgerEraser {
   }
 
   /** Returns sizes without the log (`FILE-wal`). */
-  space(): LedgerSpace {
-    const [sizeBytes = 0, freeBytes = 0] = ["page_count", "freelist_count"].map(
-      (count) => this.#pragmaNumber(count) * this.#pragmaNumber("page_size"),
-    );
-    return { sizeBytes, freeBytes };
-  }
-
-  #pragmaNumber(name: string): number {
-    return this.#database.pragma(name, { simple: true }) as number;
+  space(): { sizeBytes: number; freeBytes: number } {
+    const bytesOf = (pages: string): number =>
+      pragmaNumber(this.#database, pages) * pragmaNumber(this.#database, "page_size");
+    return { sizeBytes: bytesOf("page_count"), freeBytes: bytesOf("freelist_count") };
   }
 
   /** Rewrites the ledger's file: takes the time and space of copying it twice. Errors: STORE_*; the list of data to erase then stays. */

@@ -100,7 +100,7 @@ export class LedgerWriter {
       putVector: prepare("INSERT OR REPLACE INTO vector VALUES (?, ?)"),
       putCode: prepare("INSERT OR REPLACE INTO vector_code VALUES (?, ?, ?)"),
       putMeta: prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"),
-      getMeta: this.#database.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
+      recordModel: prepare("INSERT OR IGNORE INTO meta VALUES ('model', ?)"),
     };
   }
 
@@ -177,8 +177,12 @@ export class LedgerWriter {
   storeVectors(vectors: readonly NewVector[], model: string): Changes {
     const written: number[] = [];
     this.#group(() => {
-      this.#recordModel(model);
-      for (const vector of vectors) if (this.#putVector(vector)) written.push(vector.row);
+      this.#statements.recordModel.run(model);
+      for (const { row, textVersion, vector } of vectors) {
+        if (this.#statements.textVersion.get(row) !== textVersion) continue;
+        this.#putVector(row, vector);
+        written.push(row);
+      }
       faultPoint("vectors.before-commit");
     });
     faultPoint("vectors.after-commit");
@@ -189,22 +193,15 @@ export class LedgerWriter {
     return this.#adopter.commit(
       batch,
       (work) => this.#group(work),
-      (model) => this.#recordModel(model),
-      (vector) => this.#putVector(vector),
+      (model) => void this.#statements.recordModel.run(model),
+      (row, vector) => this.#putVector(row, vector),
     );
   }
 
-  #recordModel(model: string): void {
-    if (this.#statements.getMeta.get("model") === undefined) this.#statements.putMeta.run("model", model);
-  }
-
-  #putVector({ row, textVersion: version, vector }: NewVector): boolean {
-    const { textVersion, putVector, putCode } = this.#statements;
-    if (textVersion.get(row) !== version) return false;
+  #putVector(row: number, vector: Float32Array): void {
     const made = quantize(vector);
-    putVector.run(row, floatBytes(vector));
-    putCode.run(row, bytesOf(made), made.scale);
-    return true;
+    this.#statements.putVector.run(row, floatBytes(vector));
+    this.#statements.putCode.run(row, bytesOf(made), made.scale);
   }
 
   putMeta(key: string, value: string): void {

@@ -4,6 +4,7 @@
  */
 import type { LedgerDatabase } from "../open.ts";
 import type { LedgerTables } from "../tables/tables.ts";
+import { pragmaNumber } from "../select.ts";
 import { FormBacklog } from "./form-backlog.ts";
 
 const SOURCES_PER_PASS = 16;
@@ -79,41 +80,30 @@ export class Maintenance {
 
   /** Returns free pages to the file system. A ledger without auto_vacuum keeps them until it is rewritten. */
   #freePages(): boolean {
-    const [free = 0, all = 0] = ["freelist_count", "page_count"].map(
-      (name) => this.#database.pragma(name, { simple: true }) as number,
-    );
-    if (free <= Math.max(FREE_KEPT_MIN, all / FREE_KEPT_PART)) return false;
+    const free = pragmaNumber(this.#database, "freelist_count");
+    if (free <= Math.max(FREE_KEPT_MIN, pragmaNumber(this.#database, "page_count") / FREE_KEPT_PART)) return false;
     this.#group(() => void this.#database.pragma(`incremental_vacuum(${FREED_PAGES})`));
-    return (this.#database.pragma("freelist_count", { simple: true }) as number) < free;
+    return pragmaNumber(this.#database, "freelist_count") < free;
   }
 
   /** Indexes some changed sources. Returns true if there may be more. */
   indexSources(): boolean {
-    const {
-      dirtySources,
-      cleanSource,
-      sourceRow,
-      makeSource,
-      dropSource,
-      sourceDrawers,
-      dropSourceText,
-      putSourceText,
-    } = this.#statements;
-    const sources = dirtySources.all(SOURCES_PER_PASS);
+    const statements = this.#statements;
+    const sources = statements.dirtySources.all(SOURCES_PER_PASS);
     if (sources.length === 0) return false;
     this.#group(() => {
       for (const source of sources) {
-        const drawers = sourceDrawers.all(source);
+        const drawers = statements.sourceDrawers.all(source);
         const texts = drawers.map(({ text, dateWords }) => `${text} ${dateWords}`);
-        if (texts.length > 0 && sourceRow.get(source) === undefined) makeSource.run(source);
-        const row = sourceRow.get(source);
+        if (texts.length > 0 && statements.sourceRow.get(source) === undefined) statements.makeSource.run(source);
+        const row = statements.sourceRow.get(source);
         if (row !== undefined) {
-          dropSourceText.run(row);
-          if (texts.length > 0) putSourceText.run(row, this.#withForms(texts.join("\n")));
-          else dropSource.run(row);
+          statements.dropSourceText.run(row);
+          if (texts.length > 0) statements.putSourceText.run(row, this.#withForms(texts.join("\n")));
+          else statements.dropSource.run(row);
         }
         this.#putHeadings(source, drawers);
-        cleanSource.run(source);
+        statements.cleanSource.run(source);
       }
     });
     return true;

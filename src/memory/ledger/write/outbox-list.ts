@@ -1,6 +1,6 @@
 /** The list of rows that the public palace does not have yet. Triggers add an entry at every write; this file removes sent entries. */
 import type { LedgerDatabase } from "../open.ts";
-import { lastRowKey, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
+import { lastRowKey, NOW_MS, type OutboxKind, removedKey, removedPrefix } from "../outbox-kinds.ts";
 
 /** Number of rows that `retarget` lists in one transaction, for which other writes wait a few milliseconds. */
 const LISTED_MAX = 2_000;
@@ -25,7 +25,7 @@ export class OutboxList {
     const { table, sendable, joined, target } = kind;
     this.#target = target;
     keepRemovals(database, kind);
-    const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM ${sendable}`;
+    const list = `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT c.id, ${NOW_MS} FROM ${sendable}`;
     const prefix = removedPrefix(kind);
     this.#statements = {
       done: database.prepare(`DELETE FROM ${table} WHERE id = ? AND seq = ?`),
@@ -45,7 +45,7 @@ export class OutboxList {
       ),
       dropRemoval: database.prepare(`DELETE FROM meta WHERE key = ${removedKey(kind, "?")} AND value = ''`),
       listRemovals: database.prepare(
-        `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT o.id, CAST(unixepoch('subsec') * 1000 AS INTEGER)
+        `INSERT OR REPLACE INTO ${table} (id, at_ms) SELECT o.id, ${NOW_MS}
            FROM (SELECT substr(key, ${prefix.length + 1}) AS id, value FROM meta
                WHERE key > '${prefix}' AND key < '${prefix}\u{10FFFF}') o ${joined}
            WHERE c.id IS NULL AND instr(o.value, ?) > 0`,
