@@ -19,15 +19,8 @@ type Spelling = {
 
 /** Maps each spelling to the file's canonical spelling. Leaves out spellings that could name several files. */
 export function canonicalSpellings(names: Iterable<string>): Map<string, string> {
-  const byKey = new Map<string, string[]>();
-  for (const name of new Set(names)) {
-    const key = keyOf(name);
-    const group = byKey.get(key);
-    if (group === undefined) byKey.set(key, [name]);
-    else group.push(name);
-  }
   const canonical = new Map<string, string>();
-  for (const group of byKey.values())
+  for (const group of Map.groupBy(new Set(names), keyOf).values())
     for (const cluster of clustersOf(group.sort(compareText))) {
       const chosen = chooseSpelling(cluster);
       for (const name of cluster) canonical.set(name, chosen);
