@@ -3,7 +3,7 @@ import type { GraphReader, GraphTx, NamedFact, NewFact } from "../port/graph.ts"
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { lengthJoined } from "../drawer/drawer-id.ts";
 import { codePointLength, entityId, localDate, localTimestamp, pythonRepr, sha256Hex } from "../text/text.ts";
-import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
+import { checked, clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
 import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } from "./temporal.ts";
 
 type Entities = Pick<GraphReader, "hasEntity">;
@@ -117,16 +117,6 @@ function endsOf(params: Arguments, objectKey: string): Ends {
     predicate: validName(params["predicate"], "predicate"),
     object: validGraphValue(params[objectKey], objectKey),
   };
-}
-
-/** Returns the result of `read`, or a result with `error` if it throws InvalidValue. */
-function checked<T extends object>(read: () => T): T | { success: false; error: string } {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof InvalidValue) return { success: false, error: error.message };
-    throw error;
-  }
 }
 
 /** Reads a value that upstream stores without a check. Refuses lists and objects, which SQLite does not accept. */
