@@ -27,22 +27,7 @@ import { tableHeaderOf } from "./table-header.ts";
 import { liftWishes, wishRows, withRows } from "./wishes.ts";
 
 export type SearchDependencies = {
-  reader: Pick<
-    LedgerReader,
-    | "assistantRows"
-    | "talkSlices"
-    | "drawersByRow"
-    | "exchangeOf"
-    | "listDrawers"
-    | "slicesOf"
-    | "slicesOfSource"
-    | "graph"
-    | "closets"
-    | "standings"
-    | "places"
-    | "holds"
-    | "sourcesLike"
-  >;
+  reader: LedgerReader;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Returns undefined while the model is missing or loading. */
