@@ -5,7 +5,7 @@ import { MASK_START, redact } from "../text/redact.ts";
 import { localTimestamp, slices, strip } from "../text/text.ts";
 import { asText, checked, looseText, validContent, validName } from "../text/validate.ts";
 import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
-import { findLogical, shownId, textOf } from "./logical.ts";
+import { findLogical, shownId, sourceOf, textOf } from "./logical.ts";
 
 export type RowSize = { drawerSize: number };
 
@@ -82,9 +82,9 @@ export function deleteLogical(
 }
 
 /** Deletes the closets of the drawer's source, because they quote the drawer's old text. Returns their number. */
-function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
-  const sourceFile = metadata["source_file"];
-  return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
+function removeClosets(tx: LedgerTx, drawer: Drawer): number {
+  const sourceFile = sourceOf(drawer);
+  return sourceFile === "" ? 0 : tx.closets.remove(sourceFile);
 }
 
 /** Changes a drawer. A split drawer, or a text that is too long for one row, is cut into slices again under the same id. */

@@ -2,7 +2,7 @@
 import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { clampLimit } from "../text/validate.ts";
-import { drawerPayload, findLogical, listedDrawer, parentOf } from "./logical.ts";
+import { drawerPayload, findLogical, listedDrawer, parentOf, sourceOf } from "./logical.ts";
 
 const MATCHES_MAX = 10;
 const LIMIT_DEFAULT = 20;
@@ -44,6 +44,5 @@ export function newestDrawers(
 
 /** Adds the source's whole path, because the shown metadata have only the file name. */
 function withPath({ rows: [first] }: LogicalDrawer, payload: Record<string, unknown>): Record<string, unknown> {
-  const source = first.metadata["source_file"];
-  return { ...payload, source_path: typeof source === "string" ? source : "" };
+  return { ...payload, source_path: sourceOf(first) };
 }

@@ -1,6 +1,6 @@
 /** Finds the other sources that have exactly a hit's text, such as backups and moved files, as MemPalace 3.11 does. */
 import type { Drawer } from "../port/drawer.ts";
-import { parentOf } from "../drawer/logical.ts";
+import { parentOf, sourceOf } from "../drawer/logical.ts";
 import { baseName, codePointLength, strip } from "../text/text.ts";
 
 /** Minimum length of a copied text, in code points. Two sources may have a shorter text in common by chance. */
@@ -29,9 +29,4 @@ export function alsoIn(hit: Drawer, folded: readonly Drawer[]): AlsoIn[] {
       room: drawer.room,
       chunk_index: drawer.metadata["chunk_index"] ?? null,
     }));
-}
-
-function sourceOf({ metadata }: Drawer): string {
-  const source = metadata["source_file"];
-  return typeof source === "string" ? source : "";
 }
