@@ -13,7 +13,8 @@ export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
-type Match = { id: string; wing: string; room: string; similarity: number; content: string };
+/** A drawer that is similar to a text. `content`: the beginning of the drawer's text. */
+export type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
 /** Maximum number of similar drawers in the answer for one text. */
 export const MATCHES_MAX = 5;

@@ -1,7 +1,7 @@
 /** Compares texts by meaning, for check_duplicate and before a checkpoint is filed (palace.md 2.10). */
 import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
-import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
+import { isItem, type Likeness, type Match, MATCHES_MAX } from "../drawer/checkpoint.ts";
 import { preview } from "../drawer/logical.ts";
 import { dotProduct } from "../port/search.ts";
 import { round, slices, wellFormed } from "../text/text.ts";
@@ -9,8 +9,6 @@ import type { SearchDependencies } from "./search.ts";
 
 const THRESHOLD = 0.9;
 const SETTLE_MAX_MS = 1_000;
-
-type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
 type Likening = SearchDependencies & {
   /** Resolves when all drawers have their vectors, or after the given time. */
