@@ -6,6 +6,7 @@ import { head, sha256Hex } from "../text/text.ts";
 import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
+type Place = { wing: string; room: string };
 
 /** Fields with a link's strength and recency. A link that is made again keeps them. */
 export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
@@ -24,7 +25,7 @@ export function wingSlug(wing: string): string {
 }
 
 /** Returns a tunnel's id. Exchanging its two ends does not change the id. */
-export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
+export function tunnelId(source: Place, target: Place): string {
   const [a, b] = [source, target]
     .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
     .toSorted((one, other) => Buffer.compare(one, other));
@@ -33,18 +34,10 @@ export function tunnelId(source: { wing: string; room: string }, target: { wing:
 
 export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   try {
-    const source = {
-      wing: validName(params["source_wing"], "source_wing"),
-      room: validName(params["source_room"], "source_room"),
-    };
-    const target = {
-      wing: validName(params["target_wing"], "target_wing"),
-      room: validName(params["target_room"], "target_room"),
-    };
-    for (const [end, { wing, room }] of [
-      ["Source", source],
-      ["Target", target],
-    ] as const)
+    const nameIn = (key: string): string => validName(params[key], key);
+    const source = { wing: nameIn("source_wing"), room: nameIn("source_room") };
+    const target = { wing: nameIn("target_wing"), room: nameIn("target_room") };
+    for (const [end, { wing, room }] of Object.entries({ Source: source, Target: target }))
       if (!graph.mayHoldRoom(wing, room))
         throw new InvalidValue(`${end} room '${room}' does not exist in wing '${wing}'`);
     const id = tunnelId(source, target);
@@ -145,7 +138,7 @@ export function listHallways(graph: GraphReader, values: Arguments): unknown {
   return { hallways: records, total, count: records.length, offset, limit };
 }
 
-function withDrawer(end: { wing: string; room: string }, drawerId: unknown): LinkRecord {
+function withDrawer(end: Place, drawerId: unknown): LinkRecord {
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 
