@@ -139,14 +139,9 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Returns the last part of a path, as Python's `Path.name`. Ignores a separator at the end. */
-function pathName(path: string): string {
-  return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
-}
-
-/** Returns the last part of a path without its extension, as Python's `Path.stem`. */
+/** Returns the last part of a path without its extension, as Python's `Path.stem`. Ignores a separator at the end. */
 export function pathStem(path: string): string {
-  const name = pathName(path);
+  const name = path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
   const dot = name.lastIndexOf(".");
   return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }

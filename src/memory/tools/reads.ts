@@ -49,7 +49,7 @@ export const MEMORY_READS = {
   status: founded(({ reader }) => {
     const places = reader.places();
     return {
-      total_drawers: sum(places),
+      total_drawers: places.reduce((total, { drawers }) => total + drawers, 0),
       wings: countBy(places, "wing"),
       rooms: countBy(places, "room"),
       protocol: PROTOCOL_TEXT,
@@ -158,10 +158,6 @@ function graph(read: (reader: GraphReader, values: Arguments) => unknown): Memor
     await graph.fresh();
     return read(reader.graph, values);
   };
-}
-
-function sum(places: readonly { drawers: number }[]): number {
-  return places.reduce((total, { drawers }) => total + drawers, 0);
 }
 
 function countBy(
