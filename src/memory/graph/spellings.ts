@@ -9,7 +9,6 @@ const CODE_EXTENSIONS = new Set(
 );
 
 type Spelling = {
-  name: string;
   /** Folders of the path, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
@@ -99,7 +98,6 @@ function isSameFile(a: Spelling, b: Spelling): boolean {
 
 function readSpelling(name: string): Spelling {
   return {
-    name,
     folders: partsOf(name).slice(0, -1),
     extension: extensionOf(baseOf(name))?.toLowerCase(),
     side: sideOf(name),

@@ -52,8 +52,8 @@ export async function rankEverything(
     .map((one) => {
       const opening = slices.get(one.row)?.opening;
       const score = opening === undefined ? undefined : scores.get(opening);
-      if (score === undefined) return one;
-      const saidCosine = near.get(slices.get(one.row)?.opening ?? 0);
+      if (opening === undefined || score === undefined) return one;
+      const saidCosine = near.get(opening);
       return { ...one, saidCosine, score: opening === one.row ? score : score - ANSWER_STEP * (2 - one.score) };
     })
     .sort(byScore);

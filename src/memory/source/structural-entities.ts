@@ -33,7 +33,7 @@ const PATTERNS: readonly RegExp[] = [
 
 /** Returns at most 24 entities joined by `;`, the most frequent first. Empty for a text without entities. */
 export function structuralEntities(text: string): string {
-  const found = new Map<string, { count: number; order: number; token: string }>();
+  const found = new Map<string, { count: number; token: string }>();
   const paths = text.length > RUN_MAX ? text.replace(LONG_RUN, " ") : text;
   for (const pattern of PATTERNS) {
     for (const match of (pattern === PATH ? paths : text).matchAll(pattern)) {
@@ -42,12 +42,12 @@ export function structuralEntities(text: string): string {
       if (length < LENGTH_MIN || length > LENGTH_MAX) continue;
       const key = token.toLowerCase();
       const entity = found.get(key);
-      if (entity === undefined) found.set(key, { count: 1, order: found.size, token });
+      if (entity === undefined) found.set(key, { count: 1, token });
       else entity.count += 1;
     }
   }
   return [...found.values()]
-    .sort((a, b) => b.count - a.count || a.order - b.order)
+    .sort((a, b) => b.count - a.count)
     .slice(0, ENTITIES_MAX)
     .map(({ token }) => token)
     .join(";");
