@@ -7,6 +7,7 @@ import { asText, checked, looseText, validContent, validName } from "../text/val
 import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
 import { findLogical, shownId, sourceOf, textOf } from "./logical.ts";
 
+/** Maximum length of a slice, in characters. */
 export type RowSize = { drawerSize: number };
 
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
