@@ -9,7 +9,7 @@ type Arguments = Record<string, unknown>;
 type Place = { wing: string; room: string };
 
 /** Fields with a link's strength and recency. A link that is made again keeps them. */
-export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
+const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
@@ -81,8 +81,13 @@ function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: s
     created_at: createdAt,
     ...(before !== undefined && { updated_at: now }),
     ...{ strength: 1, stability: 1, last_activated: createdAt, access_count: 0 },
-    ...Object.fromEntries(DYNAMICS.filter((key) => before?.[key] !== undefined).map((key) => [key, before?.[key]])),
+    ...grownOf(before),
   };
+}
+
+/** Returns a link's present strength and recency, to keep them in its new record. */
+export function grownOf(old: LinkRecord = {}): LinkRecord {
+  return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
 /** Deletes a tunnel. The answer does not show whether the tunnel existed. */
