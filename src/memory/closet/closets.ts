@@ -2,7 +2,7 @@
 import type { NewCloset } from "../port/closet.ts";
 import type { Metadata } from "../port/drawer.ts";
 import { hash24 } from "../drawer/drawer-id.ts";
-import { codePointLength, head, pathStem, strip } from "../text/text.ts";
+import { codePointLength, head, pathStem, SPACES, strip } from "../text/text.ts";
 import { nameTags, nameWords, type Tagging } from "./name-words.ts";
 
 const WINDOW = 5_000;
@@ -14,16 +14,15 @@ const POINTERS_MAX = 3;
 const STEM_MAX = 40;
 const NORMALIZE_VERSION = 2;
 
-/** Characters that `\s` matches in Python. `WORD` has those that `\w` matches. */
-const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+/** Characters that `\w` matches in Python. */
 const WORD = String.raw`\p{L}\p{N}_`;
 
 const VERBS =
   "built|fixed|wrote|added|pushed|tested|created|decided|migrated|reviewed|deployed|configured|removed|updated";
 /** Matches a topic: a verb and 3 to 40 characters. Ignores case as Python does, so `i` also matches the Turkish ı and İ. */
-const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACE}]+[${WORD}${SPACE}]{3,40}`, "giu");
+const TOPIC = new RegExp(`(?:${VERBS.replaceAll("i", "[iıİ]")})[${SPACES}]+[${WORD}${SPACES}]{3,40}`, "giu");
 /** Matches a Markdown heading. Only LF ends a line, as in Python. */
-const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACE}]+([^\\n]{5,60})(?![^\\n])`, "gu");
+const HEADING = new RegExp(`(?<![^\\n])#{1,3}[${SPACES}]+([^\\n]{5,60})(?![^\\n])`, "gu");
 const QUOTE = /"([^"]{15,150})"/gu;
 
 /** Source to be filed: its whole text, and its drawers in the order of their chunks. */

@@ -5,10 +5,8 @@ import { COMMON_WORDS } from "./common-words.ts";
 import { nameFinders } from "./name-languages.ts";
 import { takeProducts } from "./product-names.ts";
 
-const CANDIDATE = /\b[A-Z][a-z][A-Za-z]*\b/g;
-/** Matches a letter beside a candidate, which is then a part of a word and not a name. As in Python's `\w`, `É` counts as a letter. */
-const LETTER_AFTER = /[\p{L}\p{N}_]/uy;
-const LETTER_BEFORE = /(?<=[\p{L}\p{N}_])/uy;
+/** Matches a whole word. As in Python's `\w`, `É` is a letter, which JavaScript's `\b` does not notice. */
+const CANDIDATE = /\b(?<![\p{L}\p{N}_])[A-Z][a-z][A-Za-z]*\b(?![\p{L}\p{N}_])/gu;
 /** Matches runs that are longer than any name: base64, addresses, minified code. */
 const LONG_RUN = /(?<![!-~])[!-~]{24,}/g;
 /**
@@ -44,8 +42,7 @@ export function nameWords(text: string, { recipe, languages = [] }: Tagging): [n
 
 /** Yields the words that have the form of a name, even if they are common English words, once for each occurrence. */
 export function* candidateWords(text: string): Generator<string> {
-  for (const { 0: word, index } of text.matchAll(CANDIDATE))
-    if (NAME.test(word) && !isPartOfWord(text, index, index + word.length)) yield word;
+  for (const [word] of text.matchAll(CANDIDATE)) if (NAME.test(word)) yield word;
 }
 
 /** Returns a row's `entities`: names of three or more characters and `known` names, sorted by code point and joined by `;`. */
@@ -63,15 +60,4 @@ export type KnownName = { name: string; pattern: RegExp };
 
 export function knownNames(names: readonly string[]): KnownName[] {
   return names.map((name) => ({ name, pattern: wholeWord(name) }));
-}
-
-/** Returns true if letters beyond ASCII touch the word, which JavaScript's `\b` does not notice. */
-function isPartOfWord(text: string, start: number, end: number): boolean {
-  if (start > 0 && text.charCodeAt(start - 1) > 0x7f && touches(LETTER_BEFORE, text, start)) return true;
-  return text.charCodeAt(end) > 0x7f && touches(LETTER_AFTER, text, end);
-}
-
-function touches(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at;
-  return pattern.test(text);
 }

@@ -3,7 +3,7 @@ import { isRecord } from "../../base/parse-json.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { strip } from "../text/text.ts";
-import { InvalidValue } from "../text/validate.ts";
+import { checked } from "../text/validate.ts";
 import { writeDiary } from "./diary.ts";
 import { addDrawer, type RowSize } from "./drawer.ts";
 import { preview } from "./logical.ts";
@@ -13,7 +13,8 @@ export type Likeness = {
   stored: { id: string; similarity: number }[];
   earlier: { item: number; slice: number; similarity: number }[];
 };
-type Match = { id: string; wing: string; room: string; similarity: number; content: string };
+/** A drawer that is similar to a text. `content`: the beginning of the drawer's text. */
+export type Match = { id: string; wing: string; room: string; similarity: number; content: string };
 
 /** Maximum number of similar drawers in the answer for one text. */
 export const MATCHES_MAX = 5;
@@ -71,13 +72,8 @@ function addDiary(
   if (typeof entry !== "string" || entry === "")
     return void answer.errors.push({ diary, error: "diary entry must be a non-empty string" });
   const params = { agent_name: "cursor-ide", topic: "session-checkpoint", ...diary, entry };
-  try {
-    answer.diary = writeDiary(tx, { ...call, params }, size);
-  } catch (error) {
-    // An invalid wing throws before the diary entry is written. The items stay filed and are reported.
-    if (!(error instanceof InvalidValue)) throw error;
-    answer.diary = { success: false, error: error.message };
-  }
+  // An invalid wing throws before the diary entry is written. The items stay filed and are reported.
+  answer.diary = checked(() => writeDiary(tx, { ...call, params }, size));
 }
 
 /** Returns the similar drawers that still exist, best first. */

@@ -2,21 +2,19 @@
 import type { Drawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx, WriteCall } from "../port/ledger.ts";
 import { localDate, localStamp, localTimestamp, sha256Hex, slices, strip } from "../text/text.ts";
-import { clampLimit, InvalidValue, validContent, validName } from "../text/validate.ts";
+import { checked, clampLimit, InvalidValue, validContent, validName } from "../text/validate.ts";
 import { insertSlices, type RowSize } from "./drawer.ts";
 import { sliceId } from "./drawer-id.ts";
 
 export function writeDiary(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
   const { params } = call;
-  let agent: string, entry: string, topic: string;
-  try {
-    agent = validName(params["agent_name"], "agent_name").toLowerCase();
-    entry = validContent(params["entry"]);
-    topic = validName(params["topic"] === undefined ? "general" : params["topic"], "topic");
-  } catch (error) {
-    if (error instanceof InvalidValue) return { success: false, error: error.message };
-    throw error;
-  }
+  const read = checked(() => ({
+    agent: validName(params["agent_name"], "agent_name").toLowerCase(),
+    entry: validContent(params["entry"]),
+    topic: validName(params["topic"] === undefined ? "general" : params["topic"], "topic"),
+  }));
+  if ("error" in read) return read;
+  const { agent, entry, topic } = read;
   // For an invalid wing, throws an error that calls the field "name", as upstream does.
   const wing = blank(params["wing"]) ? `wing_${agent.replaceAll(" ", "_")}` : validName(params["wing"], "name");
 

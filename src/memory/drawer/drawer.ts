@@ -3,14 +3,15 @@ import type { Drawer, LogicalDrawer, Metadata, NewDrawer } from "../port/drawer.
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { MASK_START, redact } from "../text/redact.ts";
 import { localTimestamp, slices, strip } from "../text/text.ts";
-import { asText, InvalidValue, looseText, validContent, validName } from "../text/validate.ts";
+import { asText, checked, looseText, validContent, validName } from "../text/validate.ts";
 import { drawerIds, readNew, recipeNote, sliceId } from "./drawer-id.ts";
-import { findLogical, shownId, textOf } from "./logical.ts";
+import { findLogical, shownId, sourceOf, textOf } from "./logical.ts";
 
+/** Maximum length of a slice, in characters. */
 export type RowSize = { drawerSize: number };
 
 export function addDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
-  return refused(() => {
+  return checked(() => {
     const { params } = call;
     const { wing, room, content } = readNew(params);
     const parts = slices(content, drawerSize);
@@ -82,14 +83,14 @@ export function deleteLogical(
 }
 
 /** Deletes the closets of the drawer's source, because they quote the drawer's old text. Returns their number. */
-function removeClosets(tx: LedgerTx, { metadata }: Drawer): number {
-  const sourceFile = metadata["source_file"];
-  return typeof sourceFile === "string" && sourceFile !== "" ? tx.closets.remove(sourceFile) : 0;
+function removeClosets(tx: LedgerTx, drawer: Drawer): number {
+  const sourceFile = sourceOf(drawer);
+  return sourceFile === "" ? 0 : tx.closets.remove(sourceFile);
 }
 
 /** Changes a drawer. A split drawer, or a text that is too long for one row, is cut into slices again under the same id. */
 export function updateDrawer(tx: LedgerTx, call: WriteCall, { drawerSize }: RowSize): unknown {
-  return refused(() => {
+  return checked(() => {
     const { params } = call;
     const id = asText(params["drawer_id"]);
     const given = (key: string): boolean => params[key] !== undefined && params[key] !== null;
@@ -143,16 +144,6 @@ function recut(tx: LedgerTx, { id, rows }: LogicalDrawer, parts: readonly string
   }
   tx.insertDrawers(added);
   return ids;
-}
-
-/** Calls `write` and returns its result. An InvalidValue becomes a result with `error`, not a protocol error. */
-function refused(write: () => unknown): unknown {
-  try {
-    return write();
-  } catch (error) {
-    if (error instanceof InvalidValue) return { success: false, error: error.message };
-    throw error;
-  }
 }
 
 /** Makes a wing's slug: lower case, with underscores for spaces and hyphens. */

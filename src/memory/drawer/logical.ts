@@ -1,6 +1,6 @@
 /** Finds, shows and lists logical drawers: one row, or all slices of a long text, under one id (upstream-latest.md 2.1). */
 import { cut } from "../../base/shorten.ts";
-import type { DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
+import type { Drawer, DrawerFilter, LogicalDrawer, Metadata } from "../port/drawer.ts";
 import type { LedgerReader, LedgerTx } from "../port/ledger.ts";
 import { baseName, codePointLength, head } from "../text/text.ts";
 
@@ -27,6 +27,12 @@ export function parentOf(metadata: Metadata): string | undefined {
   return typeof parent === "string" ? parent : undefined;
 }
 
+/** Returns the name of a drawer's source, or "". */
+export function sourceOf({ metadata }: Pick<Drawer, "metadata">): string {
+  const source = metadata["source_file"];
+  return typeof source === "string" ? source : "";
+}
+
 export function textOf({ rows }: LogicalDrawer): string {
   return rows.map((row) => row.text).join("");
 }
@@ -49,8 +55,8 @@ export function drawerPayload(drawer: LogicalDrawer): Record<string, unknown> & 
 export function shownMetadata(metadata: Metadata): Metadata {
   const { source_dir_ino: _inode, ...others } = metadata;
   const shown: Metadata = Object.fromEntries(Object.entries(others).filter(([key]) => !key.startsWith("chroma:")));
-  const source = metadata["source_file"];
-  if (typeof source === "string" && source !== "") shown["source_file"] = baseName(source);
+  const source = sourceOf({ metadata });
+  if (source !== "") shown["source_file"] = baseName(source);
   const filedAt = metadata["filed_at"];
   if (shown["last_modified"] === undefined && filedAt !== undefined) shown["last_modified"] = filedAt;
   return shown;

@@ -2,7 +2,7 @@
 import type { LogicalDrawer, PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { clampLimit } from "../text/validate.ts";
-import { drawerPayload, findLogical, listedDrawer, parentOf } from "./logical.ts";
+import { drawerPayload, findLogical, listedDrawer, parentOf, sourceOf } from "./logical.ts";
 
 const MATCHES_MAX = 10;
 const LIMIT_DEFAULT = 20;
@@ -13,17 +13,12 @@ export function shownDrawer(
   id: string,
 ): { found: true; drawer: Record<string, unknown> } | { found: false; matches: string[]; deleted: string[] } {
   const whole = findLogical(reader, id);
-  if (whole !== undefined) return { found: true, drawer: withPath(whole, drawerPayload(whole)) };
-  const matches = id === "" ? [] : reader.idsByPart(id, MATCHES_MAX);
+  const matches = whole !== undefined || id === "" ? [] : reader.idsByPart(id, MATCHES_MAX);
   const [only, ...others] = matches;
-  const drawer = only === undefined || others.length > 0 ? undefined : findLogical(reader, only);
-  return drawer === undefined
-    ? {
-        found: false,
-        matches,
-        deleted: matches.length > 0 || id === "" ? [] : reader.deletedIdsByPart(id, MATCHES_MAX),
-      }
-    : { found: true, drawer: withPath(drawer, drawerPayload(drawer)) };
+  const drawer = only === undefined || others.length > 0 ? whole : findLogical(reader, only);
+  if (drawer !== undefined) return { found: true, drawer: withPath(drawer, drawerPayload(drawer)) };
+  const deleted = matches.length > 0 || id === "" ? [] : reader.deletedIdsByPart(id, MATCHES_MAX);
+  return { found: false, matches, deleted };
 }
 
 /** Lists the drawers of a wing or room, the newest first, each with the beginning of its text. */
@@ -44,6 +39,5 @@ export function newestDrawers(
 
 /** Adds the source's whole path, because the shown metadata have only the file name. */
 function withPath({ rows: [first] }: LogicalDrawer, payload: Record<string, unknown>): Record<string, unknown> {
-  const source = first.metadata["source_file"];
-  return { ...payload, source_path: typeof source === "string" ? source : "" };
+  return { ...payload, source_path: sourceOf(first) };
 }

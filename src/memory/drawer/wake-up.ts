@@ -13,13 +13,10 @@ const WEIGHT_DEFAULT = 3;
 export const NO_PALACE = "## L1 — No palace found. Run: mempalace mine <dir>";
 
 /** Returns layer L1 of the wake-up text. `drawers` are in filing order. `clean` masks secrets in a text before it is cut. */
-export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string = (text) => text): string {
+export function essentialStory(drawers: readonly Drawer[], clean: (text: string) => string): string {
   if (drawers.length === 0) return "## L1 — No memories yet.";
-  const rooms = new Map<string, Drawer[]>();
-  for (const drawer of byWeight(drawers).slice(0, DRAWERS_MAX)) {
-    const room = textOf(drawer.metadata["room"] ?? "general");
-    rooms.set(room, [...(rooms.get(room) ?? []), drawer]);
-  }
+  const shown = byWeight(drawers).slice(0, DRAWERS_MAX);
+  const rooms = Map.groupBy(shown, ({ metadata }) => textOf(metadata["room"] ?? "general"));
   const lines = ["## L1 — ESSENTIAL STORY"];
   let length = 0;
   for (const [room, entries] of [...rooms].sort(([a], [b]) => compareText(a, b))) {

@@ -1,9 +1,9 @@
 /** Adds, ends and queries facts: subject → predicate → object, with their time (palace.md 7, upstream-latest.md 2.1). */
-import type { GraphReader, GraphTx, NamedFact } from "../port/graph.ts";
+import type { GraphReader, GraphTx, NamedFact, NewFact } from "../port/graph.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { lengthJoined } from "../drawer/drawer-id.ts";
 import { codePointLength, entityId, localDate, localTimestamp, pythonRepr, sha256Hex } from "../text/text.ts";
-import { clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
+import { checked, clampLimit, InvalidValue, validGraphValue, validName, WrongType } from "../text/validate.ts";
 import { asMoment, endsBy, holdsAt, isInverted, startsAfter, validTemporal } from "./temporal.ts";
 
 type Entities = Pick<GraphReader, "hasEntity">;
@@ -76,24 +76,15 @@ export function supersedeFact({ graph }: LedgerTx, { params, atMs }: WriteCall):
   return { success: true, triple_id: id, fact: arrowed(fresh), superseded: old.object };
 }
 
-type Opening = {
-  validFrom: string | null;
-  validTo: string | null;
-  atMs: number;
-  sourceCloset: string | null;
-  sourceFile: string | null;
-  sourceDrawerId: string | null;
-};
-
 /** Returns the id of the open fact with the given terms, or of a new fact. */
-function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): string {
+function openFact(graph: GraphTx, ends: Ends, opening: Omit<NewFact, keyof Ends | "id" | "confidence">): string {
   const ids = idsOf(graph, ends);
   const [open] = graph.openFacts(ids.subject, ids.predicate, ids.object);
   if (open !== undefined) return open.id;
-  graph.putEntity(ids.subject, ends.subject, atMs);
-  graph.putEntity(ids.object, ends.object, atMs);
+  graph.putEntity(ids.subject, ends.subject, opening.atMs);
+  graph.putEntity(ids.object, ends.object, opening.atMs);
   const start = opening.validFrom ?? "None";
-  let atMicros = atMs * 1000;
+  let atMicros = opening.atMs * 1000;
   const factId = (): string => {
     const hash = sha256Hex(lengthJoined(start, localTimestamp(atMicros))).slice(0, 12);
     return `t_${ids.subject}_${ids.predicate}_${ids.object}_${hash}`;
@@ -101,7 +92,7 @@ function openFact(graph: GraphTx, ends: Ends, { atMs, ...opening }: Opening): st
   // The clock has milliseconds. Facts that are opened and ended within one millisecond get different microseconds.
   while (graph.hasFact(factId())) atMicros += 1;
   const id = factId();
-  graph.insertFact({ id, ...ids, ...opening, confidence: 1, atMs });
+  graph.insertFact({ id, ...ids, ...opening, confidence: 1 });
   return id;
 }
 
@@ -126,16 +117,6 @@ function endsOf(params: Arguments, objectKey: string): Ends {
     predicate: validName(params["predicate"], "predicate"),
     object: validGraphValue(params[objectKey], objectKey),
   };
-}
-
-/** Returns the result of `read`, or a result with `error` if it throws InvalidValue. */
-function checked<T extends object>(read: () => T): T | { success: false; error: string } {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof InvalidValue) return { success: false, error: error.message };
-    throw error;
-  }
 }
 
 /** Reads a value that upstream stores without a check. Refuses lists and objects, which SQLite does not accept. */

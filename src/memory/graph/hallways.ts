@@ -7,7 +7,7 @@ import { compareText, sha256Hex, strip } from "../text/text.ts";
 import { InvalidValue, validName } from "../text/validate.ts";
 import { entityTunnels, topicTunnels, type Topics } from "./mined-tunnels.ts";
 import { canonicalSpellings } from "./spellings.ts";
-import { DYNAMICS, putTunnel, utcTimestamp } from "./tunnels.ts";
+import { grownOf, putTunnel, utcTimestamp } from "./tunnels.ts";
 
 /** Minimum number of drawers in which both names of a hallway occur. It is upstream's default. */
 const DRAWERS_MIN = 2;
@@ -102,11 +102,6 @@ function recordOf(wing: string, { a, b, drawers, rooms }: Pair, now: string): Li
     ...{ created_at: now, created_by: "auto" },
     ...{ strength: 1, stability: 1, last_activated: now, access_count: 0 },
   };
-}
-
-/** Returns a link's present strength and recency, to keep them in its new record. */
-function grownOf(old: LinkRecord = {}): LinkRecord {
-  return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
 /** Returns a key of the link's two names in their canonical spelling, the same for either order. */

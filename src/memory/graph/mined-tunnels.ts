@@ -21,17 +21,12 @@ export function topicTunnels(wing: string, topics: Topics, topicsMin: number): M
   const own = topics[here] ?? topics[wing] ?? [];
   return Object.entries(topics).flatMap(([other, names]) => {
     const there = wingSlug(strip(other));
-    if (strip(other) === "" || there === here || own.length === 0) return [];
-    const [first, second] = [
-      { slug: here, topics: topicsByKey(own) },
-      { slug: there, topics: topicsByKey(names) },
-    ].sort((a, b) => compareText(a.slug, b.slug));
-    if (first === undefined || second === undefined) return [];
-    const shared = [...first.topics.keys()].filter((key) => second.topics.has(key)).sort(compareText);
+    if (strip(other) === "" || there === here) return [];
+    const [mine, theirs] = [topicsByKey(own), topicsByKey(names)];
+    const shared = [...mine.keys()].filter((key) => theirs.has(key)).sort(compareText);
     if (shared.length < topicsMin) return [];
-    return shared.map((key) => ({
-      ...{ kind: "topic" as const, name: first.topics.get(key) ?? "", source: first.slug, target: second.slug },
-    }));
+    const [source, target, spelled] = compareText(here, there) <= 0 ? [here, there, mine] : [there, here, theirs];
+    return shared.map((key): MinedTunnel => ({ kind: "topic", name: spelled.get(key) ?? "", source, target }));
   });
 }
 

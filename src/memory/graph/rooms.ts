@@ -15,21 +15,15 @@ const HOPS_DEFAULT = 2;
 
 /** Groups the counts by room, in the order in which the rooms first occur. */
 function roomsOf(counts: readonly RoomCount[]): Map<string, Room> {
-  const found = new Map<string, { wings: Set<string>; halls: Set<string>; count: number; lastDate: string }>();
-  for (const { room, wing, hall, drawers, lastDate } of counts) {
-    const one = found.get(room) ?? { wings: new Set(), halls: new Set(), count: 0, lastDate: "" };
-    found.set(room, one);
-    one.wings.add(wing);
-    if (hall !== "") one.halls.add(hall);
-    one.count += drawers;
-    if (lastDate > one.lastDate) one.lastDate = lastDate;
-  }
-  return new Map(
-    [...found].map(([name, { wings, halls, ...rest }]) => [
-      name,
-      { wings: [...wings].toSorted(compareText), halls: [...halls].toSorted(compareText), ...rest },
-    ]),
-  );
+  const sorted = (names: readonly string[]): string[] => [...new Set(names)].sort(compareText);
+  const found = [...Map.groupBy(counts, ({ room }) => room)].map(([name, rows]): [string, Room] => {
+    const wings = sorted(rows.map(({ wing }) => wing));
+    const halls = sorted(rows.map(({ hall }) => hall).filter((hall) => hall !== ""));
+    const count = rows.reduce((sum, { drawers }) => sum + drawers, 0);
+    const lastDate = rows.reduce((last, one) => (one.lastDate > last ? one.lastDate : last), "");
+    return [name, { wings, halls, count, lastDate }];
+  });
+  return new Map(found);
 }
 
 /** Walks the rooms breadth first. Two rooms are neighbours if a wing has both. */

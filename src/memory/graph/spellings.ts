@@ -9,7 +9,6 @@ const CODE_EXTENSIONS = new Set(
 );
 
 type Spelling = {
-  name: string;
   /** Folders of the path, the innermost last. */
   folders: readonly string[];
   extension: string | undefined;
@@ -19,15 +18,8 @@ type Spelling = {
 
 /** Maps each spelling to the file's canonical spelling. Leaves out spellings that could name several files. */
 export function canonicalSpellings(names: Iterable<string>): Map<string, string> {
-  const byKey = new Map<string, string[]>();
-  for (const name of new Set(names)) {
-    const key = keyOf(name);
-    const group = byKey.get(key);
-    if (group === undefined) byKey.set(key, [name]);
-    else group.push(name);
-  }
   const canonical = new Map<string, string>();
-  for (const group of byKey.values())
+  for (const group of Map.groupBy(new Set(names), keyOf).values())
     for (const cluster of clustersOf(group.sort(compareText))) {
       const chosen = chooseSpelling(cluster);
       for (const name of cluster) canonical.set(name, chosen);
@@ -106,7 +98,6 @@ function isSameFile(a: Spelling, b: Spelling): boolean {
 
 function readSpelling(name: string): Spelling {
   return {
-    name,
     folders: partsOf(name).slice(0, -1),
     extension: extensionOf(baseOf(name))?.toLowerCase(),
     side: sideOf(name),

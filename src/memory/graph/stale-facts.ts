@@ -24,16 +24,10 @@ const STALE_SHOWN_MAX = 3;
 export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: Now): StaleFact[][] {
   if (!graph.hasFacts()) return texts.map(() => []);
   const read = texts.map(readWords);
-  const named = new Set(graph.entitiesAmong([...new Set(read.flatMap(({ ids }) => [...ids]))]));
-  const ended = new Map<string, NamedFact[]>();
-  const endedOf = (subject: string): NamedFact[] => {
-    let facts = ended.get(subject);
-    if (facts === undefined) {
-      facts = graph.endedFacts(subject, ENDED_MAX).filter((fact) => isOver(fact, now));
-      ended.set(subject, facts);
-    }
-    return facts;
-  };
+  const named = graph.entitiesAmong([...new Set(read.flatMap(({ ids }) => [...ids]))]);
+  const endedOf = (subject: string): NamedFact[] =>
+    graph.endedFacts(subject, ENDED_MAX).filter((fact) => isOver(fact, now));
+  const ended = new Map(named.map((subject) => [subject, endedOf(subject)]));
   const current = new Map<string, NamedFact[]>();
   const currentOf = ({ subject, predicate }: NamedFact): NamedFact[] => {
     const name = JSON.stringify([subject, predicate]);
@@ -49,8 +43,7 @@ export function staleFactsIn(graph: GraphReader, texts: readonly string[], now: 
   return read.map(({ ids, plain }) => {
     const holds = (name: string): boolean => plain.includes(plainText(name));
     const stale = [...ids]
-      .filter((id) => named.has(id))
-      .flatMap(endedOf)
+      .flatMap((id) => ended.get(id) ?? [])
       .filter((fact) => holds(fact.objectName))
       .flatMap((fact) => {
         const holding = currentOf(fact);

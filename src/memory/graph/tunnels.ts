@@ -6,9 +6,10 @@ import { head, sha256Hex } from "../text/text.ts";
 import { InvalidValue, validFilter, validName } from "../text/validate.ts";
 
 type Arguments = Record<string, unknown>;
+type Place = { wing: string; room: string };
 
 /** Fields with a link's strength and recency. A link that is made again keeps them. */
-export const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
+const DYNAMICS = ["strength", "stability", "last_activated", "access_count"];
 const PREVIEW = 300;
 const HALLWAYS_MAX = 500;
 const HALLWAYS_DEFAULT = 100;
@@ -24,7 +25,7 @@ export function wingSlug(wing: string): string {
 }
 
 /** Returns a tunnel's id. Exchanging its two ends does not change the id. */
-export function tunnelId(source: { wing: string; room: string }, target: { wing: string; room: string }): string {
+export function tunnelId(source: Place, target: Place): string {
   const [a, b] = [source, target]
     .map(({ wing, room }) => Buffer.from(`${wing}/${room}`))
     .toSorted((one, other) => Buffer.compare(one, other));
@@ -33,18 +34,10 @@ export function tunnelId(source: { wing: string; room: string }, target: { wing:
 
 export function createTunnel({ graph }: LedgerTx, { params, atMs }: WriteCall): unknown {
   try {
-    const source = {
-      wing: validName(params["source_wing"], "source_wing"),
-      room: validName(params["source_room"], "source_room"),
-    };
-    const target = {
-      wing: validName(params["target_wing"], "target_wing"),
-      room: validName(params["target_room"], "target_room"),
-    };
-    for (const [end, { wing, room }] of [
-      ["Source", source],
-      ["Target", target],
-    ] as const)
+    const nameIn = (key: string): string => validName(params[key], key);
+    const source = { wing: nameIn("source_wing"), room: nameIn("source_room") };
+    const target = { wing: nameIn("target_wing"), room: nameIn("target_room") };
+    for (const [end, { wing, room }] of Object.entries({ Source: source, Target: target }))
       if (!graph.mayHoldRoom(wing, room))
         throw new InvalidValue(`${end} room '${room}' does not exist in wing '${wing}'`);
     const id = tunnelId(source, target);
@@ -88,8 +81,13 @@ function withDynamics(record: LinkRecord, before: LinkRecord | undefined, now: s
     created_at: createdAt,
     ...(before !== undefined && { updated_at: now }),
     ...{ strength: 1, stability: 1, last_activated: createdAt, access_count: 0 },
-    ...Object.fromEntries(DYNAMICS.filter((key) => before?.[key] !== undefined).map((key) => [key, before?.[key]])),
+    ...grownOf(before),
   };
+}
+
+/** Returns a link's present strength and recency, to keep them in its new record. */
+export function grownOf(old: LinkRecord = {}): LinkRecord {
+  return Object.fromEntries(DYNAMICS.flatMap((key) => (key in old ? [[key, old[key]]] : [])));
 }
 
 /** Deletes a tunnel. The answer does not show whether the tunnel existed. */
@@ -145,7 +143,7 @@ export function listHallways(graph: GraphReader, values: Arguments): unknown {
   return { hallways: records, total, count: records.length, offset, limit };
 }
 
-function withDrawer(end: { wing: string; room: string }, drawerId: unknown): LinkRecord {
+function withDrawer(end: Place, drawerId: unknown): LinkRecord {
   return drawerId === undefined || drawerId === null || drawerId === "" ? end : { ...end, drawer_id: drawerId };
 }
 

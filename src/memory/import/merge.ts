@@ -266,7 +266,7 @@ function mergeJournal(merging: Merging, from: string, items: readonly ImportItem
   const { tx, report } = merging;
   for (const { id, body } of items) {
     const columns = readRow(id, body);
-    if (columns === undefined) merging.refuse(id, "its columns belong to another version of palace-devbox");
+    if (columns === undefined) merging.refuse(id, OTHER_VERSION);
     else if (tx.imported.has(id)) report.here += 1;
     else if (Number.parseInt(id, 10) >= tx.imported.keptFromMs)
       merging.add(1, () => tx.imported.put(id, JSON.stringify([columns[0] ?? from, ...columns.slice(1)])));

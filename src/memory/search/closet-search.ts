@@ -1,4 +1,5 @@
 /** Adds upstream's closet fields (palace.md 6.1) to hits. Keeps their order, because ranking by closets finds fewer right drawers. */
+import { orElse } from "../../base/or-else.ts";
 import type { PlaceFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { dotProduct } from "../port/search.ts";
@@ -28,11 +29,7 @@ export function labelClosets(
   hits: readonly Hit[],
   asked: ClosetQuestion,
 ): Hit[] {
-  try {
-    return labelled(reader, hits, asked);
-  } catch {
-    return [...hits];
-  }
+  return orElse(() => labelled(reader, hits, asked), [...hits]);
 }
 
 function labelled(reader: Pick<LedgerReader, "closets">, hits: readonly Hit[], asked: ClosetQuestion): Hit[] {

@@ -1,7 +1,8 @@
 /** Compares texts by meaning, for check_duplicate and before a checkpoint is filed (palace.md 2.10). */
 import { PalaceError } from "../../base/errors.ts";
 import { CHECKPOINT_ITEMS_MAX } from "../../protocol/limits.ts";
-import { isItem, type Likeness, MATCHES_MAX } from "../drawer/checkpoint.ts";
+import { isItem, type Likeness, type Match, MATCHES_MAX } from "../drawer/checkpoint.ts";
+import type { RowSize } from "../drawer/drawer.ts";
 import { preview } from "../drawer/logical.ts";
 import { dotProduct } from "../port/search.ts";
 import { round, slices, wellFormed } from "../text/text.ts";
@@ -10,16 +11,14 @@ import type { SearchDependencies } from "./search.ts";
 const THRESHOLD = 0.9;
 const SETTLE_MAX_MS = 1_000;
 
-type Match = { id: string; wing: string; room: string; similarity: number; content: string };
+/** The parts of an open palace that are needed to compare texts. */
+export type CompareDependencies = SearchDependencies &
+  RowSize & {
+    /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
+    settled: (timeoutMs: number) => Promise<void>;
+  };
 
-type Likening = SearchDependencies & {
-  /** Resolves when all drawers have their vectors, or after the given time. */
-  settled: (timeoutMs: number) => Promise<void>;
-  /** Maximum length of a slice, in characters. */
-  drawerSize: number;
-};
-
-export async function checkDuplicate(context: Likening, values: Record<string, unknown>): Promise<unknown> {
+export async function checkDuplicate(context: CompareDependencies, values: Record<string, unknown>): Promise<unknown> {
   if (typeof values["content"] !== "string") return { error: "Duplicate check failed" };
   const content = wellFormed(values["content"]);
   const embedder = context.embedder();
@@ -48,7 +47,7 @@ function withoutVectors(reason: string): Record<string, unknown> {
 
 /** Returns each item's similar drawers and similar earlier items, by the item's index; undefined without a model or a valid list. */
 export async function compareItems(
-  context: Likening,
+  context: CompareDependencies,
   params: Record<string, unknown>,
 ): Promise<Record<number, Likeness> | undefined> {
   const embedder = context.embedder();
@@ -80,7 +79,7 @@ export async function compareItems(
   return likeness;
 }
 
-async function nearestDrawers({ vectors, reader }: Likening, vector: Float32Array): Promise<Match[]> {
+async function nearestDrawers({ vectors, reader }: CompareDependencies, vector: Float32Array): Promise<Match[]> {
   const near = await vectors.nearest(vector, {}, MATCHES_MAX);
   const similarity = new Map(near.map(({ row, score }) => [row, round(Math.max(0, score), 3)]));
   return reader.drawersByRow(near.map(({ row }) => row)).map(({ row, id, wing, room, text }) => ({

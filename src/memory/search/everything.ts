@@ -37,23 +37,22 @@ export async function rankEverything(
     subject,
     exchanges.map(([, { said }]) => said),
   );
-  const near = new Map(exchanges.map(([row], at) => [row, cosines[at] ?? 0]));
-  const scores = new Map(
-    exchanges.map(([row, { said, opening, answer }]) => {
-      const score =
-        WEIGHTS.opening * (opening ?? UNKNOWN_OPENING * answer) +
-        WEIGHTS.said * (near.get(row) ?? 0) +
-        WEIGHTS.answer * answer;
+  const judged = new Map(
+    exchanges.map(([row, { said, opening, answer }], at) => {
+      const saidCosine = cosines[at] ?? 0;
+      const sum =
+        WEIGHTS.opening * (opening ?? UNKNOWN_OPENING * answer) + WEIGHTS.said * saidCosine + WEIGHTS.answer * answer;
       const length = Math.min(1, said.length / SAID_FULL);
-      return [row, score * (1 - SHORT_LOSS * (1 - length)) + (wishes && WISH.test(said) ? WISH_BONUS : 0)] as const;
+      const score = sum * (1 - SHORT_LOSS * (1 - length)) + (wishes && WISH.test(said) ? WISH_BONUS : 0);
+      return [row, { saidCosine, score }];
     }),
   );
   const weighed = ranked
     .map((one) => {
       const opening = slices.get(one.row)?.opening;
-      const score = opening === undefined ? undefined : scores.get(opening);
-      if (score === undefined) return one;
-      const saidCosine = near.get(slices.get(one.row)?.opening ?? 0);
+      const exchange = opening === undefined ? undefined : judged.get(opening);
+      if (exchange === undefined) return one;
+      const { saidCosine, score } = exchange;
       return { ...one, saidCosine, score: opening === one.row ? score : score - ANSWER_STEP * (2 - one.score) };
     })
     .sort(byScore);

@@ -25,12 +25,13 @@ type Rules = { keys: readonly Key[]; matches: (name: string, asked: string) => b
 
 const lower: Key = (name) => name.normalize("NFC").toLowerCase();
 const loose: Key = (name) => lower(name).replace(/[^\p{L}\p{N}]+/gu, "_");
+const withoutPrefix: Key = (name) => loose(name).replace(/^wing_/, "");
 const path: Key = (name) => name.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
 const loosePath: Key = (name) => lower(path(name)).replace(/[\s_-]/g, "_");
 
 const equal = (name: string, asked: string): boolean => name === asked;
 const ROOM: Rules = { keys: [lower, loose], matches: equal, near: loose };
-const WING: Rules = { ...ROOM, keys: [...ROOM.keys, (name) => loose(name).replace(/^wing_/, "")] };
+const WING: Rules = { ...ROOM, keys: [...ROOM.keys, withoutPrefix] };
 const SOURCE: Rules = {
   keys: [path, (name) => lower(path(name)), loosePath],
   matches: (name, asked) => name === asked || name.endsWith(asked.startsWith("/") ? asked : `/${asked}`),
@@ -47,9 +48,8 @@ export function findRoom(asked: string, rooms: readonly string[], wing?: string)
 
 /** Returns the wings with one of the names in any spelling, also with the prefix `wing_` of a diary. */
 export function wingsNamed(names: readonly string[], wings: readonly string[]): string[] {
-  const key: Key = (name) => loose(name).replace(/^wing_/, "");
-  const wanted = new Set(names.map(key).filter((name) => /[^_]/.test(name)));
-  return wings.filter((wing) => wanted.has(key(wing)));
+  const wanted = new Set(names.map(withoutPrefix).filter((name) => /[^_]/.test(name)));
+  return wings.filter((wing) => wanted.has(withoutPrefix(wing)));
 }
 
 export function resolvePlace(

@@ -83,18 +83,11 @@ function sentences(text: string, pattern = SENTENCE): string[] {
 }
 
 function shorten(text: string): string {
-  const isQuote = (index: number): boolean => QUOTES.includes(text.charAt(index));
-  const isSpace = (index: number): boolean => strip(text.charAt(index)) === "";
-  let start = 0;
-  let end = text.length;
-  const trim = (): void => {
-    while (start < end && isSpace(start)) start++;
-    while (end > start && isSpace(end - 1)) end--;
-  };
-  while (end - start >= 2 && isQuote(start) && isQuote(end - 1)) (start++, end--, trim());
-  if (end > start && isQuote(start)) (start++, trim());
-  if (end > start && isQuote(end - 1)) (end--, trim());
-  const short = text.slice(start, end);
+  const isQuote = (char = ""): boolean => char !== "" && QUOTES.includes(char);
+  let short = text;
+  while (short.length >= 2 && isQuote(short[0]) && isQuote(short.at(-1))) short = strip(short.slice(1, -1));
+  if (isQuote(short[0])) short = strip(short.slice(1));
+  if (isQuote(short.at(-1))) short = strip(short.slice(0, -1));
   if (codePointLength(short) <= QUERY_MAX) return short;
   const piece = sentences(short).findLast(
     (sentence) => codePointLength(sentence) >= QUERY_MIN && codePointLength(sentence) <= QUERY_MAX,

@@ -4,7 +4,7 @@ import type { Drawer, DrawerFilter } from "../port/drawer.ts";
 import type { LedgerReader } from "../port/ledger.ts";
 import { type Embedder, type LexicalIndex, NEAR_PART, type Reranker, type VectorIndex } from "../port/search.ts";
 import type { SearchMode } from "../../protocol/spec.ts";
-import { parentOf } from "../drawer/logical.ts";
+import { parentOf, sourceOf } from "../drawer/logical.ts";
 import type { SourceNames } from "../drawer/originals.ts";
 import { nowAt } from "../graph/temporal.ts";
 import { baseName, round } from "../text/text.ts";
@@ -27,22 +27,7 @@ import { tableHeaderOf } from "./table-header.ts";
 import { liftWishes, wishRows, withRows } from "./wishes.ts";
 
 export type SearchDependencies = {
-  reader: Pick<
-    LedgerReader,
-    | "assistantRows"
-    | "talkSlices"
-    | "drawersByRow"
-    | "exchangeOf"
-    | "listDrawers"
-    | "slicesOf"
-    | "slicesOfSource"
-    | "graph"
-    | "closets"
-    | "standings"
-    | "places"
-    | "holds"
-    | "sourcesLike"
-  >;
+  reader: LedgerReader;
   lexical: LexicalIndex;
   vectors: VectorIndex;
   /** Returns undefined while the model is missing or loading. */
@@ -266,7 +251,7 @@ function toHit(
   { score, lexical, cosine, words }: Ranked,
   vectors: boolean,
 ): Hit {
-  const sourceFile = typeof metadata["source_file"] === "string" ? metadata["source_file"] : "";
+  const sourceFile = sourceOf({ metadata });
   const filedAt = metadata["filed_at"] ?? "unknown";
   const parent = parentOf(metadata);
   const hasVector = !Number.isNaN(cosine);

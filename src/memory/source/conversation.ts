@@ -5,7 +5,7 @@ import { MODE_SEPARATOR } from "../port/source.ts";
 import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { CONVERSATION_PART_DRAWERS_MAX, DRAWER_SIZE_MAX } from "../../protocol/limits.ts";
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
-import { hallFinder, type HallFinder, hallList } from "../drawer/hall.ts";
+import { hallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp } from "../text/text.ts";
 import { InvalidValue, validName } from "../text/validate.ts";
 import { addedBy, countIn, filledTextIn, optionalText, secondsIn, textIn } from "./params.ts";
@@ -14,23 +14,7 @@ import { structuralEntities } from "./structural-entities.ts";
 const NORMALIZE_VERSION = 2;
 const CHUNKER_VERSION = 2;
 
-type Part = {
-  mode: ExtractMode;
-  recipe: IdRecipe;
-  wing: string;
-  rooms: readonly string[];
-  sourceFile: string;
-  mtime: number;
-  sha256: string;
-  texts: readonly string[];
-  from: number;
-  total: number;
-  addedBy: string;
-  hallOf: HallFinder;
-  optional: Metadata;
-  /** The time at which each text was said; undefined if the transcript does not have it. */
-  authored: readonly (string | undefined)[];
-};
+type Part = ReturnType<typeof readPart>;
 
 /**
  * Files one part of a transcript: the drawers `from` to `from + texts.length` of `total`. The last part removes the drawers beyond `total`
@@ -135,7 +119,7 @@ function metadataOf(part: Part, offset: number, text: string, filedAt: string): 
   };
 }
 
-function readPart(params: Record<string, unknown>, recipe: IdRecipe): Part {
+function readPart(params: Record<string, unknown>, recipe: IdRecipe) {
   const texts = params["texts"];
   if (!Array.isArray(texts) || !texts.every(isDrawerText))
     throw new InvalidValue(`texts must be a list of non-empty strings of at most ${DRAWER_SIZE_MAX} characters`);
@@ -173,6 +157,7 @@ function readRooms(params: Record<string, unknown>, count: number): string[] {
   return rooms.map((one) => validName(one, "room"));
 }
 
+/** Returns the time at which each text was said; undefined if the transcript does not have it. */
 function readTimes({ authoredAt, authoredAts }: Record<string, unknown>, count: number): (string | undefined)[] {
   const whole = typeof authoredAt === "string" ? authoredAt.toWellFormed() : undefined;
   if (authoredAts === undefined) return Array<string | undefined>(count).fill(whole);

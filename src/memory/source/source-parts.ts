@@ -32,9 +32,7 @@ function assertHeld(tx: LedgerTx, sourceFile: string, sending: string, length: n
   throw new InvalidValue(`the part does not continue the earlier parts: ${why}; send all parts again`);
 }
 
-type Part = { sourceFile: string; sending: string; from: number; text: string };
-
-function readPart(params: Record<string, unknown>): Part {
+function readPart(params: Record<string, unknown>) {
   const part = {
     sourceFile: filledTextIn(params, "sourceFile"),
     sending: filledTextIn(params, "sending"),

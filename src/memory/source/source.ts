@@ -3,7 +3,7 @@ import type { IdRecipe, Metadata, NewDrawer } from "../port/drawer.ts";
 import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { KNOWN_NAMES_MAX, LANGUAGES_MAX, SOURCE_CALL_MAX_BYTES, SOURCE_DRAWERS_MAX } from "../../protocol/limits.ts";
 import { buildClosets } from "../closet/closets.ts";
-import { knownNames, nameTags } from "../closet/name-words.ts";
+import { knownNames, nameTags, type Tagging } from "../closet/name-words.ts";
 import { hash24, lengthJoined, recipeNote } from "../drawer/drawer-id.ts";
 import { hallFinder, hallList } from "../drawer/hall.ts";
 import { codePointLength, localTimestamp, strip } from "../text/text.ts";
@@ -36,11 +36,10 @@ function replaceDocument(tx: LedgerTx, call: WriteCall): unknown {
   const removed = tx.deleteSource(sourceFile);
   const filedAt = localTimestamp(call.atMs * 1000);
   const tagging = { recipe: tx.idRecipe(), known: knownNames(given.names), languages: given.languages };
-  const isExtracted = call.params["isExtracted"] === true;
-  const drawers = drawersOf(tx, chunks, given, { params: call.params, filedAt, tagging, isExtracted });
+  const drawers = drawersOf(tx, chunks, given, filedAt, tagging);
   tx.insertDrawers(drawers);
   const filed = { sourceFile, wing, room, content: text, drawers, filedAt, ...tagging };
-  tx.closets.replace(sourceFile, isExtracted ? [] : buildClosets(filed));
+  tx.closets.replace(sourceFile, given.isExtracted ? [] : buildClosets(filed));
   tx.putSource({ sourceFile, wing, mtime, sha256, drawers: chunks.length });
   return { drawers: chunks.length, removed };
 }
@@ -62,29 +61,26 @@ function documentOf(tx: LedgerTx, params: WriteCall["params"]) {
     cut: validCut(params["cut"]),
     halls: hallList(params["halls"]),
     languages: languageList(params["languages"]),
+    addedBy: addedBy(params),
+    isExtracted: params["isExtracted"] === true,
+    optional: {
+      ...optionalText(params, "contentDate", "content_date"),
+      ...optionalText(params, "contentDateSource", "content_date_source"),
+      ...optionalText(params, "authoredAt", "authored_at"),
+      ...optionalText(params, "sourceDirIno", "source_dir_ino"),
+    },
   };
 }
-
-type Filing = {
-  params: WriteCall["params"];
-  filedAt: string;
-  tagging: Parameters<typeof nameTags>[1];
-  isExtracted: boolean;
-};
 
 function drawersOf(
   tx: LedgerTx,
   chunks: ReturnType<typeof chunkDocument>,
-  { wing, room, sourceFile, mtime, halls }: SentDocument,
-  { params, filedAt, tagging, isExtracted }: Filing,
+  given: SentDocument,
+  filedAt: string,
+  tagging: Tagging,
 ): NewDrawer[] {
-  const optional: Metadata = {
-    ...optionalText(params, "contentDate", "content_date"),
-    ...optionalText(params, "contentDateSource", "content_date_source"),
-    ...optionalText(params, "authoredAt", "authored_at"),
-    ...optionalText(params, "sourceDirIno", "source_dir_ino"),
-  };
-  const hallOf = hallFinder(halls);
+  const { wing, room, sourceFile } = given;
+  const hallOf = hallFinder(given.halls);
   return chunks.map((chunk) => {
     const entities = nameTags(chunk.text, tagging);
     const { id, recipe } = chunkId(tx, `drawer_${wing}_${room}`, [sourceFile, String(chunk.index)]);
@@ -94,19 +90,19 @@ function drawersOf(
       hall: hallOf(chunk.text),
       source_file: sourceFile,
       chunk_index: chunk.index,
-      added_by: addedBy(params),
+      added_by: given.addedBy,
       filed_at: filedAt,
       normalize_version: NORMALIZE_VERSION,
-      source_mtime: mtime,
+      source_mtime: given.mtime,
       line_start: chunk.lineStart,
       line_end: chunk.lineEnd,
       ...recipeNote(recipe),
       last_modified: filedAt,
       chunk_total: chunks.length,
-      ...optional,
+      ...given.optional,
       ...(entities !== "" && { entities }),
     };
-    return { id, text: chunk.text, metadata: isExtracted ? asExtracted(metadata) : metadata };
+    return { id, text: chunk.text, metadata: given.isExtracted ? asExtracted(metadata) : metadata };
   });
 }
 

@@ -1,5 +1,5 @@
 /** Finds code spans, addresses, paths and identifiers in a text, exactly as upstream 3.11's entities module (upstream-latest.md 2.3). */
-import { codePointLength, strip } from "../text/text.ts";
+import { codePointLength, SPACES, strip } from "../text/text.ts";
 
 const ENTITIES_MAX = 24;
 const LENGTH_MIN = 2;
@@ -13,7 +13,6 @@ const LONG_RUN = new RegExp(String.raw`[\p{L}\p{N}_.\/-]{${RUN_MAX + 1},}`, "gu"
 const WORD = String.raw`[\p{L}\p{N}_]`;
 const START = `(?<!${WORD})`;
 const END = `(?!${WORD})`;
-const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
 /** Matches a path. It may begin with a dot or hyphen only after a letter, because `\b` requires that a word ends or begins there. */
 const PATH = new RegExp(
@@ -24,7 +23,7 @@ const PATH = new RegExp(
 /** Patterns in upstream's order, which decides between entities with the same count. */
 const PATTERNS: readonly RegExp[] = [
   /`([^`\n]{2,64})`/gu,
-  new RegExp(String.raw`https?:\/\/[^${SPACE})>\]}"']+`, "gu"),
+  new RegExp(String.raw`https?:\/\/[^${SPACES})>\]}"']+`, "gu"),
   PATH,
   new RegExp(`${START}[A-Za-z][A-Za-z0-9_]+(?:\\.[A-Za-z][A-Za-z0-9_]+)+${END}`, "gu"),
   new RegExp(`${START}[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+${END}`, "gu"),
@@ -33,7 +32,7 @@ const PATTERNS: readonly RegExp[] = [
 
 /** Returns at most 24 entities joined by `;`, the most frequent first. Empty for a text without entities. */
 export function structuralEntities(text: string): string {
-  const found = new Map<string, { count: number; order: number; token: string }>();
+  const found = new Map<string, { count: number; token: string }>();
   const paths = text.length > RUN_MAX ? text.replace(LONG_RUN, " ") : text;
   for (const pattern of PATTERNS) {
     for (const match of (pattern === PATH ? paths : text).matchAll(pattern)) {
@@ -42,12 +41,12 @@ export function structuralEntities(text: string): string {
       if (length < LENGTH_MIN || length > LENGTH_MAX) continue;
       const key = token.toLowerCase();
       const entity = found.get(key);
-      if (entity === undefined) found.set(key, { count: 1, order: found.size, token });
+      if (entity === undefined) found.set(key, { count: 1, token });
       else entity.count += 1;
     }
   }
   return [...found.values()]
-    .sort((a, b) => b.count - a.count || a.order - b.order)
+    .sort((a, b) => b.count - a.count)
     .slice(0, ENTITIES_MAX)
     .map(({ token }) => token)
     .join(";");

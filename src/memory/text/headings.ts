@@ -132,6 +132,5 @@ function startOf(text: string, from: number): "inside" | "outside" | "unknown" {
   const fences = [...linesOf(text, from)].flatMap(({ line }) => fenceOf(line) ?? []);
   const opener = fences.findIndex(({ isOpener }) => isOpener);
   if (fences.length === 0) return "unknown";
-  if (opener >= 0) return opener % 2 === 0 ? "outside" : "inside";
-  return "inside";
+  return opener >= 0 && opener % 2 === 0 ? "outside" : "inside";
 }

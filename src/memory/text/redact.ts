@@ -14,8 +14,8 @@ export type RedactMode = (typeof REDACT_MODES)[number];
 export type Redacted = { text: string; kinds: string[] };
 type Secret = { kind: string; part: string };
 
-/** Form of a secret. `group`: true if only the pattern's first group is the secret. `isSecret`: a further check of the secret. */
-type Shape = { kind: string; pattern: RegExp; group?: true; isSecret?: (part: string) => boolean };
+/** Form of a secret. The first group of `pattern` is the secret. `isSecret`: a further check of the secret. */
+type Shape = { kind: string; pattern: RegExp; isSecret?: (part: string) => boolean };
 
 /** Beginning of every mask. A text that is written back with a mask would lose its secret, so drawer.ts refuses it. */
 export const MASK_START = "[redacted: ";
@@ -47,45 +47,38 @@ const TOKENS: readonly (readonly [kind: string, shape: string])[] = [
 ];
 
 const SHAPES: readonly Shape[] = [
-  ...TOKENS.map(([kind, shape]) => ({ kind, pattern: new RegExp(START + shape, "g") })),
+  ...TOKENS.map(([kind, shape]) => ({ kind, pattern: new RegExp(`${START}(${shape})`, "g") })),
   {
     kind: "aws secret",
     pattern: /secret_?access_?key["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
-    group: true,
     isSecret: isMixed,
   },
   {
     kind: "storage key",
     pattern: /AccountKey=([A-Za-z0-9+/]{86}==)/g,
-    group: true,
   },
   {
     kind: "webhook",
     pattern: /hooks\.slack\.com\/services\/(T[A-Z0-9]{6,16}\/B[A-Z0-9]{6,16}\/[A-Za-z0-9]{20,64})/g,
-    group: true,
   },
   {
     kind: "bearer token",
     pattern: /(?<![A-Za-z])bearer\s{1,4}([A-Za-z0-9._~+/=-]{20,8192})/gi,
-    group: true,
     isSecret: isMixed,
   },
   {
     kind: "basic credentials",
     pattern: /authorization["']?\s{0,4}[:=]\s{0,4}["']?basic\s{1,4}([A-Za-z0-9+/]{8,2048}={0,2})/gi,
-    group: true,
   },
   {
     kind: "api key",
     pattern: /x-api-key["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9._-]{16,512})/gi,
-    group: true,
     isSecret: isMixed,
   },
   {
     // The pattern begins at `://`, so that each address is examined once. User name and password end before the next address.
     kind: "password in address",
     pattern: /:\/\/[^\s:/?#@"'`<>]{0,128}:([^\s/?#@"'`<>]{3,256})@/g,
-    group: true,
     isSecret: isNoPlaceholder,
   },
 ];
@@ -124,21 +117,17 @@ const CUT_TOKENS: readonly (readonly [kind: string, prefix: string, rest: string
 const CUT_SHAPES: readonly Shape[] = CUT_TOKENS.map(([kind, prefix, rest]) => ({
   kind,
   pattern: new RegExp(`${/^[:[]/.test(prefix) ? "" : START}${prefix}(${rest}{${CUT_MIN},255}?)(?:\\.\\.\\.|…)?$`, "g"),
-  group: true,
   isSecret: isMixed,
 }));
 /** Number of characters at the end of a text that are searched for a cut secret. No match of `CUT_SHAPES` is longer. */
 const CUT_TAIL = 600;
 
-const STRICT: readonly Shape[] = [
-  {
-    kind: "assigned secret",
-    pattern:
-      /(?:passwd|password|passphrase|secret|token|api_?key|private_?key)["']?\s{0,4}(?::|=>?)\s{0,4}["']?([^\s"'`,;(){}<>]{8,512})/gi,
-    group: true,
-    isSecret: (part) => isNoPlaceholder(part) && isMixed(part),
-  },
-];
+const STRICT: Shape = {
+  kind: "assigned secret",
+  pattern:
+    /(?:passwd|password|passphrase|secret|token|api_?key|private_?key)["']?\s{0,4}(?::|=>?)\s{0,4}["']?([^\s"'`,;(){}<>]{8,512})/gi,
+  isSecret: (part) => isNoPlaceholder(part) && isMixed(part),
+};
 
 /** Matches the first line of a private key in text form. It contains the kind of the key. */
 const BLOCK_BEGIN = /-----BEGIN ([A-Z0-9 ]{0,32})PRIVATE KEY( BLOCK)?-----/g;
@@ -152,7 +141,7 @@ export function redact(text: string, mode: RedactMode, secrets: Secret[] = []): 
   if (mode === "off" || text.length < MIN_LENGTH) return { text, kinds: [] };
   const kinds: string[] = [];
   let masked = maskBlocks(text, kinds);
-  for (const shape of mode === "strict" ? [...SHAPES, ...STRICT] : SHAPES)
+  for (const shape of mode === "strict" ? [...SHAPES, STRICT] : SHAPES)
     masked = maskShape(masked, shape, kinds, secrets);
   const whole = masked.slice(0, -CUT_TAIL);
   let tail = masked.slice(-CUT_TAIL);
@@ -233,16 +222,10 @@ function idWithout(id: string, secrets: readonly Secret[]): string {
   return masked;
 }
 
-function maskShape(
-  text: string,
-  { kind, pattern, group, isSecret }: Shape,
-  kinds: string[],
-  secrets: Secret[],
-): string {
+function maskShape(text: string, { kind, pattern, isSecret }: Shape, kinds: string[], secrets: Secret[]): string {
   pattern.lastIndex = 0;
   if (!pattern.test(text)) return text;
-  return text.replace(pattern, (match: string, ...rest: unknown[]) => {
-    const part = group === true ? (rest[0] as string) : match;
+  return text.replace(pattern, (match: string, part: string) => {
     if (part.startsWith(MASK_START.slice(0, -1)) || isSecret?.(part) === false) return match;
     kinds.push(kind);
     secrets.push({ kind, part });

@@ -1,8 +1,9 @@
 /** Functions on text with the rules of Python: code points, white space, timestamps (palace.md 1.5). */
 import { hash } from "node:crypto";
 
-/** Characters that Python's str.strip() removes: Unicode white space plus U+001C–U+001F and U+0085, without U+FEFF. */
-const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+/** Characters that Python's str.strip() removes and `\s` matches, for a pattern: Unicode white space, U+001C–U+001F, U+0085, not U+FEFF. */
+export const SPACES = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+const SPACE = new RegExp(`[${SPACES}]`);
 
 /** Removes white space at both ends. Uses no pattern, because a pattern for the text's end would take quadratic time on runs of spaces. */
 export function strip(text: string): string {
@@ -139,14 +140,9 @@ export function pythonFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
-/** Returns the last part of a path, as Python's `Path.name`. Ignores a separator at the end. */
-function pathName(path: string): string {
-  return path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
-}
-
-/** Returns the last part of a path without its extension, as Python's `Path.stem`. */
+/** Returns the last part of a path without its extension, as Python's `Path.stem`. Ignores a separator at the end. */
 export function pathStem(path: string): string {
-  const name = pathName(path);
+  const name = path.split("/").findLast((part) => part !== "" && part !== ".") ?? "";
   const dot = name.lastIndexOf(".");
   return dot > 0 && dot < name.length - 1 ? name.slice(0, dot) : name;
 }

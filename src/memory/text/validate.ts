@@ -12,6 +12,16 @@ export class WrongType extends Error {
   override readonly name = "TypeError";
 }
 
+/** Returns the result of `read`, or a result with `error` if it throws InvalidValue. */
+export function checked<T>(read: () => T): T | { success: false; error: string } {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidValue) return { success: false, error: error.message };
+    throw error;
+  }
+}
+
 /** Turns an invalid value into a PalaceError, because clients of our own methods check error codes instead of upstream's classes. */
 export function asTyped(error: unknown): unknown {
   return error instanceof InvalidValue || error instanceof WrongType ? badParams(error.message) : error;

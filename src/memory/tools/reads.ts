@@ -9,27 +9,22 @@ import { drawerPayload, findLogical, shownId, listDrawers, listedDrawer } from "
 import { factStats, factTimeline, queryFacts } from "../graph/facts.ts";
 import { findTunnels, graphStats, traverse } from "../graph/rooms.ts";
 import { followTunnels, listHallways, listTunnels } from "../graph/tunnels.ts";
-import { checkDuplicate, compareItems } from "../search/duplicate.ts";
+import { checkDuplicate, type CompareDependencies, compareItems } from "../search/duplicate.ts";
 import { resolvePlace } from "../search/filter-names.ts";
 import { hintOf, placeFilter, searchTool } from "../search/search-tool.ts";
-import type { SearchDependencies } from "../search/search.ts";
 import { reportSync } from "../source/sync.ts";
 import { asText, clampLimit, validFilter, validName } from "../text/validate.ts";
 import { validWindow } from "../text/window.ts";
 import { Looked, NOTHING } from "./nothing.ts";
 
 /** The parts of an open palace that the tools for reading use. */
-export type MemoryContext = SearchDependencies & {
+export type MemoryContext = CompareDependencies & {
   reader: LedgerReader & { drawerCount(): number };
   /** Returns false if no palace exists: nobody has filed a drawer, and Chroma has made no files in this folder. */
   isFounded: () => boolean;
   files: SourceFiles;
-  /** Maximum length of a slice, in characters. */
-  drawerSize: number;
   /** Returns the reason why the palace is not adopted completely yet; undefined once it is. */
   adopting?: () => string | undefined;
-  /** Resolves when the drawers filed so far have their vectors, or after the given time, ms. */
-  settled: (timeoutMs: number) => Promise<void>;
   graph: {
     /** Resolves when other programs' changes to upstream's graph files are adopted, or after a short time. */
     fresh: () => Promise<void>;
@@ -49,7 +44,7 @@ export const MEMORY_READS = {
   status: founded(({ reader }) => {
     const places = reader.places();
     return {
-      total_drawers: sum(places),
+      total_drawers: places.reduce((total, { drawers }) => total + drawers, 0),
       wings: countBy(places, "wing"),
       rooms: countBy(places, "room"),
       protocol: PROTOCOL_TEXT,
@@ -158,10 +153,6 @@ function graph(read: (reader: GraphReader, values: Arguments) => unknown): Memor
     await graph.fresh();
     return read(reader.graph, values);
   };
-}
-
-function sum(places: readonly { drawers: number }[]): number {
-  return places.reduce((total, { drawers }) => total + drawers, 0);
 }
 
 function countBy(

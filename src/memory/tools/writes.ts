@@ -4,7 +4,7 @@ import type { LedgerTx, WriteCall } from "../port/ledger.ts";
 import { deleteBySource, deleteDrawers } from "../drawer/batch.ts";
 import { checkpoint } from "../drawer/checkpoint.ts";
 import { writeDiary } from "../drawer/diary.ts";
-import { addDrawer, deleteDrawer, updateDrawer } from "../drawer/drawer.ts";
+import { addDrawer, deleteDrawer, type RowSize, updateDrawer } from "../drawer/drawer.ts";
 import { addFact, invalidateFact, supersedeFact } from "../graph/facts.ts";
 import { rebuildLinks } from "../graph/hallways.ts";
 import { createTunnel, deleteHallway, deleteTunnel } from "../graph/tunnels.ts";
@@ -16,10 +16,7 @@ import { removeSource, replaceSource } from "../source/source.ts";
 import { addMessages } from "../source/sweep.ts";
 import { sync } from "../source/sync.ts";
 
-export type WriteSettings = Readonly<{
-  /** Maximum length of a slice, in characters. */
-  drawerSize: number;
-}>;
+export type WriteSettings = Readonly<RowSize>;
 
 export type Write = (tx: LedgerTx, call: WriteCall, settings: WriteSettings) => unknown;
 

@@ -204,11 +204,5 @@ await serveThread<EmbedMethods>(async () => {
   const data = workerData as EmbedThreadData;
   const runtime = importRuntime(data.runtime);
   const session = await runtime.InferenceSession.create(data.modelFile, sessionOptions(data.threads));
-  const models = new ModelRunner(runtime, session, data);
-  return {
-    embed: (texts, lane) => models.embed(texts, lane),
-    openReranker: (place) => models.openReranker(place),
-    rerank: (question, texts, timeoutMs) => models.rerank(question, texts, timeoutMs),
-    close: () => models.close(),
-  };
+  return new ModelRunner(runtime, session, data);
 });

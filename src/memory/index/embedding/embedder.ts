@@ -1,5 +1,6 @@
 /** Turns texts into vectors with the model, which runs on a thread of its own. */
 import { startThread, type Thread, threadFile } from "../../../base/thread.ts";
+import { within } from "../../../base/time-limit.ts";
 import type { Embedder, ModelIdentity, Reranker } from "../../port/search.ts";
 import { unavailable } from "../../../base/errors.ts";
 import type { EmbedMethods, EmbedThreadData } from "./embed-thread.ts";
@@ -51,14 +52,11 @@ function threadReranker(thread: Thread<EmbedMethods>): Reranker {
     async rerank(question, texts, timeoutMs) {
       if (waiting >= RERANKS_MAX) throw unavailable("too many searches wait to be reranked", "try again in a moment");
       waiting += 1;
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        const error = unavailable("not reranked in time", "try again in a moment");
-        timer = setTimeout(() => reject(error), timeoutMs);
-      });
       // A timed-out search counts as waiting until the thread drops it, so that such searches do not pile up on a slow machine.
       const work = thread.call("rerank", question, texts, timeoutMs).finally(() => (waiting -= 1));
-      return Promise.race([work, late]).finally(() => clearTimeout(timer));
+      const scores = await within(work, timeoutMs);
+      if (scores === undefined) throw unavailable("not reranked in time", "try again in a moment");
+      return scores;
     },
   };
 }
@@ -78,10 +76,8 @@ function laneEmbedder(thread: Thread<EmbedMethods>, identity: ModelIdentity, lan
       }
     },
     async close() {
-      let timer: NodeJS.Timeout | undefined;
-      const timeout = new Promise((resolve) => (timer = setTimeout(resolve, CLOSE_MAX_MS)));
-      await Promise.race([thread.call("close").catch(() => {}), timeout]);
-      clearTimeout(timer);
+      const closed = thread.call("close").catch(() => {});
+      await within(closed, CLOSE_MAX_MS);
       await thread.close();
     },
   };

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelConfig } from "../../../config/config.ts";
 import { writeFileAtomic } from "../../../base/atomic-file.ts";
@@ -75,18 +75,11 @@ async function hashOnce(modelFile: string, cacheDir: string): Promise<string> {
   const noted = (await readFile(noteFile, "utf8").catch(() => "")).trim();
   if (/^[0-9a-f]{64}$/.test(noted)) return noted;
   const sha256 = await hashFile(modelFile);
-  await keepNote(noteFile, sha256);
+  // Ignores a failure, because the next start computes the hash again.
+  await mkdir(cacheDir, { recursive: true, mode: 0o700 })
+    .then(() => writeFileAtomic(noteFile, `${sha256}\n`))
+    .catch(() => {});
   return sha256;
-}
-
-/** Writes the hash to the cache. Ignores a failure, because the next start computes the hash again. */
-async function keepNote(noteFile: string, sha256: string): Promise<void> {
-  try {
-    await mkdir(dirname(noteFile), { recursive: true, mode: 0o700 });
-    writeFileAtomic(noteFile, `${sha256}\n`);
-  } catch {
-    return;
-  }
 }
 
 async function isFile(path: string): Promise<boolean> {

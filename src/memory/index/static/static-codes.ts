@@ -8,8 +8,9 @@ import { CodeMemory } from "../vectors/code-memory.ts";
 import { loadCodes } from "../vectors/load-codes.ts";
 import { STATIC_DIMENSIONS } from "./static-table.ts";
 
-type CodeRow = { row: number; code: Buffer; scale: number };
-type RenewedRow = CodeRow & { seq: number };
+/** A code. `seq`: its position in the order in which a statement reads codes. */
+type CodeRow = { seq: number; row: number; code: Buffer; scale: number };
+type CodesAfter = Database.Statement<[seq: number], CodeRow>;
 type Place = { wing: string; room: string };
 
 const PAGE = 4_096;
@@ -31,8 +32,8 @@ export class StaticCodes {
   readonly #codes = new CodeMemory(STATIC_DIMENSIONS);
   readonly #ledger: Database.Database;
   readonly #sets: RowSets;
-  readonly #newer;
-  readonly #renewed;
+  readonly #newer: CodesAfter;
+  readonly #renewed: CodesAfter;
   readonly #placeOf;
   readonly #isThere;
   /** The last row that was read; undefined before the first question. */
@@ -42,10 +43,10 @@ export class StaticCodes {
   constructor(ledger: Database.Database, sets = new RowSets(ledger)) {
     this.#ledger = ledger;
     this.#sets = sets;
-    this.#newer = ledger.prepare<[number], CodeRow>(
-      `SELECT row, code, scale FROM static_code WHERE row > ? ORDER BY row LIMIT ${PAGE}`,
+    this.#newer = ledger.prepare(
+      `SELECT row AS seq, row, code, scale FROM static_code WHERE row > ? ORDER BY row LIMIT ${PAGE}`,
     );
-    this.#renewed = ledger.prepare<[number], RenewedRow>(
+    this.#renewed = ledger.prepare(
       `SELECT seq, row, code, scale FROM static_renewed JOIN static_code USING (row) WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`,
     );
     this.#renewedTo = ledger.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM static_renewed").pluck().get() ?? 0;
@@ -76,22 +77,20 @@ export class StaticCodes {
 
   #refresh(): void {
     this.#row ??= loadCodes(this.#ledger, "static_code", this.#codes);
-    for (let page: CodeRow[] = []; ;) {
-      page = this.#newer.all(this.#row);
-      for (const one of page) this.#put(one);
-      this.#row = page.at(-1)?.row ?? this.#row;
-      if (page.length < PAGE) break;
-    }
-    for (let page: RenewedRow[] = []; ;) {
-      page = this.#renewed.all(this.#renewedTo);
-      for (const one of page) this.#put(one);
-      this.#renewedTo = page.at(-1)?.seq ?? this.#renewedTo;
-      if (page.length < PAGE) return;
-    }
+    this.#row = this.#read(this.#newer, this.#row);
+    this.#renewedTo = this.#read(this.#renewed, this.#renewedTo);
   }
 
-  #put({ row, code, scale }: CodeRow): void {
-    const place = this.#placeOf.get(row);
-    if (place !== undefined) this.#codes.put(row, place, code, scale);
+  /** Reads the codes after `from`, page by page. Returns the `seq` of the last code. */
+  #read(codes: CodesAfter, from: number): number {
+    for (let last = from; ;) {
+      const page = codes.all(last);
+      for (const { row, code, scale } of page) {
+        const place = this.#placeOf.get(row);
+        if (place !== undefined) this.#codes.put(row, place, code, scale);
+      }
+      last = page.at(-1)?.seq ?? last;
+      if (page.length < PAGE) return last;
+    }
   }
 }

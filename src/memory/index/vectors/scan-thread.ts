@@ -6,7 +6,7 @@ import { quantize } from "../../../base/quantize.ts";
 import { serveThread } from "../../../base/thread.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import type { Changes } from "../../port/ledger.ts";
-import type { Scored } from "../../port/search.ts";
+import { dotProduct, type Scored } from "../../port/search.ts";
 import { CodeMemory } from "./code-memory.ts";
 import { loadCodes } from "./load-codes.ts";
 import { DIMENSIONS } from "./scan-wasm.ts";
@@ -41,7 +41,7 @@ await serveThread<ScanMethods>(() => {
   /** Returns the exact dot product of each row's vector with `vector`. Leaves out rows without a vector. */
   function dotRows(vector: Float32Array, rows: readonly number[]): Scored[] {
     const found = readVectors.all(JSON.stringify(rows)) as [number, Buffer][];
-    return found.map(([row, bytes]) => ({ row, score: dot(vector, toFloats(bytes)) }));
+    return found.map(([row, bytes]) => ({ row, score: dotProduct(vector, toFloats(bytes)) }));
   }
 
   function around(vector: Float32Array, filter: DrawerFilter, limit: number): number[] {
@@ -80,10 +80,4 @@ await serveThread<ScanMethods>(() => {
 function toFloats(bytes: Buffer): Float32Array {
   const aligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 ? bytes : new Uint8Array(bytes);
   return new Float32Array(aligned.buffer, aligned.byteOffset, DIMENSIONS);
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < DIMENSIONS; at++) sum += (a[at] as number) * (b[at] as number);
-  return sum;
 }
