@@ -109,7 +109,7 @@ function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: str
 export function noticeStale(stale: string | undefined, out: Output): void {
   if (stale === undefined) return;
   out.notice(`${stale} is for other settings or another program; the broker was started without it`);
-  out.notice(out.spelled("  to write it again: palace start --at-login"));
+  out.hint("  to write it again: palace start --at-login");
 }
 
 /** Returns the text of our own file; undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */

@@ -70,6 +70,11 @@ export class Output {
   notice(line: string): void {
     process.stderr.write(`${printable(line)}\n`);
   }
+
+  /** Prints a notice whose commands work on this machine, for this palace. */
+  hint(line: string): void {
+    this.notice(this.spelled(line));
+  }
 }
 
 /** Pads columns to their widest cell, except the last column, and aligns numbers to the right. */

@@ -50,7 +50,7 @@ Rebuilds a palace of an older Chroma, or one that cannot be written, from this m
     if (isWithoutPalace(config, out)) return 0;
     const isSure = values["dry-run"] !== true && (await confirmed("Rebuild the palace if it needs it?", values.yes));
     if (!isSure && values["dry-run"] !== true)
-      out.notice(out.spelled("  nothing was changed; to rebuild the palace: mempalace migrate --yes"));
+      out.hint("  nothing was changed; to rebuild the palace: mempalace migrate --yes");
     return handOn(migratePalace, isSure ? [] : ["--dry-run"], { config, out });
   },
 });

@@ -36,9 +36,8 @@ export const verb = defineVerb({
       );
     for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
-      if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} repairs it`));
-      if (state === "read-only")
-        out.notice(out.spelled(`${agent}: palace install ${agent} --dry-run prints the missing lines`));
+      if (state === "drifted") out.hint(`${agent}: palace install ${agent} repairs it`);
+      if (state === "read-only") out.hint(`${agent}: palace install ${agent} --dry-run prints the missing lines`);
       noticeRivals(out, agent, rivals);
     }
     return 0;

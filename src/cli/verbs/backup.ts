@@ -46,9 +46,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
     out.answer({ ...made }, () => print(made, isPipe, out));
     const unknown = args[0] === undefined && isOwnBroker(config) ? unknownFolder(config) : undefined;
     if (unknown !== undefined)
-      out.notice(
-        out.spelled(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`),
-      );
+      out.hint(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`);
     return 0;
   },
 });

@@ -39,8 +39,7 @@ To ask about one file: palace mine why FILE`,
       for (const { root, wing: other, files } of filedElsewhere(dir, values.wing, placeOf(config)))
         out.notice(`${plural(files, "file")} of ${root} are in wing ${other} already and stay there`);
     const code = await mineDocuments({ command: "mempalace-docs", values, config, out, options });
-    if (only !== undefined && code === 0 && !out.isJson)
-      out.notice(out.spelled(`about this file: palace mine why ${quoted(given)}`));
+    if (only !== undefined && code === 0 && !out.isJson) out.hint(`about this file: palace mine why ${quoted(given)}`);
     return code;
   },
 });
@@ -174,8 +173,7 @@ function printSum(report: FeedReport, front: FeedOptions["front"], out: Output):
     : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
   const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
-  if (report.files === 0)
-    out.notice(out.spelled(`No file in that folder is filed; this command files ${TAKES[front.name]}`));
+  if (report.files === 0) out.hint(`No file in that folder is filed; this command files ${TAKES[front.name]}`);
   const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
   if (hallways + tunnels > 0)
     out.text(`Links between names: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);

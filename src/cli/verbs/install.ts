@@ -137,7 +137,7 @@ function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: P
       exitCode = error.exitCode;
       documents.push({ agent, error: { code, message, hint } });
       out.notice(`${agent}: ${message}`);
-      out.notice(out.spelled(`  ${hint}`));
+      out.hint(`  ${hint}`);
     }
   if (out.isJson) out.document({ dryRun: isDryRun, agents: documents, skipped });
   else if (skipped.length > 0) out.text(`left out, not found on this machine: ${skipped.join(", ")}`);

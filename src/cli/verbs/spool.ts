@@ -118,13 +118,9 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
   if (out.isJson) out.document(report);
   else if (before === 0) out.text("Nothing waits.");
   else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
-  if (refused > 0) out.notice(out.spelled("palace status spool list says why; show NAME prints what was refused"));
+  if (refused > 0) out.hint("palace status spool list says why; show NAME prints what was refused");
   if (waiting > 0)
-    out.notice(
-      out.spelled(
-        "the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them",
-      ),
-    );
+    out.hint("the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them");
   return waiting > 0 || refused > 0 ? EXIT_CODES.STORE : 0;
 }
 
@@ -141,10 +137,8 @@ function list(spool: Spool, out: Output): void {
     ...refused.map(({ name, atMs, tool, why }) => ["refused", age(atMs), shorten(tool, TOOL_COLUMNS), name, why]),
   ]);
   if (refused.length > 0)
-    out.notice(
-      out.spelled(
-        `send a refused write again: palace status spool replay NAME; all of them: palace status spool replay refused`,
-      ),
+    out.hint(
+      `send a refused write again: palace status spool replay NAME; all of them: palace status spool replay refused`,
     );
   if (refused.length > 0)
     out.notice(
