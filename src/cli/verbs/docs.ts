@@ -1,7 +1,6 @@
 /** Implements `mempalace-docs DIR` and `palace mine docs|projects|formats DIR`, which file a folder's documents. */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import type { parseArgs } from "node:util";
 import { quoted } from "../../base/shell-word.ts";
 import type { Config } from "../../config/config.ts";
 import { CONVERSION, Converter } from "../../feeders/converter.ts";
@@ -12,7 +11,7 @@ import type { FeedOptions, FeedReport } from "../../feeders/doc-miner/run.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedOptions, feedPlace, runMine } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, type FeedValues, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 
 export const verb = defineVerb({
@@ -118,22 +117,12 @@ in the palace until \`mempalace_sync\` removes them.
   },
 });
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
-type Common =
-  | "wing"
-  | "limit"
-  | "dryRun"
-  | "force"
-  | "agent"
-  | "filing"
-  | "registryFile"
-  | "cacheDir"
-  | "palace"
-  | "avoid";
+/** Options of a run that do not depend on the command. */
+type Common = keyof ReturnType<typeof feedOptions> | keyof ReturnType<typeof placeOf> | "registryFile" | "avoid";
 
 type DocumentsCommand = {
   command: string;
-  values: Values;
+  values: FeedValues;
   config: Config;
   out: Output;
   options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
