@@ -132,6 +132,14 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+const NAMED_MAX = 5;
+
+/** Lists the first names, and counts the others. */
+export function firstNames(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+}
+
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {
   const { state, pid, generation, server, program, failures } = engine;
   const who = server === null ? program : `${server.name} ${server.version} (${program})`;

@@ -9,11 +9,10 @@ import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
-import { plural } from "../terminal/output.ts";
+import { firstNames, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-const NAMED_MAX = 5;
 const SOURCES = { backup: "a backup", home: "a palace's home", mempalace: "files of MemPalace" } as const;
 
 export const verb = defineVerb({
@@ -96,6 +95,5 @@ function describe(joined: Joined): string {
 }
 
 function named(names: readonly string[]): string {
-  const more = names.length - NAMED_MAX;
-  return `${plural(names.length, "item")}: ${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+  return `${plural(names.length, "item")}: ${firstNames(names)}`;
 }
