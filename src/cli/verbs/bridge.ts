@@ -8,12 +8,13 @@ import { runResident } from "../../wire/bridge/resident.ts";
 import { type BridgeSettings, keyFile, readSettings, readState, removeSettings } from "../../wire/bridge/settings.ts";
 import { fingerprintOf, forgetOnHost, setUpBridge } from "../../wire/bridge/setup.ts";
 import { isHeldOnDemand } from "../../broker/life/lock.ts";
-import { connectClient } from "../../wire/client/client.ts";
+import { withClient } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { dockerOptions } from "../docker/one-memory.ts";
 import { createLog } from "../../base/log.ts";
 import { wrongUsage } from "../../base/errors.ts";
+import type { Health } from "../../protocol/spec.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, options, readCount } from "../define-verb.ts";
@@ -82,9 +83,7 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
     out.notice(
       `${config.paths.home} has memories of its own; they stay there, and no agent reads them while there is a bridge`,
     );
-  const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
-  const { instanceId, version } = client.health;
-  client.close();
+  const { instanceId, version } = await healthOverBridge(config);
   if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
   else out.text(`The bridge works: the broker of ${settings.target} answers (${version}).`);
   return 0;
@@ -115,9 +114,10 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Returns the configuration without MEMPALACE_BROKER, so that a client uses the bridge. */
-function overBridge(config: Config): Config {
-  return { ...config, endpoint: undefined };
+/** Connects over the bridge, even if MEMPALACE_BROKER names another broker. Errors: as connectClient. */
+function healthOverBridge(config: Config): Promise<Health> {
+  const options = { config: { ...config, endpoint: undefined }, agent: "palace bridge", start: "auto" } as const;
+  return withClient(options, async ({ health }) => health);
 }
 
 async function status({ config, out }: BridgeCall): Promise<number> {
@@ -125,11 +125,8 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   if (settings === undefined)
     return out.answer({ bridge: null }, out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
   const state = readState(config.paths);
-  const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
-    (client) => {
-      client.close();
-      return { ok: true as const, instanceId: client.health.instanceId, version: client.health.version };
-    },
+  const through = await healthOverBridge(config).then(
+    ({ instanceId, version }) => ({ ok: true as const, instanceId, version }),
     (error: unknown) => ({ ok: false as const, why: (error as Error).message }),
   );
   const { target, host, port, user, kind, hostKey } = settings;
