@@ -42,11 +42,8 @@ is JSON with codes for names, {"entities": {"Alice": "ALC"}}; the default is ent
         names,
         ...(wing !== undefined && { wing }),
       });
-      if (totals.drawers === 0 && page.drawers.length === 0) {
-        say(`\n  No drawers found${printable(place)}.`);
-        if (out.isJson) out.document(totals);
-        return 0;
-      }
+      if (totals.drawers === 0 && page.drawers.length === 0)
+        return out.answer(totals, `\n  No drawers found${printable(place)}.`);
       if (totals.drawers === 0) say(`\n  Compressing ${page.total} drawers${printable(place)}...\n`);
       if (page.drawers.length === 0) break;
       totals.drawers += page.drawers.length;

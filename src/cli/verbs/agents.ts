@@ -26,14 +26,13 @@ export const verb = defineVerb({
   run: async ({ values, config, out }) => {
     const parts = wiringParts(config, (values as { palace?: string }).palace);
     const agents = AGENTS.map((agent) => describe(agent, parts));
-    if (out.isJson) out.document({ agents });
-    else
-      out.table(
-        agents.map(({ agent, version, generation, state, config: file }) => [
-          generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
-          ...[version ?? "-", state, file],
-        ]),
-      );
+    out.answer(
+      { agents },
+      agents.map(({ agent, version, generation, state, config: file }) => [
+        generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
+        ...[version ?? "-", state, file],
+      ]),
+    );
     for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
       if (state === "drifted") out.hint(`${agent}: palace install ${agent} repairs it`);

@@ -84,9 +84,8 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
       `${config.paths.home} has memories of its own; they stay there, and no agent reads them while there is a bridge`,
     );
   const { instanceId, version } = await healthOverBridge(config);
-  if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
-  else out.text(`The bridge works: the broker of ${settings.target} answers (${version}).`);
-  return 0;
+  const shown = `The bridge works: the broker of ${settings.target} answers (${version}).`;
+  return out.answer({ target, kind: settings.kind, instanceId, version }, shown);
 }
 
 function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<BridgeSettings> {
@@ -171,11 +170,10 @@ async function remove({ values, config, out }: BridgeCall): Promise<number> {
   const forgotten = await forgetOnHost(config.paths, values["remote-palace"] ?? "palace");
   await endBridge(config.paths);
   removeSettings(config.paths);
-  if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
-  else
-    out.text(
-      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
-    );
+  out.answer(
+    { removed: settings?.target ?? null, entryRemoved: forgotten },
+    settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
+  );
   if (!forgotten && settings !== undefined)
     out.notice(
       `the host still has its entry: remove the line ending in palace-bridge from ${settings.user}'s authorized_keys`,

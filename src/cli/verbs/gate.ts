@@ -40,8 +40,8 @@ export const verb = defineVerb({
       out.answer({ gateSocket: socketPath }, socketPath);
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
-      if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(`The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`);
+      const shown = `The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`;
+      out.answer({ file, changed, gateSocket: socketPath }, shown);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
       out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);

@@ -235,10 +235,8 @@ async function score({ client, first: id, second: outcome, out }: Asked): Promis
   const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });
   const [lost] = gone;
   const undo = out.spelled(undoCommand(PERSON, atMs, atMs));
-  if (out.isJson) out.document({ id, outcome, gone: lost !== undefined, undo });
-  else if (lost === undefined) out.text(`${id}: ${outcome}`);
-  else out.text(`${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was removed\nto restore it: ${undo}`);
-  return 0;
+  const more = lost && `; its score is ${lost.score.toFixed(1)}, so it was removed\nto restore it: ${undo}`;
+  return out.answer({ id, outcome, gone: lost !== undefined, undo }, `${id}: ${outcome}${more ?? ""}`);
 }
 
 async function forget({ client, first: id, out }: Asked): Promise<number> {

@@ -115,9 +115,8 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
   const waiting = spool.entries().length;
   const refused = spool.refused().filter(({ name }) => !refusedBefore.has(name)).length;
   const report = { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
-  if (out.isJson) out.document(report);
-  else if (before === 0) out.text("Nothing waits.");
-  else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
+  const done = `${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`;
+  out.answer(report, before === 0 ? "Nothing waits." : done);
   if (refused > 0) out.hint("palace status spool list says why; show NAME prints what was refused");
   if (waiting > 0)
     out.hint("the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them");

@@ -56,12 +56,9 @@ export const verb = defineVerb({
     const count = plan.removed + plan.restored + plan.reverted;
     if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
     const done = count === 0 ? plan : await client.call("memory.undo", request);
-    if (out.isJson) out.document(done);
-    else
-      out.text(
-        `Undone: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
-      );
-    return done.refused > 0 ? EXIT_CODES.PALACE : 0;
+    const { removed, restored, reverted, refused } = done;
+    out.answer(done, `Undone: ${removed} removed, ${restored} restored, ${reverted} reverted; ${refused} refused.`);
+    return refused > 0 ? EXIT_CODES.PALACE : 0;
   },
 });
 
