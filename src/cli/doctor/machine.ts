@@ -1,10 +1,9 @@
 /** Checks this machine for `palace doctor`: disks, volumes, user and clocks. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { dirname } from "node:path";
 import { canWrite } from "../../base/can-write.ts";
 import { isInContainer } from "../../base/container.ts";
-import { type Mount, mountOf } from "../../base/mount.ts";
+import { existingFolder, type Mount, mountOf } from "../../base/mount.ts";
 import { within } from "../../base/time-limit.ts";
 import type { Config } from "../../config/config.ts";
 import { readList } from "../../memory/backup/known-backups.ts";
@@ -61,7 +60,7 @@ function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
   ];
   const disks = new Map<number, Omit<Disk, "freeBytes">>();
   for (const [what, path] of places) {
-    const folder = path === undefined ? undefined : existing(path);
+    const folder = path === undefined ? undefined : existingFolder(path);
     const device = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false })?.dev;
     if (folder === undefined || device === undefined) continue;
     const disk = disks.get(device) ?? { holds: [], folder };
@@ -69,12 +68,6 @@ function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
     disks.set(device, disk);
   }
   return [...disks.values()];
-}
-
-function existing(path: string): string {
-  let place = path;
-  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
-  return place;
 }
 
 async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {
@@ -216,8 +209,6 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
 }
 
 function filesAheadMs(files: readonly string[], nowMs: number): number {
-  const dated = files.map((file) => {
-    return orElse(() => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0);
-  });
+  const dated = files.map((file) => orElse(() => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0));
   return Math.max(...dated) - nowMs;
 }
