@@ -1,8 +1,8 @@
 /** Runs the fixes of `palace doctor --fix`. No fix deletes a user's text, or a file that is not ours. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import { AGENTS } from "../../agents/install/agent-files.ts";
-import { install, wiringOf } from "../../agents/install/install.ts";
+import { type AgentName, AGENTS } from "../../agents/install/agent-files.ts";
+import { install, type Parts, wiringOf } from "../../agents/install/install.ts";
 import type { Change } from "../../agents/install/plan.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
@@ -85,7 +85,8 @@ function startFix(config: Config): Fix {
 
 function spoolFixes(config: Config): Fix[] {
   const spool = new Spool(config.paths.spoolDir);
-  const waiting = count(spool);
+  // An unreadable folder counts as empty, because the checks report it.
+  const waiting = orElse(() => spool.entries().length, 0);
   if (waiting === 0) return [];
   const what = `deliver ${plural(waiting, "spooled write")}`;
   const run = async (): Promise<string> => {
@@ -96,11 +97,6 @@ function spoolFixes(config: Config): Fix[] {
     throw unavailable(`${plural(left, "write")} could not be delivered`, "palace status spool list");
   };
   return [{ name: "spool", what, run }];
-}
-
-/** An unreadable folder counts as empty, because the checks report it. */
-function count(spool: Spool): number {
-  return orElse(() => spool.entries().length, 0);
 }
 
 export function agentFixes(config: Config): Fix[] {
@@ -118,13 +114,11 @@ export function agentFixes(config: Config): Fix[] {
 }
 
 /** Returns the changes that repair an agent's wiring; none if its settings are unreadable, which `palace install status` reports. */
-function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
-  try {
+function driftOf(agent: AgentName, parts: Parts): Change[] {
+  return orElse(() => {
     if (wiringOf(agent, parts) !== "drifted") return [];
     return install(agent, parts, true).changes.filter(({ action }) => willChange(action));
-  } catch {
-    return [];
-  }
+  }, []);
 }
 
 /** Returns true if the change would drop `--palace` from an agent's wiring. The user chose that palace, so the fix keeps it. */
@@ -217,17 +211,11 @@ export function leftoverFixes({ paths }: Config): Fix[] {
 
 /** Takes the lock and returns a function that releases it; undefined if a broker has the lock or the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
-  let fd: number | undefined;
-  try {
-    fd = openSync(file, "r+");
-    if (tryFlock(fd)) {
-      const held = fd;
-      return () => closeSync(held);
-    }
-  } catch {
-    // We cannot test the lock here, for example because the file is read-only.
-  }
-  if (fd !== undefined) closeSync(fd);
+  // Opening fails for example if the file is read-only.
+  const fd = orElse(() => openSync(file, "r+"), undefined);
+  if (fd === undefined) return undefined;
+  if (orElse(() => tryFlock(fd), false)) return () => closeSync(fd);
+  closeSync(fd);
   return undefined;
 }
 

@@ -53,7 +53,8 @@ export const verb: Verb = {
       await fileHook(scene, values);
     } else if (!isHook(what)) process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     else {
-      const scene = usable(what, values, env);
+      // Ignores faulty settings, because the hook must never fail an agent.
+      const scene = orElse(() => sceneOf(what, values, env), undefined);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
       if (text !== "") process.stdout.write(`${text}\n`);
     }
@@ -69,11 +70,6 @@ function parse(argv: readonly string[]): { values: HookValues; positionals: stri
     process.stderr.write(`palace hook: ${usageError(USAGE, (error as Error).message).message}\n`);
     return { values: {}, positionals: ["none"] };
   }
-}
-
-/** Returns undefined if the settings are faulty, because the hook must never fail an agent. */
-function usable(what: string, values: HookValues, env: Env): Scene | undefined {
-  return orElse(() => sceneOf(what, values, env), undefined);
 }
 
 function sceneOf(what: string, values: HookValues, env: Env): Scene {
