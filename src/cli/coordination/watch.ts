@@ -16,18 +16,9 @@ const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
-/** Options that may be repeated, each with the event's field that it filters by. */
-const FIELDS = {
-  stream: "stream",
-  room: "room",
-  topic: "topic",
-  type: "type",
-  status: "status",
-  "to-agent": "to_agent",
-  "from-agent": "from_agent",
-  "correlation-id": "correlation_id",
-} as const;
-type Field = (typeof FIELDS)[keyof typeof FIELDS];
+/** Fields of an event that an option of the same name filters by: `--to-agent` is `to_agent`. The options may be repeated. */
+const FIELDS = ["stream", "room", "topic", "type", "status", "to_agent", "from_agent", "correlation_id"] as const;
+type Field = (typeof FIELDS)[number];
 type Wanted = { fields: Map<Field, Set<string>>; excluded: Set<string> };
 
 type Watch = {
@@ -92,8 +83,8 @@ function wantedOf(values: Readonly<Record<string, unknown>>): Wanted {
   const given = (name: string): string[] => ((values[name] ?? []) as string[]).filter((one) => one !== "");
   const own = typeof values["agent"] === "string" && values["agent"] !== "" ? [values["agent"]] : [];
   const fields = new Map<Field, Set<string>>();
-  for (const [option, field] of Object.entries(FIELDS)) {
-    const wanted = new Set([...given(option), ...(field === "to_agent" ? own : [])]);
+  for (const field of FIELDS) {
+    const wanted = new Set([...given(field.replaceAll("_", "-")), ...(field === "to_agent" ? own : [])]);
     if (wanted.size > 0) fields.set(field, wanted);
   }
   return { fields, excluded: new Set([...given("exclude-from-agent"), ...own]) };
