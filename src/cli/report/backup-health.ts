@@ -2,7 +2,7 @@
 import { type OwnBackup, ownBackups, readList, type Schedule } from "../../memory/backup/known-backups.ts";
 import type { Config } from "../../config/config.ts";
 import { formatDuration, plural } from "../terminal/output.ts";
-import type { Check } from "../doctor/check.ts";
+import { type Check, ok, warn } from "../doctor/check.ts";
 
 const HOUR_MS = 3_600_000;
 /** Number of intervals after which a backup is late. The extra half allows for a time without a broker. */
@@ -26,12 +26,6 @@ function isLate(last: OwnBackup | undefined, { hours }: Schedule, nowMs: number)
 }
 
 export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.now()): Check {
-  const check = (state: Check["state"], detail: string, hint: string): Check => ({
-    name: "backups",
-    state,
-    detail,
-    hint,
-  });
   const { schedule, backups } = readList(paths.home);
   const asked = backups.at(-1);
   const dir = backup.dir ?? schedule?.dir;
@@ -39,27 +33,27 @@ export function checkBackups({ paths, backup, endpoint }: Config, nowMs = Date.n
     const last =
       asked === undefined ? "none was made here" : `the last one ${formatDuration(nowMs - asked.madeAtMs)} ago`;
     const none = `no automatic backups, ${endpoint === undefined ? last : "as far as this machine knows"}`;
-    return check("ok", none, "");
+    return ok("backups", none);
   }
   if (schedule === null || schedule.dir !== dir)
-    return check("warn", `the last broker was not started with the backup folder ${dir}`, "palace restart");
+    return warn("backups", `the last broker was not started with the backup folder ${dir}`, "palace restart");
   const { made, ahead } = ownBackups(paths, dir, nowMs);
   const last = made.at(-1);
   const said = `${plural(made.length, "backup")} in ${dir}${last === undefined ? "" : `, the last one ${formatDuration(nowMs - last.madeAtMs)} old`}`;
   if (schedule.failure !== null)
-    return check("warn", `${said}; the last try failed: ${schedule.failure.message}`, schedule.failure.hint);
+    return warn("backups", `${said}; the last try failed: ${schedule.failure.message}`, schedule.failure.hint);
   const future = ahead.at(-1);
   if (future !== undefined)
-    return check(
-      "warn",
+    return warn(
+      "backups",
       `${said}; ${future.file} has a date in the future in its name, and does not count`,
       "set the clock right, then move that file away",
     );
   if (isLate(last, schedule, nowMs))
-    return check(
-      "warn",
+    return warn(
+      "backups",
       `${said}, one is due every ${schedule.hours} h`,
       "a running broker makes it: palace start; or make one now: palace backup",
     );
-  return check("ok", said, "");
+  return ok("backups", said);
 }
