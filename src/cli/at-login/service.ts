@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { hasBridge } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../../wire/client/bridge.ts";
 import { START_MARK_MS } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";
@@ -26,7 +26,7 @@ export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }
 
 /** Plans the start at login without changing anything. Errors: CONFIG_USAGE if no start at login is possible here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
-  if (config.endpoint !== undefined || hasBridge(config))
+  if (isElsewhere(config))
     throw wrongUsage(
       `the broker does not run on this machine${config.endpoint === undefined ? "" : ` (MEMPALACE_BROKER is ${config.endpoint})`}`,
       "type this command on the broker's machine; the containers of `palace devbox up` start with the Docker engine",

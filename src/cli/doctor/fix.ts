@@ -11,7 +11,7 @@ import { dropStarting, isStopped, isWanted, staleStart, writeFailure, vanishedPa
 import type { Config } from "../../config/config.ts";
 import { ownBackups } from "../../memory/backup/known-backups.ts";
 import { backupName } from "../../memory/backup/name.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../../wire/client/bridge.ts";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker, readBrokerFile } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";
@@ -33,7 +33,7 @@ export type Fixed = {
 
 /** `mayStart`: whether a fix may start a broker. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
-  const isOwn = config.endpoint === undefined && !isBridged(config);
+  const isOwn = !isElsewhere(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
   const isRunning = await isThere(config);
   const start =

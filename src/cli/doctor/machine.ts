@@ -8,7 +8,7 @@ import { within } from "../../base/time-limit.ts";
 import type { Config } from "../../config/config.ts";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Health } from "../../protocol/spec.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../../wire/client/bridge.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
@@ -48,15 +48,15 @@ export async function checkDisk(config: Config): Promise<Check> {
 
 /** Lists one folder for each file system. The check `backups` reports a backup folder whose disk is not mounted. */
 function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
-  const { paths, backup, endpoint } = config;
-  const isElsewhere = endpoint !== undefined || isBridged(config);
+  const { paths, backup } = config;
+  const isFar = isElsewhere(config);
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
   const places: [string, string | undefined][] = [
-    ["palace", isElsewhere ? undefined : paths.home],
-    ["palace", isElsewhere ? undefined : paths.palaceDir],
+    ["palace", isFar ? undefined : paths.home],
+    ["palace", isFar ? undefined : paths.palaceDir],
     ["state", paths.stateDir],
     ["spool", paths.spoolRoot],
-    ["backups", isElsewhere || dir === undefined || !existsSync(dir) ? undefined : dir],
+    ["backups", isFar || dir === undefined || !existsSync(dir) ? undefined : dir],
   ];
   const disks = new Map<number, Omit<Disk, "freeBytes">>();
   for (const [what, path] of places) {
@@ -107,10 +107,10 @@ function isLost({ point, type }: Mount): boolean {
 
 /** Lists the folders to check. Leaves out the palace of a broker elsewhere, and a read-only home, which has nothing to lose. */
 function placesOf(config: Config): Place[] {
-  const { paths, model, endpoint } = config;
-  const isElsewhere = endpoint !== undefined || isBridged(config);
+  const { paths, model } = config;
+  const isFar = isElsewhere(config);
   return [
-    ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
+    ...(isFar ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
     ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
     { what: "state and spooled writes", path: paths.stateDir, volume: "palace-state" },
   ];

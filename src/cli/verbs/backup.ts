@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { wrongUsage } from "../../base/errors.ts";
 import { isServedByStack } from "../docker/served-by-stack.ts";
@@ -52,7 +52,7 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
 });
 
 function isOwnBroker(config: Config): boolean {
-  return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
+  return !isElsewhere(config) && !isServedByStack(config);
 }
 
 function goalOf({ paths, backup }: Config, given: string | undefined, isEncrypted: boolean): string {

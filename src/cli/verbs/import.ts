@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory } from "../../memory/backup/other-memory.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../../wire/client/bridge.ts";
 import { armFault, faultPoint } from "../../base/fault-point.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
 import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
@@ -33,7 +33,7 @@ undoes the import.
   run: async ({ values, args, config, connect, out }) => {
     armFault(config.fault);
     const from = resolve(args[0] ?? "");
-    const isHere = config.endpoint === undefined && !isBridged(config);
+    const isHere = !isElsewhere(config);
     const other = await watchBytes(out, "reading ", (watch) =>
       openOtherMemory(from, {
         ...watch,
