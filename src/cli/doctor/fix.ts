@@ -161,10 +161,8 @@ export function folderFixes({ paths }: Config): Fix[] {
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
     const stat = look(folder);
     if (stat === undefined) {
-      const what = `make ${folder}, readable only by you`;
-      return [
-        { name: "folder", what, run: guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 })) },
-      ];
+      const run = guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 }));
+      return [{ name: "folder", what: `make ${folder}, readable only by you`, run }];
     }
     if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & OPEN_TO_OTHERS) === 0) return [];
     return [{ name: "folder", what: `make ${folder} private`, run: guarded(folder, () => chmodSync(folder, 0o700)) }];

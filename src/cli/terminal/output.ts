@@ -58,13 +58,9 @@ export class Output {
   }
 
   table(rows: readonly (readonly Cell[])[]): void {
-    if (rows.length > 0)
-      this.text(
-        (this.isTerminal
-          ? alignRows(rows)
-          : rows.map((row) => row.map((cell) => printable(String(cell))).join("\t"))
-        ).join("\n"),
-      );
+    if (rows.length === 0) return;
+    const tabbed = (row: readonly Cell[]): string => row.map((cell) => printable(String(cell))).join("\t");
+    this.text((this.isTerminal ? alignRows(rows) : rows.map(tabbed)).join("\n"));
   }
 
   notice(line: string): void {
