@@ -120,7 +120,7 @@ function placesOf(config: Config): Place[] {
 const WORKSPACE = "/workspace";
 
 /** Returns no check on a system without numeric user ids. */
-export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
+export function checkUid({ paths, endpoint, model }: Config): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];
   const door = endpoint === undefined ? readBrokerFile(paths.brokerFile)?.doors.find(isUnix) : undefined;
@@ -133,6 +133,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
         `run as uid ${socket.uid}, or stop that broker and give the palace to uid ${uid}`,
       ),
     ];
+  const folder = workspace(model.userHome);
   const project = folder === undefined ? undefined : ownerOf(folder);
   if (folder !== undefined && project !== undefined && project.uid !== uid && isRefused(folder))
     return [
