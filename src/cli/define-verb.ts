@@ -47,7 +47,7 @@ export function options<const S extends string>(...lists: S[]): { [One in Words<
 export type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
 
 export type Call<T extends ParseArgsOptionsConfig> = {
-  values: Values<T>;
+  values: Values<T> & { palace?: string };
   args: string[];
   config: Config;
   env: Env;

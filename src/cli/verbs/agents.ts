@@ -1,5 +1,5 @@
 /** `palace install status` lists the coding agents of this machine, and whether they are wired. */
-import { AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
+import { type AgentName, AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { type Parts, wiringOf } from "../../agents/install/install.ts";
 import type { Rival } from "../../agents/install/rivals/rival.ts";
@@ -24,7 +24,7 @@ export const verb = defineVerb({
   usage: USAGE,
   place: "any",
   run: async ({ values, config, out }) => {
-    const parts = wiringParts(config, (values as { palace?: string }).palace);
+    const parts = wiringParts(config, values.palace);
     const agents = AGENTS.map((agent) => describe(agent, parts));
     out.answer(
       { agents },
@@ -56,7 +56,7 @@ type Described = {
   rivals: Rival[];
 };
 
-function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
+function describe(agent: AgentName, parts: Parts): Described {
   const { program, version, hasFolder } = findAgent(agent, parts.places);
   const found = program !== undefined || hasFolder;
   const generation = agent === "opencode" && found ? { generation: opencodeGeneration(parts.places) ?? null } : {};

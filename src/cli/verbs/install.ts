@@ -39,7 +39,7 @@ export const verb = defineVerb({
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) => {
     const isDryRun = values["dry-run"] === true;
-    const parts = wiringParts(config, (values as { palace?: string }).palace);
+    const parts = wiringParts(config, values.palace);
     if (values.uninstall === true) return runUninstall(name, parts, isDryRun, out);
     if (isClient(name)) {
       const paste = CLIENTS[name](parts.launch.shim);
@@ -50,7 +50,7 @@ export const verb = defineVerb({
       });
     }
     if (name !== "all") assertAgent(name, Object.keys(CLIENTS));
-    const isMeant = (agent: Parameters<typeof findAgent>[0]): boolean => {
+    const isMeant = (agent: AgentName): boolean => {
       const { program, hasFolder } = findAgent(agent, parts.places);
       return program !== undefined || hasFolder;
     };
@@ -62,8 +62,8 @@ export const verb = defineVerb({
       contested: "wired, but another entry replaces ours or runs beside it: see below",
       absent: "its program is not on the PATH; it is wired for a later install",
     };
-    const does = (agent: Parameters<typeof install>[0]): ReturnType<typeof install> => install(agent, parts, isDryRun);
-    const rivals = (agent: Parameters<typeof install>[0]): Rival[] => rivalsOf(agent, parts, process.cwd());
+    const does = (agent: AgentName): Outcome => install(agent, parts, isDryRun);
+    const rivals = (agent: AgentName): Rival[] => rivalsOf(agent, parts, process.cwd());
     return wireAll({ name, isMeant, does, words, rivals, isDryRun }, parts, out);
   },
 });
@@ -81,7 +81,7 @@ export const remove = defineVerb({
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) =>
-    runUninstall(name, wiringParts(config, (values as { palace?: string }).palace), values["dry-run"] === true, out),
+    runUninstall(name, wiringParts(config, values.palace), values["dry-run"] === true, out),
 });
 
 function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
@@ -92,7 +92,7 @@ function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output
     planned: "would be removed",
     blocked: "cannot be removed: a file is read-only",
   };
-  const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
+  const does = (agent: AgentName): Outcome => uninstall(agent, parts, isDryRun);
   return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);
 }
 
