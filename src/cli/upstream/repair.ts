@@ -33,9 +33,8 @@ Asks first unless --yes; no terminal counts as no.`,
       await handOn((await import("../verbs/repair-status.ts")).verb, [], { config, out });
       return 0;
     }
-    if (!(await confirmed("Rebuild the palace from the ledger?", values.yes))) {
+    if (!(await confirmed("Rebuild the palace from the ledger?", values.yes)))
       return out.answer({ aborted: true, hint: out.spelled("mempalace repair --yes") }, () => out.notice("  Aborted."));
-    }
     return handOn(repairPalace, [], { config, out });
   },
 });

@@ -130,14 +130,12 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   );
   const { target, host, port, user, kind, hostKey } = settings;
   const report = { target, host, port, user, kind, hostKey: hostKey && fingerprintOf(Buffer.from(hostKey, "base64")) };
-  out.answer({ bridge: report, resident: state ?? null, through }, () => {
-    out.table([
-      ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
-      ["local end", config.paths.bridgeSocketPath],
-      ["resident", describe(state)],
-      ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
-    ]);
-  });
+  out.answer({ bridge: report, resident: state ?? null, through }, [
+    ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
+    ["local end", config.paths.bridgeSocketPath],
+    ["resident", describe(state)],
+    ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
+  ]);
   return through.ok ? 0 : 3;
 }
 

@@ -48,10 +48,7 @@ export const verb = defineVerb({
     if (plan.writes === 0) throw nothingSince(agent, plan);
     // Excludes writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
-    if (values["dry-run"] === true) {
-      tell(plan, out, "Would undo");
-      return 0;
-    }
+    if (values["dry-run"] === true) return out.answer(plan, () => tell(plan, out, "Would undo"));
     if (!out.isJson) tell(plan, out, "To undo");
     const count = plan.removed + plan.restored + plan.reverted;
     if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
@@ -75,7 +72,6 @@ function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport
 }
 
 function tell(plan: UndoReport, out: Output, title: string): void {
-  if (out.isJson) return void out.document(plan);
   const { items, removed, restored, reverted, refused, too_old: tooOld, latest_ms: latestMs = 0 } = plan;
   out.table(
     items
