@@ -8,7 +8,8 @@ import { PalaceError } from "../../base/errors.ts";
 import { noticeRivals, wiringParts } from "../report/wiring.ts";
 import { defineVerb } from "../define-verb.ts";
 
-const USAGE = `palace install status
+export const verb = defineVerb({
+  usage: `palace install status
 
 Lists the coding agents of this machine, each with its state:
 
@@ -18,10 +19,7 @@ Lists the coding agents of this machine, each with its state:
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  the agent has no entries of ours
 
-Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
-
-export const verb = defineVerb({
-  usage: USAGE,
+Reads the settings of the home and of this folder, starts no agent, changes nothing.`,
   place: "any",
   run: async ({ values, config, out }) => {
     const parts = wiringParts(config, values.palace);

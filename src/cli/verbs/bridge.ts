@@ -19,7 +19,17 @@ import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, options, readCount } from "../define-verb.ts";
 
-const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
+const OPTIONS = options(
+  "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",
+);
+
+const OWN_BROKER_MAX_MS = 10_000;
+const POLL_MS = 50;
+
+type BridgeCall = Call<typeof OPTIONS>;
+
+export const verb = defineVerb({
+  usage: `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
 palace bridge setup docker:CONTAINER
 palace bridge status
 palace bridge key
@@ -41,19 +51,7 @@ palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets th
   --new-host-key      pin the host's present key, because the host was reinstalled
   --remote-palace CMD how the host calls our command line (default: palace)
   --remote-dir DIR    folder of the palace on the host (default: the host's default palace)
-  --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`;
-
-const OPTIONS = options(
-  "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",
-);
-
-const OWN_BROKER_MAX_MS = 10_000;
-const POLL_MS = 50;
-
-type BridgeCall = Call<typeof OPTIONS>;
-
-export const verb = defineVerb({
-  usage: USAGE,
+  --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`,
   options: OPTIONS,
   args: [1, 2],
   place: "any",

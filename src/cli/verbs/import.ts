@@ -33,12 +33,11 @@ undoes the import.
   run: async ({ values, args, config, connect, out }) => {
     armFault(config.fault);
     const from = resolve(args[0] ?? "");
-    const isHere = !isElsewhere(config);
     const other = await watchBytes(out, "reading ", (watch) =>
       openOtherMemory(from, {
         ...watch,
         cacheDir: config.paths.cacheDir,
-        ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
+        ownFiles: isElsewhere(config) ? [] : [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")],
         makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
         passphrase: () => readPassphrase(config, values["passphrase-file"], false),
       }),

@@ -19,7 +19,8 @@ import {
 } from "../report/wiring.ts";
 import type { Output } from "../terminal/output.ts";
 
-const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
+export const verb = defineVerb({
+  usage: `palace install claude-code|opencode|pi|all [--dry-run]
 palace install codex|gemini|cursor|vscode|zed
 palace install --uninstall claude-code|opencode|pi|all
 
@@ -30,10 +31,7 @@ agents that are found on this machine. For codex and the others it prints the li
 What is written where: docs/how-to/agents.md.
 
   --dry-run    show what would be written, and write nothing
-  --uninstall  the same as palace install remove`;
-
-export const verb = defineVerb({
-  usage: USAGE,
+  --uninstall  the same as palace install remove`,
   options: options("dry-run uninstall"),
   args: [1, 1],
   place: "any",
@@ -68,15 +66,13 @@ export const verb = defineVerb({
   },
 });
 
-const REMOVE = `palace install remove claude-code|opencode|pi|all [--dry-run]
+export const remove = defineVerb({
+  usage: `palace install remove claude-code|opencode|pi|all [--dry-run]
 
 Removes what palace install has written. If nobody has changed a file since, it gets its old content, byte for byte, or is deleted if it
 did not exist before. From a file that was changed, only our part is removed. The palace itself is not touched.
 
-  --dry-run  show what would be written, and write nothing`;
-
-export const remove = defineVerb({
-  usage: REMOVE,
+  --dry-run  show what would be written, and write nothing`,
   options: options("dry-run"),
   args: [1, 1],
   place: "any",

@@ -8,7 +8,11 @@ import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb } from "../define-verb.ts";
 
-const USAGE = `palace status spool [list]
+const TOOL_COLUMNS = 32;
+const ALL = "refused";
+
+export const verb = defineVerb({
+  usage: `palace status spool [list]
 palace status spool replay
 palace status spool show NAME
 palace status spool replay NAME [ARGUMENTS]
@@ -17,13 +21,7 @@ palace status spool replay refused
 Agents spool their writes on this machine while no broker answers, and deliver them in order, once, when one does.
 list shows waiting writes, and writes that a broker refused permanently. replay delivers now, and starts a broker if one may run here.
 show prints a refused write. replay NAME sends it again, with the JSON object ARGUMENTS if given
-(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`;
-
-const TOOL_COLUMNS = 32;
-const ALL = "refused";
-
-export const verb = defineVerb({
-  usage: USAGE,
+(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`,
   args: [0, 3],
   run: async ({ args: [what = "list", name, given], config, out }) => {
     const spool = new Spool(config.paths.spoolDir);
