@@ -112,10 +112,7 @@ function together(reports: readonly Report[]): Report {
     out_of_scope: first.scanned - first.no_source - kept - gitignored - missing - unresolved,
     removed_drawers: sum("removed_drawers"),
     removed_closets: sum("removed_closets"),
-    by_source: Object.assign({}, ...reports.map((report) => report.by_source)) as Record<string, number>,
-    unresolved_by_source: Object.assign({}, ...reports.map((report) => report.unresolved_by_source ?? {})) as Record<
-      string,
-      number
-    >,
+    by_source: Object.assign({}, ...reports.map((report) => report.by_source)),
+    unresolved_by_source: Object.assign({}, ...reports.map((report) => report.unresolved_by_source)),
   };
 }

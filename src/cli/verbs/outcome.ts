@@ -110,7 +110,7 @@ export const verb = defineVerb({
     for (const [option, taker] of Object.entries(TAKERS))
       if (values[option as keyof typeof values] !== undefined && !taker.split(" or ").includes(what))
         throw usageError(USAGE, `${what} takes no --${option}`);
-    if (what === "door") return door({ config, values, out, first: "", second: "" });
+    if (what === "door") return door({ config, values, out });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
     const [first = "", second = ""] = rest;
     return run({ client: await connect(named), config, first, second, values, out });
@@ -118,7 +118,7 @@ export const verb = defineVerb({
 });
 
 /** Shows or changes the door at Roampal's port. A change restarts the broker, so this function gets no connected client. */
-async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
+async function door({ config, values, out }: Pick<Asked, "config" | "values" | "out">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;
   if (local && off) throw usageError(USAGE, "door takes --local or --off");
