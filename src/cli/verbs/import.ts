@@ -1,9 +1,9 @@
 /** `palace import FILE|DIR` merges another memory into the running one. */
+import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory } from "../../memory/backup/other-memory.ts";
 import { isElsewhere } from "../../wire/client/bridge.ts";
 import { armFault, faultPoint } from "../../base/fault-point.ts";
-import { shortHash } from "../../base/staging.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
 import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
@@ -60,7 +60,7 @@ undoes the import.
 
 /** Returns the journal's client name for this import. All imports from one path have the same name, so one undo removes them all. */
 function importerOf(from: string): string {
-  return `palace import ${shortHash(from)}`;
+  return `palace import ${createHash("sha256").update(from).digest("hex").slice(0, 8)}`;
 }
 
 function describe(joined: Joined): string {
