@@ -70,9 +70,11 @@ function list(file: string, out: Output): void {
     createdAtMs,
     expiresAtMs,
   }));
-  const none = out.spelled("No tokens. `palace bridge token add NAME` makes one.");
-  const rows = tokens.map((one) => [one.name, one.role, day(one.createdAtMs), expiry(one.expiresAtMs)]);
-  out.answer({ tokens }, rows.length === 0 ? none : rows);
+  if (out.isJson) return void out.document({ tokens });
+  if (tokens.length === 0) return out.text(out.spelled("No tokens. `palace bridge token add NAME` makes one."));
+  out.table(
+    tokens.map(({ name, role, createdAtMs, expiresAtMs }) => [name, role, day(createdAtMs), expiry(expiresAtMs)]),
+  );
 }
 
 function revoke(file: string, name: string, out: Output): void {
