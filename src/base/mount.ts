@@ -13,20 +13,15 @@ const COHERENT = new Set(
 
 /** Returns the mount of `path`, or of its nearest existing parent. Returns undefined on macOS. */
 export function mountOf(path: string, table = readTable()): Mount | undefined {
-  const real = realpathSync.native(existingFolder(path));
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  const real = realpathSync.native(place);
   return table
     .filter(({ point }) => point === "/" || real === point || real.startsWith(`${point}/`))
     .reduce<Mount | undefined>(
       (best, mount) => (mount.point.length >= (best?.point.length ?? 0) ? mount : best),
       undefined,
     );
-}
-
-/** Returns `path`, or its nearest parent that exists. */
-export function existingFolder(path: string): string {
-  let place = path;
-  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
-  return place;
 }
 
 /** Returns false for FUSE, folders shared with a virtual machine and similar: programs on the other side do not see our locks. */

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { START_MARK_MS } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";

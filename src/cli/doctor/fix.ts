@@ -11,7 +11,7 @@ import { dropStarting, isStopped, isWanted, staleStart, writeFailure, vanishedPa
 import type { Config } from "../../config/config.ts";
 import { ownBackups } from "../../memory/backup/known-backups.ts";
 import { backupName } from "../../memory/backup/name.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker, readBrokerFile } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";

@@ -1,14 +1,15 @@
 /** Checks this machine for `palace doctor`: disks, volumes, user and clocks. */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { canWrite } from "../../base/can-write.ts";
 import { isInContainer } from "../../base/container.ts";
-import { existingFolder, type Mount, mountOf } from "../../base/mount.ts";
+import { type Mount, mountOf } from "../../base/mount.ts";
 import { within } from "../../base/time-limit.ts";
 import type { Config } from "../../config/config.ts";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Health } from "../../protocol/spec.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
@@ -60,7 +61,7 @@ function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
   ];
   const disks = new Map<number, Omit<Disk, "freeBytes">>();
   for (const [what, path] of places) {
-    const folder = path === undefined ? undefined : existingFolder(path);
+    const folder = path === undefined ? undefined : existing(path);
     const device = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false })?.dev;
     if (folder === undefined || device === undefined) continue;
     const disk = disks.get(device) ?? { holds: [], folder };
@@ -68,6 +69,12 @@ function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
     disks.set(device, disk);
   }
   return [...disks.values()];
+}
+
+function existing(path: string): string {
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  return place;
 }
 
 async function lookAt(disk: Omit<Disk, "freeBytes">): Promise<Disk> {

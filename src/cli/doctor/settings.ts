@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { sourceText } from "../settings/sources.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "./check.ts";

@@ -1,7 +1,7 @@
 /** Checks the folder of --palace. If it has no palace, a verb that reads fails, and a verb that writes creates one with a notice. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import type { Config } from "../../config/config.ts";
 import { vanishedPalace } from "../../base/state-files.ts";
 import { quoted } from "../../base/shell-word.ts";

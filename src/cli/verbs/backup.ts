@@ -2,10 +2,9 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { wrongUsage } from "../../base/errors.ts";
-import { isServedByStack } from "../docker/served-by-stack.ts";
+import { isElsewhere, isServedByStack } from "../docker/served-by-stack.ts";
 import { unknownFolder } from "../report/backup-health.ts";
 import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
 import { readTokens } from "../../broker/door/tokens.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { secretOf, VARIABLES } from "../../config/env.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory } from "../../memory/backup/other-memory.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { armFault, faultPoint } from "../../base/fault-point.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
 import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";

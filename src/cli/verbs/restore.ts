@@ -16,7 +16,7 @@ import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from ".
 import { STDIN } from "../../memory/backup/verify.ts";
 import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
 import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
-import { isElsewhere } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { clearStop, ensureBroker, foreignMount } from "../../wire/client/start.ts";
 import { stopBroker } from "../../wire/client/stop.ts";
 import type { Config } from "../../config/config.ts";

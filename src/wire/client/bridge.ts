@@ -19,11 +19,6 @@ export function isBridged(config: Config): boolean {
   return config.endpoint === undefined ? hasBridge(config) : config.endpoint.startsWith("ssh:");
 }
 
-/** Returns true if another machine or a container has the broker: MEMPALACE_BROKER is set, or a bridge is set up. */
-export function isElsewhere(config: Config): boolean {
-  return config.endpoint !== undefined || hasBridge(config);
-}
-
 /** Returns an error if MEMPALACE_BROKER asks for another bridge than the one that is set up here. Errors: CONFIG_BAD_VALUE. */
 export function missingBridge(config: Config): PalaceError | undefined {
   const { endpoint, paths } = config;
