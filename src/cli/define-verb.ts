@@ -43,10 +43,11 @@ export function options<const S extends string>(...lists: S[]): { [One in Words<
   return Object.fromEntries(read) as ReturnType<typeof options<S>>;
 }
 
-type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
+/** Values of parsed options. `T`: the options' definition for `parseArgs`. */
+export type Values<T extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: T }>>["values"];
 
 export type Call<T extends ParseArgsOptionsConfig> = {
-  values: Values<T>;
+  values: Values<T> & { palace?: string };
   args: string[];
   config: Config;
   env: Env;

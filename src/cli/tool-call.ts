@@ -3,6 +3,7 @@ import { type Client, connectClient } from "../wire/client/client.ts";
 import type { CommandCall } from "../wire/client/command-offline.ts";
 import { PalaceError, wrongUsage } from "../base/errors.ts";
 import { newKey } from "../base/ids.ts";
+import { isRecord, parseJson } from "../base/parse-json.ts";
 import type { Json, JsonObject } from "../protocol/spec.ts";
 import { isRefusal } from "../protocol/tools/result.ts";
 import { findTool, TOOL_PREFIX } from "../protocol/tools/table.ts";
@@ -59,12 +60,8 @@ async function callTool(client: Client, { name, args, key }: CommandCall): Promi
 
 /** Returns the JSON object in `text`. Errors: CONFIG_USAGE. */
 export function readArguments(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw wrongUsage("the arguments are not JSON", `write them as one word: '{"key":"value"}'`, error);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw wrongUsage("the arguments are not a JSON object", `write them as one word: '{"key":"value"}'`);
+  const value = parseJson(text);
+  if (isRecord(value)) return value as JsonObject;
+  const what = value === undefined ? "JSON" : "a JSON object";
+  throw wrongUsage(`the arguments are not ${what}`, `write them as one word: '{"key":"value"}'`);
 }

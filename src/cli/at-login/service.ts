@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { hasBridge } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { START_MARK_MS } from "../../wire/client/start.ts";
 import type { Config } from "../../config/config.ts";
 import { type Env, readVariable } from "../../config/env.ts";
@@ -26,7 +26,7 @@ export type Done = Readonly<{ failed?: Readonly<{ why: string; type: string }> }
 
 /** Plans the start at login without changing anything. Errors: CONFIG_USAGE if no start at login is possible here, CONFIG_BAD_VALUE. */
 export function planStart(config: Config, platform = process.platform): AtLogin {
-  if (config.endpoint !== undefined || hasBridge(config))
+  if (isElsewhere(config))
     throw wrongUsage(
       `the broker does not run on this machine${config.endpoint === undefined ? "" : ` (MEMPALACE_BROKER is ${config.endpoint})`}`,
       "type this command on the broker's machine; the containers of `palace devbox up` start with the Docker engine",
@@ -109,7 +109,7 @@ function serviceOf(config: Config): { command?: AtLogin["commands"]; stale?: str
 export function noticeStale(stale: string | undefined, out: Output): void {
   if (stale === undefined) return;
   out.notice(`${stale} is for other settings or another program; the broker was started without it`);
-  out.notice(out.spelled("  to write it again: palace start --at-login"));
+  out.hint("  to write it again: palace start --at-login");
 }
 
 /** Returns the text of our own file; undefined if the file is missing. Errors: CONFIG_USAGE if the file is not ours. */

@@ -100,16 +100,10 @@ function fish(words: readonly Described[]): string {
     const under = `complete -c palace -n "__palace_under ${at}"`;
     return [
       ...next.map(({ name, does }) => `${here}${at === "" ? " -f" : ""} -a ${name} -d ${quoted(does)}`),
-      ...flags.map(
-        ({ name, short, takesValue }) =>
-          `${under} -l ${name}${short === undefined ? "" : ` -s ${short}`}${takesValue ? " -r" : ""}`,
-      ),
+      ...flags.map((flag) => `${under} ${fishFlag(flag)}`),
     ];
   });
-  const common = COMMON.map(
-    ({ name, short, takesValue }) =>
-      `complete -c palace -l ${name}${short === undefined ? "" : ` -s ${short}`}${takesValue ? " -r" : ""}`,
-  );
+  const common = COMMON.map((flag) => `complete -c palace ${fishFlag(flag)}`);
   return `# fish completions of palace. To use them: palace completions fish | source
 function __palace_words
   set -l skip 0
@@ -132,6 +126,10 @@ function __palace_under
 end
 ${[...lines, ...common].join("\n")}
 `;
+}
+
+function fishFlag({ name, short, takesValue }: Flag): string {
+  return `-l ${name}${short === undefined ? "" : ` -s ${short}`}${takesValue ? " -r" : ""}`;
 }
 
 /** Makes a `case` pattern for `"$verb $sub"`. The pattern of a verb also matches any word after the verb. */

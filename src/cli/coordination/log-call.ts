@@ -3,14 +3,15 @@ import { readFileSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { Refused } from "../../agents/coordination/refused.ts";
 import type { Config } from "../../config/config.ts";
-import { isRecord } from "../../base/parse-json.ts";
+import { orElse } from "../../base/or-else.ts";
+import { isRecord, parseJson } from "../../base/parse-json.ts";
 import { newKey } from "../../base/ids.ts";
 import { wrongUsage } from "../../base/errors.ts";
 import type { EventText } from "../../protocol/event.ts";
 import type { JsonObject } from "../../protocol/spec.ts";
 import { TOOL_PREFIX, type ToolName } from "../../protocol/tools/table.ts";
 import { Output, shorten } from "../terminal/output.ts";
-import { readUtf8 } from "../terminal/utf8.ts";
+import { decodeUtf8, readUtf8 } from "../terminal/utf8.ts";
 import { callOrSpool } from "../tool-call.ts";
 import { type Call, defineVerb, hasFlag, type Verb, type VerbParts } from "../define-verb.ts";
 
@@ -103,22 +104,16 @@ export async function readText(inline: string | undefined, file: string | undefi
   } catch (error) {
     throw new Refused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new Refused(`${file} is not UTF-8`);
-  }
+  const text = orElse(() => decodeUtf8(bytes), undefined);
+  if (text === undefined) throw new Refused(`${file} is not UTF-8`);
+  return text;
 }
 
 /** Errors: Refused unless the text is a JSON object. */
 export function readMetadata(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Refused("--metadata is not valid JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw new Refused("--metadata is not valid JSON");
   if (isRecord(value)) return value;
   throw new Refused("--metadata must be a JSON object");
 }

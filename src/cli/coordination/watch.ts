@@ -8,6 +8,7 @@ import { endWithReader, type Output } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { callLog, EXIT_TIMED_OUT, orRefusal, printEvents, type Shown, wholeNumber } from "./log-call.ts";
 import { mkdirSync, readFileSync } from "node:fs";
+import { orElse } from "../../base/or-else.ts";
 import { isRecord } from "../../base/parse-json.ts";
 import { writeUserFile } from "../../base/atomic-file.ts";
 
@@ -16,18 +17,9 @@ const LIMIT = 50;
 /** Pause between two attempts to reach an absent broker. */
 const AWAY_MS = 1_000;
 
-/** Options that may be repeated, each with the event's field that it filters by. */
-const FIELDS = {
-  stream: "stream",
-  room: "room",
-  topic: "topic",
-  type: "type",
-  status: "status",
-  "to-agent": "to_agent",
-  "from-agent": "from_agent",
-  "correlation-id": "correlation_id",
-} as const;
-type Field = (typeof FIELDS)[keyof typeof FIELDS];
+/** Fields of an event that an option of the same name filters by: `--to-agent` is `to_agent`. The options may be repeated. */
+const FIELDS = ["stream", "room", "topic", "type", "status", "to_agent", "from_agent", "correlation_id"] as const;
+type Field = (typeof FIELDS)[number];
 type Wanted = { fields: Map<Field, Set<string>>; excluded: Set<string> };
 
 type Watch = {
@@ -92,8 +84,8 @@ function wantedOf(values: Readonly<Record<string, unknown>>): Wanted {
   const given = (name: string): string[] => ((values[name] ?? []) as string[]).filter((one) => one !== "");
   const own = typeof values["agent"] === "string" && values["agent"] !== "" ? [values["agent"]] : [];
   const fields = new Map<Field, Set<string>>();
-  for (const [option, field] of Object.entries(FIELDS)) {
-    const wanted = new Set([...given(option), ...(field === "to_agent" ? own : [])]);
+  for (const field of FIELDS) {
+    const wanted = new Set([...given(field.replaceAll("_", "-")), ...(field === "to_agent" ? own : [])]);
     if (wanted.size > 0) fields.set(field, wanted);
   }
   return { fields, excluded: new Set([...given("exclude-from-agent"), ...own]) };
@@ -150,12 +142,12 @@ async function beginning(
 }
 
 /** Stores the first cursor: without it, the next run would count as the first run and skip events. Errors: Refused. */
-function keepFirst({ stateFile, cursor, agent }: Watch): void {
+function keepFirst(watched: Watch): void {
   try {
-    writeWatchState(stateFile, cursor, agent);
+    writeWatchState(watched);
   } catch (error) {
     throw new Refused(
-      `${stateFile ?? ""} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+      `${watched.stateFile ?? ""} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
     );
   }
 }
@@ -177,7 +169,8 @@ async function follow(watched: Watch): Promise<number> {
       idleSince = performance.now();
       tell(watched, matched, false);
     }
-    keep(watched);
+    // If this fails, storing the next cursor may succeed. Otherwise the next run only shows events twice.
+    orElse(() => writeWatchState(watched), undefined);
     if (matched.length > 0 && !watched.follow) return 0;
     if (!isIdle || events.length > 0) continue;
     if (out.isJson) tell(watched, [], true);
@@ -202,15 +195,6 @@ function tell({ out, cursor }: Watch, events: readonly Shown[], isOver: boolean)
   else out.document({ events, count: events.length, cursor: cursor ?? null, timed_out: isOver });
 }
 
-/** Stores a cursor. If that fails, the next run only shows events twice. */
-function keep({ stateFile, cursor, agent }: Watch): void {
-  try {
-    writeWatchState(stateFile, cursor, agent);
-  } catch {
-    // Storing the next cursor may succeed.
-  }
-}
-
 /** Stored position of a watch, in the format of MemPalace 3.11. With an unreadable file the watch shows events twice but misses none. */
 type WatchState = { state: "absent" | "damaged" | "empty" } | { state: "ok"; cursor: string };
 
@@ -233,14 +217,14 @@ function readWatchState(file: string | undefined): WatchState {
   }
 }
 
-/** `cursor` is the id of the last event that was shown. Errors: file system errors. */
-function writeWatchState(file: string | undefined, cursor: string | undefined, agent: string | undefined): void {
-  if (file === undefined) return;
-  mkdirSync(dirname(file), { recursive: true });
+/** Stores the cursor, the id of the last event that was shown. Errors: file system errors. */
+function writeWatchState({ stateFile, cursor, agent }: Watch): void {
+  if (stateFile === undefined) return;
+  mkdirSync(dirname(stateFile), { recursive: true });
   const state = {
     cursor: cursor ?? null,
     updated_at: `${new Date().toISOString().slice(0, 19)}Z`,
     ...(agent !== undefined && { agent }),
   };
-  writeUserFile(file, `${JSON.stringify(state)}\n`);
+  writeUserFile(stateFile, `${JSON.stringify(state)}\n`);
 }

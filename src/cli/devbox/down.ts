@@ -40,16 +40,11 @@ export function down(call: DevboxCall): Promise<number> {
     await takeDown(opened, isErasing, watch);
     const isUnbridged = await removeBridge(config, brokers);
     if (isErasing) await assertErased(opened);
-    if (out.isJson) out.document({ project, erased: isThere, copy });
-    else if (isErasing)
-      out.text(
-        copy === null
-          ? "The stack and its volumes are deleted."
-          : out.spelled(
-              `The stack and its volumes are deleted. To restore memory and home in a new stack: ${restoreCommand(copy)}`,
-            ),
-      );
-    else out.text(out.spelled("The stack has ended; memory and home are kept. To restart: palace devbox up"));
+    const back = copy === null ? "" : ` To restore memory and home in a new stack: ${restoreCommand(copy)}`;
+    const done = isErasing
+      ? `The stack and its volumes are deleted.${back}`
+      : "The stack has ended; memory and home are kept. To restart: palace devbox up";
+    out.answer({ project, erased: isThere, copy }, out.spelled(done));
     if (isUnbridged) out.notice("Agents on this machine used that memory; the bridge to it is removed.");
     return 0;
   });

@@ -30,10 +30,7 @@ export function recreate(call: DevboxCall): Promise<number> {
 }
 
 function report({ counts, snapshot, changed }: Recreated, { out }: DevboxCall): void {
-  if (out.isJson) {
-    out.document({ recreated: true, counts, snapshot, changed });
-    return;
-  }
+  if (out.isJson) return void out.document({ recreated: true, counts, snapshot, changed });
   const held = [plural(counts.drawers, "drawer"), plural(counts.facts, "fact"), `${counts.diary} in diaries`].join(
     ", ",
   );

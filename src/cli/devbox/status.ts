@@ -34,13 +34,11 @@ function print(found: DevboxStatus, out: Output): void {
     ["this folder", revision],
   ]);
   const stale = services.some(({ revision: made }) => made !== null && made !== revision);
-  if (services.length === 0) out.notice(out.spelled("The stack does not run: palace devbox up"));
+  if (services.length === 0) out.hint("The stack does not run: palace devbox up");
   else if (!isUp(found))
-    out.notice(out.spelled(`Not all services run: palace devbox up; see docker compose -p ${found.project} logs`));
-  if (stale) out.notice(out.spelled("The images are of another revision than this folder: palace devbox recreate"));
+    out.hint(`Not all services run: palace devbox up; see docker compose -p ${found.project} logs`);
+  if (stale) out.hint("The images are of another revision than this folder: palace devbox recreate");
   if (madeFrom !== null) out.notice(`The containers were made from ${madeFrom}.`);
   if (unfinished !== null)
-    out.notice(
-      out.spelled(`A recreate of ${unfinished.since} stopped at step ${unfinished.step}; run palace devbox recreate`),
-    );
+    out.hint(`A recreate of ${unfinished.since} stopped at step ${unfinished.step}; run palace devbox recreate`);
 }

@@ -28,7 +28,7 @@ export function up(call: DevboxCall): Promise<number> {
 Next:
 ${alignRows(next.map(([command = "", does = ""]) => [`  ${out.spelled(command)}`, does])).join("\n")}`);
     }
-    if (host?.state === "apart") out.notice(out.spelled(`note: ${host.why}; ${host.hint}`));
+    if (host?.state === "apart") out.hint(`note: ${host.why}; ${host.hint}`);
     return 0;
   });
 }

@@ -9,6 +9,7 @@ import type { Health, StatusReport } from "../../protocol/spec.ts";
 import { PROTOCOL } from "../../protocol/version.ts";
 import { readSettings } from "../../wire/bridge/settings.ts";
 import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatEndpoint } from "../../wire/transport/endpoint.ts";
 import { brokerBox } from "../docker/owner.ts";
@@ -119,7 +120,7 @@ const SOON_MS = 7 * DAY_MS;
 
 /** Returns no check without tokens, or if the broker runs on another machine. */
 export function checkTokens(config: Config, nowMs = Date.now()): Check[] {
-  if (config.endpoint !== undefined || isBridged(config)) return [];
+  if (isElsewhere(config)) return [];
   let tokens: TokenRecord[];
   try {
     tokens = readTokens(config.paths.tokensFile);

@@ -1,8 +1,8 @@
 /** Runs the fixes of `palace doctor --fix`. No fix deletes a user's text, or a file that is not ours. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import { AGENTS } from "../../agents/install/agent-files.ts";
-import { install, wiringOf } from "../../agents/install/install.ts";
+import { type AgentName, AGENTS } from "../../agents/install/agent-files.ts";
+import { install, type Parts, wiringOf } from "../../agents/install/install.ts";
 import type { Change } from "../../agents/install/plan.ts";
 import { canWrite } from "../../base/can-write.ts";
 import { PalaceError, unavailable, wrongUsage } from "../../base/errors.ts";
@@ -11,7 +11,7 @@ import { dropStarting, isStopped, isWanted, staleStart, writeFailure, vanishedPa
 import type { Config } from "../../config/config.ts";
 import { ownBackups } from "../../memory/backup/known-backups.ts";
 import { backupName } from "../../memory/backup/name.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { connectClient } from "../../wire/client/client.ts";
 import { findBroker, readBrokerFile } from "../../wire/client/discover.ts";
 import { Spool } from "../../wire/client/spool.ts";
@@ -33,7 +33,7 @@ export type Fixed = {
 
 /** `mayStart`: whether a fix may start a broker. */
 export async function planFixes(config: Config, mayStart: boolean, out: Output): Promise<Fix[]> {
-  const isOwn = config.endpoint === undefined && !isBridged(config);
+  const isOwn = !isElsewhere(config);
   const isOurDisk = isOwn && foreignMount(config) === undefined;
   const isRunning = await isThere(config);
   const start =
@@ -85,7 +85,8 @@ function startFix(config: Config): Fix {
 
 function spoolFixes(config: Config): Fix[] {
   const spool = new Spool(config.paths.spoolDir);
-  const waiting = count(spool);
+  // An unreadable folder counts as empty, because the checks report it.
+  const waiting = orElse(() => spool.entries().length, 0);
   if (waiting === 0) return [];
   const what = `deliver ${plural(waiting, "spooled write")}`;
   const run = async (): Promise<string> => {
@@ -96,11 +97,6 @@ function spoolFixes(config: Config): Fix[] {
     throw unavailable(`${plural(left, "write")} could not be delivered`, "palace status spool list");
   };
   return [{ name: "spool", what, run }];
-}
-
-/** An unreadable folder counts as empty, because the checks report it. */
-function count(spool: Spool): number {
-  return orElse(() => spool.entries().length, 0);
 }
 
 export function agentFixes(config: Config): Fix[] {
@@ -118,13 +114,11 @@ export function agentFixes(config: Config): Fix[] {
 }
 
 /** Returns the changes that repair an agent's wiring; none if its settings are unreadable, which `palace install status` reports. */
-function driftOf(agent: (typeof AGENTS)[number], parts: Parameters<typeof install>[1]): Change[] {
-  try {
+function driftOf(agent: AgentName, parts: Parts): Change[] {
+  return orElse(() => {
     if (wiringOf(agent, parts) !== "drifted") return [];
     return install(agent, parts, true).changes.filter(({ action }) => willChange(action));
-  } catch {
-    return [];
-  }
+  }, []);
 }
 
 /** Returns true if the change would drop `--palace` from an agent's wiring. The user chose that palace, so the fix keeps it. */
@@ -167,10 +161,8 @@ export function folderFixes({ paths }: Config): Fix[] {
   return [paths.stateDir, ...sockets].flatMap((folder): Fix[] => {
     const stat = look(folder);
     if (stat === undefined) {
-      const what = `make ${folder}, readable only by you`;
-      return [
-        { name: "folder", what, run: guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 })) },
-      ];
+      const run = guarded(folder, () => void mkdirSync(folder, { recursive: true, mode: 0o700 }));
+      return [{ name: "folder", what: `make ${folder}, readable only by you`, run }];
     }
     if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & OPEN_TO_OTHERS) === 0) return [];
     return [{ name: "folder", what: `make ${folder} private`, run: guarded(folder, () => chmodSync(folder, 0o700)) }];
@@ -217,17 +209,11 @@ export function leftoverFixes({ paths }: Config): Fix[] {
 
 /** Takes the lock and returns a function that releases it; undefined if a broker has the lock or the lock cannot be tested. */
 function holdLock(file: string): (() => void) | undefined {
-  let fd: number | undefined;
-  try {
-    fd = openSync(file, "r+");
-    if (tryFlock(fd)) {
-      const held = fd;
-      return () => closeSync(held);
-    }
-  } catch {
-    // We cannot test the lock here, for example because the file is read-only.
-  }
-  if (fd !== undefined) closeSync(fd);
+  // Opening fails for example if the file is read-only.
+  const fd = orElse(() => openSync(file, "r+"), undefined);
+  if (fd === undefined) return undefined;
+  if (orElse(() => tryFlock(fd), false)) return () => closeSync(fd);
+  closeSync(fd);
   return undefined;
 }
 

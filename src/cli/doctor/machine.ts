@@ -9,7 +9,7 @@ import { within } from "../../base/time-limit.ts";
 import type { Config } from "../../config/config.ts";
 import { readList } from "../../memory/backup/known-backups.ts";
 import type { Health } from "../../protocol/spec.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import type { Client } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import { formatBytes, formatDuration } from "../terminal/output.ts";
@@ -49,15 +49,15 @@ export async function checkDisk(config: Config): Promise<Check> {
 
 /** Lists one folder for each file system. The check `backups` reports a backup folder whose disk is not mounted. */
 function disksOf(config: Config): Omit<Disk, "freeBytes">[] {
-  const { paths, backup, endpoint } = config;
-  const isElsewhere = endpoint !== undefined || isBridged(config);
+  const { paths, backup } = config;
+  const isFar = isElsewhere(config);
   const dir = backup.dir ?? readList(paths.home).schedule?.dir;
   const places: [string, string | undefined][] = [
-    ["palace", isElsewhere ? undefined : paths.home],
-    ["palace", isElsewhere ? undefined : paths.palaceDir],
+    ["palace", isFar ? undefined : paths.home],
+    ["palace", isFar ? undefined : paths.palaceDir],
     ["state", paths.stateDir],
     ["spool", paths.spoolRoot],
-    ["backups", isElsewhere || dir === undefined || !existsSync(dir) ? undefined : dir],
+    ["backups", isFar || dir === undefined || !existsSync(dir) ? undefined : dir],
   ];
   const disks = new Map<number, Omit<Disk, "freeBytes">>();
   for (const [what, path] of places) {
@@ -114,10 +114,10 @@ function isLost({ point, type }: Mount): boolean {
 
 /** Lists the folders to check. Leaves out the palace of a broker elsewhere, and a read-only home, which has nothing to lose. */
 function placesOf(config: Config): Place[] {
-  const { paths, model, endpoint } = config;
-  const isElsewhere = endpoint !== undefined || isBridged(config);
+  const { paths, model } = config;
+  const isFar = isElsewhere(config);
   return [
-    ...(isElsewhere ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
+    ...(isFar ? [] : [{ what: "the palace", path: paths.home, volume: "palace" }]),
     ...(canWrite(model.userHome) ? [{ what: "the home", path: model.userHome, volume: "palace-home" }] : []),
     { what: "state and spooled writes", path: paths.stateDir, volume: "palace-state" },
   ];
@@ -127,7 +127,7 @@ function placesOf(config: Config): Place[] {
 const WORKSPACE = "/workspace";
 
 /** Returns no check on a system without numeric user ids. */
-export function checkUid({ paths, endpoint, model }: Config, folder = workspace(model.userHome)): Check[] {
+export function checkUid({ paths, endpoint, model }: Config): Check[] {
   const uid = process.getuid?.();
   if (uid === undefined) return [];
   const door = endpoint === undefined ? readBrokerFile(paths.brokerFile)?.doors.find(isUnix) : undefined;
@@ -140,6 +140,7 @@ export function checkUid({ paths, endpoint, model }: Config, folder = workspace(
         `run as uid ${socket.uid}, or stop that broker and give the palace to uid ${uid}`,
       ),
     ];
+  const folder = workspace(model.userHome);
   const project = folder === undefined ? undefined : ownerOf(folder);
   if (folder !== undefined && project !== undefined && project.uid !== uid && isRefused(folder))
     return [
@@ -216,8 +217,6 @@ export function checkClock({ paths }: Config, { nowMs }: Health, { fromMs, toMs,
 }
 
 function filesAheadMs(files: readonly string[], nowMs: number): number {
-  const dated = files.map((file) => {
-    return orElse(() => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0);
-  });
+  const dated = files.map((file) => orElse(() => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0, 0));
   return Math.max(...dated) - nowMs;
 }

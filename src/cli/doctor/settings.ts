@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { readHarness } from "../../config/harness.ts";
 import type { StatusReport } from "../../protocol/spec.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { sourceText } from "../settings/sources.ts";
 import { printable } from "../terminal/output.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
@@ -22,7 +22,7 @@ export function checkSettingsFile(config: Config, status: StatusReport | undefin
   const what = used.length === 0 ? "all defaults" : used.join(", ");
   if (checks.length === 0) checks.push(ok(NAME, `${file.path}${file.isThere ? "" : ", not there"}: ${what}`));
   // A broker on another machine reads its own file.
-  if (config.endpoint !== undefined || isBridged(config)) return checks;
+  if (isElsewhere(config)) return checks;
   return [...checks, ...checkUse(config, status?.settings), ...checkDoor(status)];
 }
 

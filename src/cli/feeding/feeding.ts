@@ -18,7 +18,7 @@ export async function connect(config: Config, agent: string, onlyIfRunning: bool
 
 type InterruptOptions = {
   /** Called at the first Ctrl-C, for example to print that the work is stopping. */
-  onStop: () => void;
+  onStop?: () => void;
   isWatched?: boolean;
 };
 
@@ -28,12 +28,12 @@ type InterruptOptions = {
  */
 export async function withInterrupt<T>(
   work: (signal: AbortSignal) => Promise<T>,
-  { onStop, isWatched = false }: InterruptOptions,
+  { onStop, isWatched = false }: InterruptOptions = {},
 ): Promise<T> {
   const controller = new AbortController();
   const stop = (): void => {
     if (controller.signal.aborted) return;
-    onStop();
+    onStop?.();
     controller.abort();
   };
   // Without the program that started us (perhaps the broker), the work may never finish, so we exit. Half-done work is not marked as done.

@@ -20,6 +20,7 @@ import {
 import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
 import { CARRIED_MAX_BYTES, IMPORT_ITEMS_MAX } from "../../protocol/limits.ts";
 import { parts } from "../../learning/roampal/carrying.ts";
+import { journalRows } from "../report/written.ts";
 import { teller } from "./roampal.ts";
 
 /** Kinds in the order of the first pass. Filing records come first: they show which mined files are newer in the running memory. */
@@ -168,7 +169,7 @@ class Run {
       { entity: "kg_entity", triple: "kg_triple", tunnel: "link", hallway: "link", carried: "carried_graph" }[
         kind as string
       ] ?? kind;
-    return this.#other.ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    return countRows(this.#other, table);
   }
 }
 
@@ -209,13 +210,15 @@ export function counted(kind: ImportKind, rows: number): string {
   return `${rows} ${NAMES[kind][rows === 1 ? 0 : 1]}`;
 }
 
-function notImported({ ledger, counts }: OtherMemory): Record<string, number> {
-  const count = (table: string): number =>
-    ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+function countRows({ ledger }: OtherMemory, table: string): number {
+  return ledger.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+}
+
+function notImported(other: OtherMemory): Record<string, number> {
   const all = {
-    "marks of conversations": count("conversation"),
-    "agents' events": counts.events,
-    artifacts: counts.artifacts,
+    "marks of conversations": countRows(other, "conversation"),
+    "agents' events": other.counts.events,
+    artifacts: other.counts.artifacts,
   };
   return Object.fromEntries(Object.entries(all).filter(([, rows]) => rows > 0));
 }
@@ -234,13 +237,8 @@ async function newest(
   of: Pick<AuditRequest, "agent" | "tool">,
   isMeant: (entry: AuditEntry) => boolean,
 ): Promise<AuditEntry | undefined> {
-  let before: { before?: number } = {};
-  for (;;) {
-    const { entries, next } = await client.call("memory.audit", { ...of, limit: AUDIT_PAGE, ...before });
-    const found = entries.find(isMeant);
-    if (found !== undefined || next === null) return found;
-    before = { before: next };
-  }
+  for await (const entry of journalRows(client, { ...of, limit: AUDIT_PAGE })) if (isMeant(entry)) return entry;
+  return undefined;
 }
 
 /** Yields only items that the broker accepts, because one row with nested metadata would make the broker refuse the whole part. */

@@ -1,5 +1,4 @@
 /** Runs a mining command for any kind of source, and provides the shared options, progress, Ctrl-C, the report and the exit code. */
-import type { parseArgs } from "node:util";
 import type { Config } from "../../config/config.ts";
 import type { FeedWatch, RunReport } from "../../feeders/run.ts";
 import type { Caller } from "../../feeders/send.ts";
@@ -7,7 +6,7 @@ import { EXTRACT_MODES, type ExtractMode } from "../../protocol/filing.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 import type { Place } from "../terminal/place.ts";
 import { Progress } from "../terminal/progress.ts";
-import { options, readChoice, readCount } from "../define-verb.ts";
+import { options, readChoice, readCount, type Values } from "../define-verb.ts";
 import { connect, EXIT_INTERRUPTED, withInterrupt } from "./feeding.ts";
 
 export const EXIT_PARTIAL = 8;
@@ -19,7 +18,7 @@ export const MINE_OPTIONS = options("limit= dry-run quiet progress");
 /** Options of commands that file changed sources. */
 export const FEED_OPTIONS = { ...MINE_OPTIONS, ...options("wing= agent= force") };
 
-type FeedValues = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
+export type FeedValues = Values<typeof FEED_OPTIONS>;
 
 /** `usual`: default agent and limit. Errors: CONFIG_USAGE. */
 export function feedOptions(values: FeedValues, config: Config, usual: { agent?: string; limit?: number } = {}) {
@@ -30,8 +29,6 @@ export function feedOptions(values: FeedValues, config: Config, usual: { agent?:
     filing: config.filing(),
   };
 }
-
-type Values = ReturnType<typeof parseArgs<{ options: typeof MINE_OPTIONS }>>["values"];
 
 /** Returns which palaces --palace accepts: for filing also a new palace, for a dry run any folder. */
 export function feedPlace({ values }: { values: { "dry-run"?: boolean | undefined } }): Place {
@@ -47,7 +44,7 @@ type MineRun = {
 export type MineCommand<R> = {
   /** Name of the command in messages, and the client name that the broker gets. */
   command: string;
-  values: Values;
+  values: Values<typeof MINE_OPTIONS>;
   config: Config;
   out: Output;
   run: (run: MineRun) => Promise<R>;

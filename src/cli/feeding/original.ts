@@ -5,6 +5,7 @@ import { basename, dirname, extname, isAbsolute, relative } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { isBelow, originalsOf, typedPath } from "../../feeders/doc-miner/filed-as.ts";
 import { readDocument } from "../../feeders/doc-miner/survey.ts";
+import { orElse } from "../../base/or-else.ts";
 import { isMarkdown } from "../../memory/text/headings.ts";
 import { placeOf } from "./feeding.ts";
 
@@ -29,13 +30,11 @@ export function hasHeadings(source: string): boolean {
 }
 
 function textOf(file: string): string | undefined {
-  try {
+  return orElse(() => {
     const real = realpathSync(file);
     const document = readDocument(dirname(real), basename(real));
     return typeof document === "string" ? undefined : document.text;
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }
 
 function shownHere(file: string): string {

@@ -3,10 +3,9 @@ import { quoted } from "../../base/shell-word.ts";
 import type { Tell } from "../../learning/roampal/carrying.ts";
 import type { Exported } from "../../learning/roampal/export-folder.ts";
 import type { Imported } from "../../learning/roampal/import-folder.ts";
-import { plural } from "../terminal/output.ts";
+import { firstNames, plural } from "../terminal/output.ts";
 import { Progress } from "../terminal/progress.ts";
 
-const NAMED_MAX = 5;
 const TELL_AFTER_MS = 2_000;
 
 /** Reports progress: on a terminal at once, otherwise only if the work takes long. */
@@ -40,12 +39,12 @@ export function describeImport(imported: Imported, importer: string): string {
     ],
     [unchanged, `${unchanged} are here already, unchanged`],
     [graphs.unchanged, `${graphs.unchanged} graph entries are here already, unchanged`],
-    [kept.length, `${kept.length} not replaced, because they were scored or changed here later: ${named(kept)}`],
-    [gone.length, `${gone.length} were imported before and deleted here since: ${named(gone)}`],
-    [refused.length, `${refused.length} not imported: ${named(refused.map(({ id, why }) => `${id}, ${why}`))}`],
+    [kept.length, `${kept.length} not replaced, because they were scored or changed here later: ${firstNames(kept)}`],
+    [gone.length, `${gone.length} were imported before and deleted here since: ${firstNames(gone)}`],
+    [refused.length, `${refused.length} not imported: ${firstNames(refused.map(({ id, why }) => `${id}, ${why}`))}`],
     [
       graphs.refused.length,
-      `${graphs.refused.length} graph entries not imported: ${named(graphs.refused.map(({ entry, why }) => `${entry}, ${why}`))}`,
+      `${graphs.refused.length} graph entries not imported: ${firstNames(graphs.refused.map(({ entry, why }) => `${entry}, ${why}`))}`,
     ],
     ...graphs.unread.map(({ file, why }): [number, string] => [1, `${file} not imported: ${why}`]),
     [ghosts, `${plural(ghosts, "chunk")} of removed books not imported`],
@@ -60,11 +59,6 @@ export function describeImport(imported: Imported, importer: string): string {
     [dryRun || isNothing ? 0 : 1, `to undo the import: palace history undo --client "${importer}" --since 1h`],
   ];
   return [`${dir}:`, ...lines.flatMap(([count, line]) => (count === 0 ? [] : [`  ${line}`]))].join("\n");
-}
-
-function named(names: readonly string[]): string {
-  const more = names.length - NAMED_MAX;
-  return `${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }
 
 export function describeExport({ dir, memories, entries, others }: Exported): string {

@@ -5,6 +5,7 @@ import { wiringOf } from "../../agents/install/install.ts";
 import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
 import { otherMemory } from "../docker/one-memory.ts";
 import type { Check } from "../doctor/check.ts";
+import { orElse } from "../../base/or-else.ts";
 import { wiringParts } from "./wiring.ts";
 
 export async function checkOneMemory(config: Config): Promise<Check[]> {
@@ -17,14 +18,8 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
 /** Returns no check if `palace install` would change nothing, and nothing on this machine overrides the wiring. */
 export function checkAgents(config: Config): Check[] {
   const parts = wiringParts(config, undefined);
-  const states = AGENTS.flatMap((agent) => {
-    try {
-      return [{ agent, state: wiringOf(agent, parts) }];
-    } catch {
-      // The agent's settings are unreadable, which `palace install status` reports.
-      return [];
-    }
-  });
+  // Leaves out an agent with unreadable settings, which `palace install status` reports.
+  const states = AGENTS.map((agent) => ({ agent, state: orElse(() => wiringOf(agent, parts), "not wired") }));
   const checks: Check[] = [];
   const drifted = states.filter(({ state }) => state === "drifted").map(({ agent }) => agent);
   if (drifted.length > 0) {

@@ -9,6 +9,7 @@ import { quoted } from "../../base/shell-word.ts";
 import { writeUserFile } from "../../base/atomic-file.ts";
 import { readFolder } from "../../base/read-folder.ts";
 import { realPath } from "../../base/real-path.ts";
+import { orElse } from "../../base/or-else.ts";
 import { parseJson } from "../../base/parse-json.ts";
 import type { ForgetPreview, TextMark } from "../../protocol/hygiene.ts";
 import { cameFrom } from "../../feeders/came-from.ts";
@@ -39,7 +40,7 @@ export function findTraces(config: Config, { traces, marks = [], ids = [], sourc
   const folders = [home, palaceDir, stateDir, paths.cacheDir, settingsDir, ...caches, ...kept];
   const found = new Map<string, Trace>();
   const look = (path: string, what?: Trace["what"]): void => {
-    for (const file of filesIn(path, LEFT_OUT)) {
+    for (const file of filesIn(path)) {
       const real = realOf(file);
       if (found.has(real)) continue;
       const kind = what ?? whatIs(real);
@@ -138,12 +139,8 @@ function realOf(path: string): string {
 
 /** Returns true if a string in a spooled write contains one of the texts as a whole, from the first character to the last. */
 function holdsWhole(file: string, marks: readonly TextMark[]): boolean {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return false;
-  }
+  const text = orElse(() => readFileSync(file, "utf8"), undefined);
+  if (text === undefined) return false;
   const strings = [...stringsOf(text), ...exchangeIn(text)];
   return strings.some((string) => marks.some((mark) => standsIn(string, mark)));
 }
@@ -191,13 +188,13 @@ export function removalHints(standing: readonly Trace[]): string[] {
 
 const READ_SIZE_BYTES = 4 * 1024 * 1024;
 
-/** Yields the file, or all files below a folder. Skips folders whose name is in `leftOut`. */
-function* filesIn(path: string, leftOut: ReadonlySet<string>): Generator<string> {
+/** Yields the file, or all files below a folder. Skips folders whose name is in `LEFT_OUT`. */
+function* filesIn(path: string): Generator<string> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() === true) yield path;
   if (stat?.isDirectory() !== true) return;
   for (const entry of readFolder(path) ?? []) {
-    if (entry.isDirectory() && !leftOut.has(entry.name)) yield* filesIn(join(path, entry.name), leftOut);
+    if (entry.isDirectory() && !LEFT_OUT.has(entry.name)) yield* filesIn(join(path, entry.name));
     else if (entry.isFile()) yield join(path, entry.name);
   }
 }

@@ -91,7 +91,7 @@ export function noticeRivals(out: Output, agent: string, rivals: readonly Rival[
     out.notice(`  ${takeOut}`);
   }
   const more = rivals.length - RIVALS_SHOWN_MAX;
-  if (more > 0) out.notice(out.spelled(`${agent}: and ${more} more: palace install status --json`));
+  if (more > 0) out.hint(`${agent}: and ${more} more: palace install status --json`);
 }
 
 export function outcomeDocument(

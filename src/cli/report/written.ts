@@ -1,4 +1,6 @@
-/** Formats the arguments of a write in the journal for a person. */
+/** Reads the journal, and formats the arguments of a write for a person. */
+import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
+import type { Client } from "../../wire/client/client.ts";
 import { shortId } from "../terminal/drawer.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -9,6 +11,16 @@ const TEXTS: ReadonlySet<string> = new Set(["content", "entry", "text", "new_con
 const LONG_TEXT = /^\[(\d+) characters, sha256 [0-9a-f]+\]$/;
 /** Arguments to leave out, because the printed `wing/room` shows them or a person does not need them. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["wing", "room", "sha256", "mtime", "sourceDirIno", "cut"]);
+
+/** Yields the journal's newest rows first, and asks for the next page when the caller needs one. */
+export async function* journalRows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
+  for (let before: { before?: number } = {}; ;) {
+    const { entries, next } = await client.call("memory.audit", { ...asked, ...before });
+    yield* entries;
+    if (next === null) return;
+    before = { before: next };
+  }
+}
 
 /** Formats arguments as `wing/room, file, drawer, "text", name value`. `sourceOf` returns a source's name for people. */
 export function inWords(asked: Arguments, sourceOf: (path: string) => string): string {

@@ -58,17 +58,18 @@ export class Output {
   }
 
   table(rows: readonly (readonly Cell[])[]): void {
-    if (rows.length > 0)
-      this.text(
-        (this.isTerminal
-          ? alignRows(rows)
-          : rows.map((row) => row.map((cell) => printable(String(cell))).join("\t"))
-        ).join("\n"),
-      );
+    if (rows.length === 0) return;
+    const tabbed = (row: readonly Cell[]): string => row.map((cell) => printable(String(cell))).join("\t");
+    this.text((this.isTerminal ? alignRows(rows) : rows.map(tabbed)).join("\n"));
   }
 
   notice(line: string): void {
     process.stderr.write(`${printable(line)}\n`);
+  }
+
+  /** Prints a notice whose commands work on this machine, for this palace. */
+  hint(line: string): void {
+    this.notice(this.spelled(line));
   }
 }
 
@@ -125,6 +126,14 @@ export function formatDuration(ms: number): string {
 /** Formats a count as `1 drawer`, `2 drawers`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const NAMED_MAX = 5;
+
+/** Lists the first names, and counts the others. */
+export function firstNames(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }
 
 export function formatEngine(engine: Extract<EngineReport, { kind: "command" }>): string {

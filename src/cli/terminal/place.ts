@@ -1,7 +1,7 @@
 /** Checks the folder of --palace. If it has no palace, a verb that reads fails, and a verb that writes creates one with a notice. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import type { Config } from "../../config/config.ts";
 import { vanishedPalace } from "../../base/state-files.ts";
 import { quoted } from "../../base/shell-word.ts";
@@ -36,9 +36,9 @@ export function assertNoCommand(verb: string, given: string): void {
 
 /** Returns true if a palace exists, may exist, or has vanished (another check reports that). */
 export function hasPalace(config: Config): boolean {
-  const { paths, endpoint } = config;
+  const { paths } = config;
   const { ledgerFile, brokerFile, lockFile, tokensFile, graphFile, palaceDir, home } = paths;
-  if (endpoint !== undefined || isBridged(config)) return true;
+  if (isElsewhere(config)) return true;
   // A graph file in another folder may belong to several palaces, so it proves nothing.
   const graph = dirname(graphFile) === home ? [graphFile] : [];
   const signs = [ledgerFile, join(palaceDir, "chroma.sqlite3"), brokerFile, lockFile, tokensFile, ...graph];

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CompressedDrawer, NamePair } from "../../protocol/compress.ts";
 import { type PalaceError, unreadable } from "../../base/errors.ts";
+import { isRecord } from "../../base/parse-json.ts";
 import { harmless, type Output, printable } from "../terminal/output.ts";
 import { defineVerb, options } from "../define-verb.ts";
 import { explainNoPalace, isWithoutPalace, oneDecimal, pythonFloat, thousands } from "./format.ts";
@@ -42,11 +43,8 @@ is JSON with codes for names, {"entities": {"Alice": "ALC"}}; the default is ent
         names,
         ...(wing !== undefined && { wing }),
       });
-      if (totals.drawers === 0 && page.drawers.length === 0) {
-        say(`\n  No drawers found${printable(place)}.`);
-        if (out.isJson) out.document(totals);
-        return 0;
-      }
+      if (totals.drawers === 0 && page.drawers.length === 0)
+        return out.answer(totals, `\n  No drawers found${printable(place)}.`);
       if (totals.drawers === 0) say(`\n  Compressing ${page.total} drawers${printable(place)}...\n`);
       if (page.drawers.length === 0) break;
       totals.drawers += page.drawers.length;
@@ -100,10 +98,9 @@ function readNames(file: string): NamePair[] {
   } catch (error) {
     throw refuse((error as Error).message, error);
   }
-  if (typeof config !== "object" || config === null || Array.isArray(config)) throw refuse("it is not a JSON object");
-  const entities = (config as { entities?: unknown }).entities ?? {};
-  if (typeof entities !== "object" || entities === null || Array.isArray(entities))
-    throw refuse("entities is not an object");
+  if (!isRecord(config)) throw refuse("it is not a JSON object");
+  const entities = config["entities"] ?? {};
+  if (!isRecord(entities)) throw refuse("entities is not an object");
   const codes = new Map<string, string>();
   for (const [name, code] of Object.entries(entities)) {
     if (typeof code !== "string") throw refuse(`the code of ${name} is not a text`);

@@ -47,15 +47,12 @@ Lists the pairs of names that occur in the same drawers. --rebuild finds them ag
       if (next.hallways.length === 0) break;
       shown.push(...next.hallways);
     }
-    if (out.isJson) out.document({ total, hallways: shown });
-    else if (hallways.length === 0) out.text("No hallways yet -- they are built from drawer entities when you mine.");
-    else {
-      const labels = shown.map(
-        ({ label, entity_a: a = "?", entity_b: b = "?" }) => `    ${printable(label || `${a} <-> ${b}`)}`,
-      );
-      out.text([`  ${total} hallway(s):`, ...labels].join("\n"));
-    }
-    return 0;
+    const none = "No hallways yet -- they are built from drawer entities when you mine.";
+    const labels = shown.map(
+      ({ label, entity_a: a = "?", entity_b: b = "?" }) => `    ${printable(label || `${a} <-> ${b}`)}`,
+    );
+    const list = [`  ${total} hallway(s):`, ...labels].join("\n");
+    return out.answer({ total, hallways: shown }, hallways.length === 0 ? none : list);
 
     async function page(offset: number, count: number): Promise<{ hallways: Hallway[]; total: number }> {
       const place = values.wing === undefined ? {} : { wing: values.wing };

@@ -33,9 +33,8 @@ Asks first unless --yes; no terminal counts as no.`,
       await handOn((await import("../verbs/repair-status.ts")).verb, [], { config, out });
       return 0;
     }
-    if (!(await confirmed("Rebuild the palace from the ledger?", values.yes))) {
+    if (!(await confirmed("Rebuild the palace from the ledger?", values.yes)))
       return out.answer({ aborted: true, hint: out.spelled("mempalace repair --yes") }, () => out.notice("  Aborted."));
-    }
     return handOn(repairPalace, [], { config, out });
   },
 });
@@ -50,7 +49,7 @@ Rebuilds a palace of an older Chroma, or one that cannot be written, from this m
     if (isWithoutPalace(config, out)) return 0;
     const isSure = values["dry-run"] !== true && (await confirmed("Rebuild the palace if it needs it?", values.yes));
     if (!isSure && values["dry-run"] !== true)
-      out.notice(out.spelled("  nothing was changed; to rebuild the palace: mempalace migrate --yes"));
+      out.hint("  nothing was changed; to rebuild the palace: mempalace migrate --yes");
     return handOn(migratePalace, isSure ? [] : ["--dry-run"], { config, out });
   },
 });

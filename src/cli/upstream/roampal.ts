@@ -1,9 +1,10 @@
 /** Maps the verbs of `roampal` to our verbs. */
-import { type Config, loadConfig } from "../../config/config.ts";
+import { loadConfig } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { badValue } from "../../base/errors.ts";
 import { assertOpen, assertOwnBroker, doorOf, restartWith } from "../settings/outcome-door.ts";
 import { defineVerb, options, type Verb } from "../define-verb.ts";
+import { handOn } from "./format.ts";
 import { orElse } from "../../base/or-else.ts";
 
 /** `before`: arguments that precede the user's arguments. */
@@ -31,10 +32,9 @@ Wires the named agents to the memory, or else all that it finds (\`palace instal
   run: async ({ values, config, out }) => {
     const { verb } = await import("../verbs/install.ts");
     const named = AGENTS.filter((name) => values[name] === true);
-    const { palace: place, env } = config.handedOn();
     let code = 0;
     for (const agent of named.length === 0 ? ["all"] : named)
-      code = Math.max(code, await verb.execute([agent, ...place, ...(out.isJson ? ["--json"] : [])], env));
+      code = Math.max(code, await handOn(verb, [agent], { config, out }));
     out.notice("to turn learning on in every agent: palace config set outcomes on");
     return code;
   },
@@ -69,16 +69,12 @@ palace restart. It restarts a broker that has no such door; connected agents con
 /** Gives the development memory (`--dev`) its own folder and port, without the usual memory's variables. Source: outcome-memory.md 4.1. */
 export function asDeveloper(verb: string, args: readonly string[], env: Env): { args: string[]; env: Env } {
   const rest = args.filter((one) => one !== DEV_OPTION);
-  const config = readable(env);
+  // The verb reports a faulty configuration.
+  const config = orElse(() => loadConfig(env), undefined);
   if (config === undefined || (rest.length === args.length && !config.isRoampalDev)) return { args: rest, env };
   const { MEMPALACE_BROKER: _broker, MEMPALACE_OUTCOME_PORT: _port, ...own } = env;
   const door = verb === "start" ? { MEMPALACE_OUTCOME_PORT: DEV_PORT } : {};
   return { args: rest, env: { ...own, ...door, MEMPALACE_PATH: `${config.paths.home}-dev` } };
-}
-
-/** Returns undefined if the configuration is faulty; the verb then reports the fault. */
-function readable(env: Env): Config | undefined {
-  return orElse(() => loadConfig(env), undefined);
 }
 
 export const VERBS: Readonly<Record<string, Entry>> = {

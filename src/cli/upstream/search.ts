@@ -44,11 +44,9 @@ Finds drawers and prints their exact words. Exit code 1 without a palace; 0 even
       results?: Hit[];
     };
     if (out.isJson) out.document(found);
-    if (found.error !== undefined) {
-      if (!out.isJson && found.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);
-      else if (!out.isJson) out.text(`\n  Search error: ${printable(found.error)}`);
-      return EXIT_FAILED;
-    }
+    else if (found.error === "No palace found") explainNoPalace(out, config.paths.palaceDir);
+    else if (found.error !== undefined) out.text(`\n  Search error: ${printable(found.error)}`);
+    if (found.error !== undefined) return EXIT_FAILED;
     if (out.isJson) return 0;
     const hits = found.results ?? [];
     if (found.hint !== undefined) out.notice(found.hint);

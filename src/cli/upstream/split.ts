@@ -34,9 +34,8 @@ Splits the .txt files of a folder that hold several Claude Code sessions into on
     const say = (line: string): void => (out.isJson ? undefined : out.text(line));
     const found = findTranscripts(source, sessionsMin, (name, why) => say(`  SKIP: ${printable(name)} ${why}`));
     if (found.length === 0) {
-      say(`No mega-files found in ${source} (min ${sessionsMin} sessions).`);
-      if (out.isJson) out.document({ source, dryRun: isDryRun, files: [], created: 0 });
-      return 0;
+      const none = `No mega-files found in ${source} (min ${sessionsMin} sessions).`;
+      return out.answer({ source, dryRun: isDryRun, files: [], created: 0 }, none);
     }
     const given = values["output-dir"];
     const outputDir = given === undefined || given === "" ? source : resolve(given);
@@ -64,9 +63,8 @@ Splits the .txt files of a folder that hold several Claude Code sessions into on
     });
     const created = files.reduce((sum, { written }) => sum + written.length, 0);
     const done = isDryRun ? "DRY RUN -- would create" : "Done -- created";
-    say(`${rule}\n  ${done} ${created} files from ${files.length} mega-files\n`);
-    if (out.isJson) out.document({ source, dryRun: isDryRun, files, created });
-    return 0;
+    const sum = `${rule}\n  ${done} ${created} files from ${files.length} mega-files\n`;
+    return out.answer({ source, dryRun: isDryRun, files, created }, sum);
   },
 });
 

@@ -49,14 +49,10 @@ Lists drawers whose source file is deleted or ignored by git now; --apply delete
     }
     const report = together(reports);
     if (out.isJson) out.document(report);
-    if (report.success === false) {
-      if (!out.isJson) out.notice(`mempalace: ${report.error ?? ""}`);
-      return EXIT_CODES.CONFIG;
-    }
-    if (out.isJson) return 0;
-    if (report.error !== undefined) explainNoPalace(out, config.paths.palaceDir);
+    else if (report.success === false) out.notice(`mempalace: ${report.error ?? ""}`);
+    else if (report.error !== undefined) explainNoPalace(out, config.paths.palaceDir);
     else print(report, apply, { palace: config.paths.palaceDir, wing, roots }, out);
-    return 0;
+    return report.success === false ? EXIT_CODES.CONFIG : 0;
   },
 });
 
@@ -116,10 +112,7 @@ function together(reports: readonly Report[]): Report {
     out_of_scope: first.scanned - first.no_source - kept - gitignored - missing - unresolved,
     removed_drawers: sum("removed_drawers"),
     removed_closets: sum("removed_closets"),
-    by_source: Object.assign({}, ...reports.map((report) => report.by_source)) as Record<string, number>,
-    unresolved_by_source: Object.assign({}, ...reports.map((report) => report.unresolved_by_source ?? {})) as Record<
-      string,
-      number
-    >,
+    by_source: Object.assign({}, ...reports.map((report) => report.by_source)),
+    unresolved_by_source: Object.assign({}, ...reports.map((report) => report.unresolved_by_source)),
   };
 }

@@ -50,11 +50,9 @@ async function file(
   const id = String(done["drawer_id"] ?? "");
   if (id !== "") out.text(id);
   if (done["spooled"] === true)
-    out.notice(
-      out.spelled(`no broker answers: kept on this machine for ${wing} / ${room}; to deliver it: palace start`),
-    );
+    out.hint(`no broker answers: kept on this machine for ${wing} / ${room}; to deliver it: palace start`);
   else if (done["reason"] === "already_exists") out.notice(`this note is in ${wing} / ${room} already`);
-  else out.notice(out.spelled(`filed in ${wing} / ${room}; to see it: palace show ${shortId(id)}`));
+  else out.hint(`filed in ${wing} / ${room}; to see it: palace show ${shortId(id)}`);
   return 0;
 }
 

@@ -48,9 +48,8 @@ beside them and compared, row by row, before anything is written there. If you i
       return out.answer({ palace: palaceDir, dryRun: true, ...survey }, out.spelled(describeSurvey(palaceDir, survey)));
     }
     const status = await adopt(config, new Progress({ silent: out.isJson }));
-    if (out.isJson) out.document({ palace: palaceDir, drawers: status.drawers, adoption: status.adoption });
-    else out.text(out.spelled(describeResult(config, status)));
-    return 0;
+    const { drawers, adoption } = status;
+    return out.answer({ palace: palaceDir, drawers, adoption }, out.spelled(describeResult(config, status)));
   },
 });
 

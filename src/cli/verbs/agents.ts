@@ -1,5 +1,5 @@
 /** `palace install status` lists the coding agents of this machine, and whether they are wired. */
-import { AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
+import { type AgentName, AGENTS, configFile, opencodeGeneration } from "../../agents/install/agent-files.ts";
 import { findAgent } from "../../agents/install/detect.ts";
 import { type Parts, wiringOf } from "../../agents/install/install.ts";
 import type { Rival } from "../../agents/install/rivals/rival.ts";
@@ -8,7 +8,8 @@ import { PalaceError } from "../../base/errors.ts";
 import { noticeRivals, wiringParts } from "../report/wiring.ts";
 import { defineVerb } from "../define-verb.ts";
 
-const USAGE = `palace install status
+export const verb = defineVerb({
+  usage: `palace install status
 
 Lists the coding agents of this machine, each with its state:
 
@@ -18,27 +19,22 @@ Lists the coding agents of this machine, each with its state:
   read-only  something is missing, and its file cannot be written: palace install AGENT --dry-run prints the lines
   not wired  the agent has no entries of ours
 
-Reads the settings of the home and of this folder, starts no agent, changes nothing.`;
-
-export const verb = defineVerb({
-  usage: USAGE,
+Reads the settings of the home and of this folder, starts no agent, changes nothing.`,
   place: "any",
   run: async ({ values, config, out }) => {
-    const parts = wiringParts(config, (values as { palace?: string }).palace);
+    const parts = wiringParts(config, values.palace);
     const agents = AGENTS.map((agent) => describe(agent, parts));
-    if (out.isJson) out.document({ agents });
-    else
-      out.table(
-        agents.map(({ agent, version, generation, state, config: file }) => [
-          generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
-          ...[version ?? "-", state, file],
-        ]),
-      );
+    out.answer(
+      { agents },
+      agents.map(({ agent, version, generation, state, config: file }) => [
+        generation === undefined ? agent : `${agent} ${generation ?? "1 or 2"}`,
+        ...[version ?? "-", state, file],
+      ]),
+    );
     for (const { agent, state, problem, rivals } of agents) {
       if (problem !== undefined) out.notice(`${agent}: ${problem}`);
-      if (state === "drifted") out.notice(out.spelled(`${agent}: palace install ${agent} repairs it`));
-      if (state === "read-only")
-        out.notice(out.spelled(`${agent}: palace install ${agent} --dry-run prints the missing lines`));
+      if (state === "drifted") out.hint(`${agent}: palace install ${agent} repairs it`);
+      if (state === "read-only") out.hint(`${agent}: palace install ${agent} --dry-run prints the missing lines`);
       noticeRivals(out, agent, rivals);
     }
     return 0;
@@ -58,7 +54,7 @@ type Described = {
   rivals: Rival[];
 };
 
-function describe(agent: (typeof AGENTS)[number], parts: Parts): Described {
+function describe(agent: AgentName, parts: Parts): Described {
   const { program, version, hasFolder } = findAgent(agent, parts.places);
   const found = program !== undefined || hasFolder;
   const generation = agent === "opencode" && found ? { generation: opencodeGeneration(parts.places) ?? null } : {};

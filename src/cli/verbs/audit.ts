@@ -1,9 +1,8 @@
 /** `palace history` lists who wrote what, and when. */
-import type { Client } from "../../wire/client/client.ts";
 import type { Config } from "../../config/config.ts";
-import type { AuditEntry, AuditRequest } from "../../protocol/hygiene.ts";
+import type { AuditEntry } from "../../protocol/hygiene.ts";
 import { sourcesShown } from "../../feeders/came-from.ts";
-import { inWords } from "../report/written.ts";
+import { inWords, journalRows } from "../report/written.ts";
 import { type Output, shorten } from "../terminal/output.ts";
 import { readTime } from "../terminal/time.ts";
 import { defineVerb, options, usageError } from "../define-verb.ts";
@@ -34,7 +33,7 @@ export const verb = defineVerb({
     const client = await connect("palace audit");
     const entries: AuditEntry[] = [];
     const page = { ...asked, limit: Math.min(PAGE, limit) };
-    const [ours, imported] = [rows(client, page), rows(client, { ...page, imported: true })];
+    const [ours, imported] = [journalRows(client, page), journalRows(client, { ...page, imported: true })];
     let [own, other] = [await ours.next(), await imported.next()];
     while (entries.length < limit && !(own.done === true && other.done === true)) {
       const isOther = other.done !== true && (own.done === true || other.value.at_ms > own.value.at_ms);
@@ -47,16 +46,6 @@ export const verb = defineVerb({
     return out.answer({ entries, more }, () => tell(entries, more, config, out));
   },
 });
-
-/** Yields the newest rows first, and asks for the next page when the caller needs one. */
-async function* rows(client: Client, asked: AuditRequest): AsyncGenerator<AuditEntry, void> {
-  for (let before: { before?: number } = {}; ;) {
-    const { entries, next } = await client.call("memory.audit", { ...asked, ...before });
-    yield* entries;
-    if (next === null) return;
-    before = { before: next };
-  }
-}
 
 function tell(entries: readonly AuditEntry[], more: boolean, config: Config, out: Output): void {
   const sourceOf = sourcesShown(config);

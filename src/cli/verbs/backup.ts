@@ -2,10 +2,9 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { backupName } from "../../memory/backup/name.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
 import type { Config } from "../../config/config.ts";
 import { wrongUsage } from "../../base/errors.ts";
-import { isServedByStack } from "../docker/served-by-stack.ts";
+import { isElsewhere, isServedByStack } from "../docker/served-by-stack.ts";
 import { unknownFolder } from "../report/backup-health.ts";
 import { reportCancelled } from "../report/job.ts";
 import { backUp, type BackupResult } from "../report/take-backup.ts";
@@ -46,15 +45,13 @@ Ctrl-C leaves nothing. FILE is a tar archive; palace backup verify FILE checks i
     out.answer({ ...made }, () => print(made, isPipe, out));
     const unknown = args[0] === undefined && isOwnBroker(config) ? unknownFolder(config) : undefined;
     if (unknown !== undefined)
-      out.notice(
-        out.spelled(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`),
-      );
+      out.hint(`The broker makes no backups in ${unknown} by itself before its next start: palace restart`);
     return 0;
   },
 });
 
 function isOwnBroker(config: Config): boolean {
-  return config.endpoint === undefined && !isBridged(config) && !isServedByStack(config);
+  return !isElsewhere(config) && !isServedByStack(config);
 }
 
 function goalOf({ paths, backup }: Config, given: string | undefined, isEncrypted: boolean): string {

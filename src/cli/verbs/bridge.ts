@@ -8,17 +8,28 @@ import { runResident } from "../../wire/bridge/resident.ts";
 import { type BridgeSettings, keyFile, readSettings, readState, removeSettings } from "../../wire/bridge/settings.ts";
 import { fingerprintOf, forgetOnHost, setUpBridge } from "../../wire/bridge/setup.ts";
 import { isHeldOnDemand } from "../../broker/life/lock.ts";
-import { connectClient } from "../../wire/client/client.ts";
+import { withClient } from "../../wire/client/client.ts";
 import { readBrokerFile } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { dockerOptions } from "../docker/one-memory.ts";
 import { createLog } from "../../base/log.ts";
 import { wrongUsage } from "../../base/errors.ts";
+import type { Health } from "../../protocol/spec.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { formatDuration } from "../terminal/output.ts";
 import { type Call, defineVerb, options, readCount } from "../define-verb.ts";
 
-const USAGE = `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
+const OPTIONS = options(
+  "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",
+);
+
+const OWN_BROKER_MAX_MS = 10_000;
+const POLL_MS = 50;
+
+type BridgeCall = Call<typeof OPTIONS>;
+
+export const verb = defineVerb({
+  usage: `palace bridge setup HOST [--streamlocal | --through-ssh] [--port N] [--ssh-config FILE]
 palace bridge setup docker:CONTAINER
 palace bridge status
 palace bridge key
@@ -40,19 +51,7 @@ palace-devbox-broker-1), through \`docker exec\`. \`palace up --docker\` sets th
   --new-host-key      pin the host's present key, because the host was reinstalled
   --remote-palace CMD how the host calls our command line (default: palace)
   --remote-dir DIR    folder of the palace on the host (default: the host's default palace)
-  --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`;
-
-const OPTIONS = options(
-  "streamlocal through-ssh ssh-config= port= host-key= new-host-key remote-palace= remote-dir= remote-socket=",
-);
-
-const OWN_BROKER_MAX_MS = 10_000;
-const POLL_MS = 50;
-
-type BridgeCall = Call<typeof OPTIONS>;
-
-export const verb = defineVerb({
-  usage: USAGE,
+  --remote-socket P   where forwarding ends (default: what \`palace gate socket\` prints on the host)`,
   options: OPTIONS,
   args: [1, 2],
   place: "any",
@@ -82,12 +81,9 @@ async function setup(call: BridgeCall, target: string): Promise<number> {
     out.notice(
       `${config.paths.home} has memories of its own; they stay there, and no agent reads them while there is a bridge`,
     );
-  const client = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" });
-  const { instanceId, version } = client.health;
-  client.close();
-  if (out.isJson) out.document({ target, kind: settings.kind, instanceId, version });
-  else out.text(`The bridge works: the broker of ${settings.target} answers (${version}).`);
-  return 0;
+  const { instanceId, version } = await healthOverBridge(config);
+  const shown = `The bridge works: the broker of ${settings.target} answers (${version}).`;
+  return out.answer({ target, kind: settings.kind, instanceId, version }, shown);
 }
 
 function setUpSsh({ values, config, out }: BridgeCall, target: string): Promise<BridgeSettings> {
@@ -115,9 +111,10 @@ async function ownBrokerLeft({ paths }: Config): Promise<void> {
   while (readBrokerFile(paths.brokerFile)?.instanceId === own && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-/** Returns the configuration without MEMPALACE_BROKER, so that a client uses the bridge. */
-function overBridge(config: Config): Config {
-  return { ...config, endpoint: undefined };
+/** Connects over the bridge, even if MEMPALACE_BROKER names another broker. Errors: as connectClient. */
+function healthOverBridge(config: Config): Promise<Health> {
+  const options = { config: { ...config, endpoint: undefined }, agent: "palace bridge", start: "auto" } as const;
+  return withClient(options, async ({ health }) => health);
 }
 
 async function status({ config, out }: BridgeCall): Promise<number> {
@@ -125,23 +122,18 @@ async function status({ config, out }: BridgeCall): Promise<number> {
   if (settings === undefined)
     return out.answer({ bridge: null }, out.spelled("No bridge is set up here. palace bridge setup HOST makes one."));
   const state = readState(config.paths);
-  const through = await connectClient({ config: overBridge(config), agent: "palace bridge", start: "auto" }).then(
-    (client) => {
-      client.close();
-      return { ok: true as const, instanceId: client.health.instanceId, version: client.health.version };
-    },
+  const through = await healthOverBridge(config).then(
+    ({ instanceId, version }) => ({ ok: true as const, instanceId, version }),
     (error: unknown) => ({ ok: false as const, why: (error as Error).message }),
   );
   const { target, host, port, user, kind, hostKey } = settings;
   const report = { target, host, port, user, kind, hostKey: hostKey && fingerprintOf(Buffer.from(hostKey, "base64")) };
-  out.answer({ bridge: report, resident: state ?? null, through }, () => {
-    out.table([
-      ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
-      ["local end", config.paths.bridgeSocketPath],
-      ["resident", describe(state)],
-      ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
-    ]);
-  });
+  out.answer({ bridge: report, resident: state ?? null, through }, [
+    ...(kind === "docker" ? [["container", host]] : sshRows(config, settings)),
+    ["local end", config.paths.bridgeSocketPath],
+    ["resident", describe(state)],
+    ["broker", through.ok ? `answers, ${through.version}` : `does not answer: ${through.why}`],
+  ]);
   return through.ok ? 0 : 3;
 }
 
@@ -174,11 +166,10 @@ async function remove({ values, config, out }: BridgeCall): Promise<number> {
   const forgotten = await forgetOnHost(config.paths, values["remote-palace"] ?? "palace");
   await endBridge(config.paths);
   removeSettings(config.paths);
-  if (out.isJson) out.document({ removed: settings?.target ?? null, entryRemoved: forgotten });
-  else
-    out.text(
-      settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
-    );
+  out.answer(
+    { removed: settings?.target ?? null, entryRemoved: forgotten },
+    settings === undefined ? "No bridge was set up here." : `The bridge to ${settings.target} was removed here.`,
+  );
   if (!forgotten && settings !== undefined)
     out.notice(
       `the host still has its entry: remove the line ending in palace-bridge from ${settings.user}'s authorized_keys`,

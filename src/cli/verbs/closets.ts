@@ -43,10 +43,8 @@ conversations have no closets.
       report.closets += done.closets;
       report.kept += done.kept;
     }
-    return out.answer(report, () => {
-      const kept = report.kept === 0 ? "" : `; ${plural(report.kept, "file")} with a language model's were left alone`;
-      out.text(`${plural(report.closets, "closet")} for ${plural(report.sources, "file")}${kept}.`);
-    });
+    const kept = report.kept === 0 ? "" : `; ${plural(report.kept, "file")} with a language model's were left alone`;
+    return out.answer(report, `${plural(report.closets, "closet")} for ${plural(report.sources, "file")}${kept}.`);
   },
 });
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopback, resolveListenHost } from "../../broker/door/listen.ts";
 import { readTokens } from "../../broker/door/tokens.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { findBroker } from "../../wire/client/discover.ts";
 import type { Config } from "../../config/config.ts";
 import { secretOf, VARIABLES } from "../../config/env.ts";
@@ -207,10 +207,6 @@ function known(name: string, action: string): SettingKey {
     `there is no setting ${name}`,
     near === undefined ? "palace config list shows all" : `did you mean: palace config ${action} ${near}`,
   );
-}
-
-function isElsewhere(config: Config): boolean {
-  return config.endpoint !== undefined || isBridged(config);
 }
 
 /** Refuses a setting of a broker that runs on another machine. Errors: CONFIG_USAGE. */

@@ -48,28 +48,25 @@ Shows the whole product in a temporary folder that is removed at the end: starts
 a small example project, asks three questions, and lets two agents write and read each other's memories at the same time.`,
   place: "any",
   run: ({ env, out }) =>
-    withInterrupt(
-      async (signal) => {
-        const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
-        const demoEnv = isolate(env, folder);
-        const demo = loadConfig(demoEnv);
-        try {
-          say(out, `A temporary palace in ${folder}`);
-          await ensureBroker(demo);
-          const result = await show(demo, demoEnv, folder, out, signal);
-          if (out.isJson) out.document(result);
-          return 0;
-        } catch (error) {
-          if (signal.aborted) return EXIT_INTERRUPTED;
-          throw error;
-        } finally {
-          await endBroker(demo).catch((error: unknown) => say(out, String(error)));
-          rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-          say(out, "The palace was deleted.");
-        }
-      },
-      { onStop: () => {} },
-    ),
+    withInterrupt(async (signal) => {
+      const folder = mkdtempSync(join(tmpdir(), "palace-demo-"));
+      const demoEnv = isolate(env, folder);
+      const demo = loadConfig(demoEnv);
+      try {
+        say(out, `A temporary palace in ${folder}`);
+        await ensureBroker(demo);
+        const result = await show(demo, demoEnv, folder, out, signal);
+        if (out.isJson) out.document(result);
+        return 0;
+      } catch (error) {
+        if (signal.aborted) return EXIT_INTERRUPTED;
+        throw error;
+      } finally {
+        await endBroker(demo).catch((error: unknown) => say(out, String(error)));
+        rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+        say(out, "The palace was deleted.");
+      }
+    }),
 });
 
 /** Makes an environment in which commands do not touch the user's palace and download nothing. */

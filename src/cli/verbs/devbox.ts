@@ -2,14 +2,17 @@
 import { DEVBOX_OPTIONS, type DevboxCall } from "../devbox/call.ts";
 import { defineVerb, usageError } from "../define-verb.ts";
 
-const SUBS = {
-  up: ["workspace", "share", "from", "fresh"],
-  shell: [],
-  status: [],
-  recreate: ["no-build", "force"],
-  down: ["volumes", "yes", "no-backup"],
-  restore: ["yes"],
-} as const;
+type Sub = Readonly<{ takes: readonly string[]; load: () => Promise<(call: DevboxCall) => Promise<number>> }>;
+
+/** Subverbs, each with the options that it takes. */
+const SUBS: Readonly<Record<string, Sub>> = {
+  up: { takes: ["workspace", "share", "from", "fresh"], load: async () => (await import("../devbox/up.ts")).up },
+  shell: { takes: [], load: async () => (await import("../devbox/shell.ts")).shell },
+  status: { takes: [], load: async () => (await import("../devbox/status.ts")).status },
+  recreate: { takes: ["no-build", "force"], load: async () => (await import("../devbox/recreate.ts")).recreate },
+  down: { takes: ["volumes", "yes", "no-backup"], load: async () => (await import("../devbox/down.ts")).down },
+  restore: { takes: ["yes"], load: async () => (await import("../devbox/restore.ts")).restore },
+};
 
 const USAGE = `palace devbox up [--workspace DIR] [--share] [--from PROJECT | --fresh]
 palace devbox shell [-- CMD ...]
@@ -41,19 +44,13 @@ export const verb = defineVerb({
   place: "any",
   run: async (call) => {
     const [name = "", ...rest] = call.args;
-    if (!Object.hasOwn(SUBS, name)) throw usageError(USAGE, `palace devbox has no ${name}`);
-    const sub = name as keyof typeof SUBS;
-    const isForeign = (option: string): boolean => option in DEVBOX_OPTIONS && !SUBS[sub].some((one) => one === option);
+    const sub = Object.hasOwn(SUBS, name) ? SUBS[name] : undefined;
+    if (sub === undefined) throw usageError(USAGE, `palace devbox has no ${name}`);
+    const isForeign = (option: string): boolean => option in DEVBOX_OPTIONS && !sub.takes.includes(option);
     const foreign = Object.keys(call.values).find(isForeign);
-    if (foreign !== undefined) throw usageError(USAGE, `palace devbox ${sub} takes no --${foreign}`);
-    if (!["shell", "restore"].includes(sub) && rest.length > 0)
+    if (foreign !== undefined) throw usageError(USAGE, `palace devbox ${name} takes no --${foreign}`);
+    if (!["shell", "restore"].includes(name) && rest.length > 0)
       throw usageError(USAGE, `unexpected argument: ${rest[0] ?? ""}`);
-    const devbox: DevboxCall = { ...call, rest };
-    if (sub === "up") return (await import("../devbox/up.ts")).up(devbox);
-    if (sub === "shell") return (await import("../devbox/shell.ts")).shell(devbox);
-    if (sub === "status") return (await import("../devbox/status.ts")).status(devbox);
-    if (sub === "recreate") return (await import("../devbox/recreate.ts")).recreate(devbox);
-    if (sub === "restore") return (await import("../devbox/restore.ts")).restore(devbox);
-    return (await import("../devbox/down.ts")).down(devbox);
+    return (await sub.load())({ ...call, rest });
   },
 });

@@ -1,7 +1,6 @@
 /** Implements `mempalace-docs DIR` and `palace mine docs|projects|formats DIR`, which file a folder's documents. */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import type { parseArgs } from "node:util";
 import { quoted } from "../../base/shell-word.ts";
 import type { Config } from "../../config/config.ts";
 import { CONVERSION, Converter } from "../../feeders/converter.ts";
@@ -12,7 +11,7 @@ import type { FeedOptions, FeedReport } from "../../feeders/doc-miner/run.ts";
 import { SOURCE_CALL_MAX_BYTES } from "../../protocol/limits.ts";
 import { defineVerb, options, readCount } from "../define-verb.ts";
 import { placeOf } from "../feeding/feeding.ts";
-import { FEED_OPTIONS, feedOptions, feedPlace, runMine } from "../feeding/mining.ts";
+import { FEED_OPTIONS, feedOptions, feedPlace, type FeedValues, runMine } from "../feeding/mining.ts";
 import { type Output, plural, printable } from "../terminal/output.ts";
 
 export const verb = defineVerb({
@@ -39,8 +38,7 @@ To ask about one file: palace mine why FILE`,
       for (const { root, wing: other, files } of filedElsewhere(dir, values.wing, placeOf(config)))
         out.notice(`${plural(files, "file")} of ${root} are in wing ${other} already and stay there`);
     const code = await mineDocuments({ command: "mempalace-docs", values, config, out, options });
-    if (only !== undefined && code === 0 && !out.isJson)
-      out.notice(out.spelled(`about this file: palace mine why ${quoted(given)}`));
+    if (only !== undefined && code === 0 && !out.isJson) out.hint(`about this file: palace mine why ${quoted(given)}`);
     return code;
   },
 });
@@ -119,22 +117,12 @@ in the palace until \`mempalace_sync\` removes them.
   },
 });
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof FEED_OPTIONS }>>["values"];
-type Common =
-  | "wing"
-  | "limit"
-  | "dryRun"
-  | "force"
-  | "agent"
-  | "filing"
-  | "registryFile"
-  | "cacheDir"
-  | "palace"
-  | "avoid";
+/** Options of a run that do not depend on the command. */
+type Common = keyof ReturnType<typeof feedOptions> | keyof ReturnType<typeof placeOf> | "registryFile" | "avoid";
 
 type DocumentsCommand = {
   command: string;
-  values: Values;
+  values: FeedValues;
   config: Config;
   out: Output;
   options: Omit<FeedOptions, Common> & Partial<Pick<FeedOptions, "wing">>;
@@ -174,8 +162,7 @@ function printSum(report: FeedReport, front: FeedOptions["front"], out: Output):
     : `${report.filed} filed (${plural(report.drawers, "drawer")}), ${report.removed} removed`;
   const head = `${printable(report.wing)}: ${plural(report.files, "document")}`;
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${report.skipped.length} skipped`);
-  if (report.files === 0)
-    out.notice(out.spelled(`No file in that folder is filed; this command files ${TAKES[front.name]}`));
+  if (report.files === 0) out.hint(`No file in that folder is filed; this command files ${TAKES[front.name]}`);
   const { hallways, tunnels } = report.links ?? { hallways: 0, tunnels: 0 };
   if (hallways + tunnels > 0)
     out.text(`Links between names: ${plural(hallways, "hallway")}, ${plural(tunnels, "tunnel")} to other wings`);

@@ -78,7 +78,7 @@ async function update(id: string, change: JsonObject, { config, agent, out, sour
   out.text(`Changed ${id}.`);
   if (source !== "")
     out.notice(`it was filed from ${shownSource(config, source)}: mining the changed file replaces this edit`);
-  out.notice(out.spelled(`to undo this: ${undo}`));
+  out.hint(`to undo this: ${undo}`);
   return 0;
 }
 

@@ -79,7 +79,7 @@ export const verb = defineVerb({
       tellFiles("Removed", removed, out);
       tellFiles("Rebuilt", rewritten, out);
       tellFiles("Still in", standing, out);
-      for (const line of removalHints(standing)) out.notice(out.spelled(line));
+      for (const line of removalHints(standing)) out.hint(line);
       for (const note of erased.notes) out.notice(note);
     });
     if (erased.pending === 0) return none?.exitCode ?? 0;

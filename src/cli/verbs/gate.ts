@@ -11,7 +11,8 @@ import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-const USAGE = `palace gate
+export const verb = defineVerb({
+  usage: `palace gate
 palace gate authorize KEY [--streamlocal] [--file FILE]
 palace gate revoke KEY [--file FILE]
 palace gate socket
@@ -23,10 +24,7 @@ the socket for a forwarding bridge. owner passes bytes to the broker's own socke
 \`docker exec\`. An SSH key cannot run it.
 
   --streamlocal   let the key forward too; it can then reach every socket and port that you can
-  --file FILE     default: ~/.ssh/authorized_keys`;
-
-export const verb = defineVerb({
-  usage: USAGE,
+  --file FILE     default: ~/.ssh/authorized_keys`,
   options: options("streamlocal file="),
   args: [0, 2],
   place: "any",
@@ -40,8 +38,8 @@ export const verb = defineVerb({
       out.answer({ gateSocket: socketPath }, socketPath);
     } else if (action === "authorize" && key !== undefined) {
       const changed = authorizeKey(file, key, gateCommand(config, env), values.streamlocal === true);
-      if (out.isJson) out.document({ file, changed, gateSocket: socketPath });
-      else out.text(`The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`);
+      const shown = `The key may ${changed ? "" : "already "}connect; its entry is in ${file}.`;
+      out.answer({ file, changed, gateSocket: socketPath }, shown);
     } else if (action === "revoke" && key !== undefined) {
       const revoked = revokeKey(file, key);
       out.answer({ file, revoked }, revoked ? `The key was removed from ${file}.` : `${file} has no such entry.`);

@@ -48,5 +48,5 @@ function printSum({ wing, commits, older, leftOut, ...report }: GitReport, dir: 
   out.text(`${head}, ${done}, ${report.unchanged} unchanged, ${left} left out, ${report.skipped.length} skipped`);
   if (older === 0) return;
   const all = `palace mine git ${quoted(dir)} --limit 0`;
-  out.notice(out.spelled(`${plural(older, "older commit")} not examined; for all:  ${all}`));
+  out.hint(`${plural(older, "older commit")} not examined; for all:  ${all}`);
 }

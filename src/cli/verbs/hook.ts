@@ -10,7 +10,7 @@ import type { Env } from "../../config/env.ts";
 import { executable } from "../executable.ts";
 import { logFile } from "../terminal/log-rotation.ts";
 import { hasPalace } from "../terminal/place.ts";
-import { options, usageError, type Verb } from "../define-verb.ts";
+import { options, usageError, type Values, type Verb } from "../define-verb.ts";
 import { orElse } from "../../base/or-else.ts";
 
 const USAGE = `palace hook claude-code [--within MS]
@@ -39,7 +39,7 @@ For a prompt they take at most a second (turn-max-ms).
   --within MS  milliseconds it may take (default: the setting turn-max-ms)`;
 
 const OPTIONS = options("palace= session= resumed cwd= fresh compacted agent= within= from= help|h json");
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
+type HookValues = Values<typeof OPTIONS>;
 
 export const verb: Verb = {
   usage: USAGE,
@@ -53,7 +53,8 @@ export const verb: Verb = {
       await fileHook(scene, values);
     } else if (!isHook(what)) process.stderr.write(`palace hook: there is no hook ${what}; palace hook --help\n`);
     else {
-      const scene = usable(what, values, env);
+      // Ignores faulty settings, because the hook must never fail an agent.
+      const scene = orElse(() => sceneOf(what, values, env), undefined);
       const text = scene === undefined ? "" : await runHook(what, scene, values);
       if (text !== "") process.stdout.write(`${text}\n`);
     }
@@ -62,7 +63,7 @@ export const verb: Verb = {
 };
 
 /** Prints an error for an unknown option but does not fail, because exit code 2 would stop the agent. */
-function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
+function parse(argv: readonly string[]): { values: HookValues; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
   } catch (error) {
@@ -71,12 +72,7 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
   }
 }
 
-/** Returns undefined if the settings are faulty, because the hook must never fail an agent. */
-function usable(what: string, values: Values, env: Env): Scene | undefined {
-  return orElse(() => sceneOf(what, values, env), undefined);
-}
-
-function sceneOf(what: string, values: Values, env: Env): Scene {
+function sceneOf(what: string, values: HookValues, env: Env): Scene {
   const config = loadConfig(env, { palace: values.palace });
   const write = logFile(join(config.paths.stateDir, "hook.log"));
   return {

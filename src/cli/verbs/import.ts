@@ -2,18 +2,17 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { openOtherMemory } from "../../memory/backup/other-memory.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { armFault, faultPoint } from "../../base/fault-point.ts";
 import { IMPORT_KINDS } from "../../protocol/import.ts";
 import { makeLedgerOf } from "../../mempalace/adopt/as-ledger.ts";
 import { EXIT_INTERRUPTED, withInterrupt } from "../feeding/feeding.ts";
 import { counted, importMemory, type Joined } from "../feeding/import-memory.ts";
 import { reportCancelled, watchBytes } from "../report/job.ts";
-import { plural } from "../terminal/output.ts";
+import { firstNames, plural } from "../terminal/output.ts";
 import { readPassphrase } from "../terminal/confirm.ts";
 import { defineVerb, options } from "../define-verb.ts";
 
-const NAMED_MAX = 5;
 const SOURCES = { backup: "a backup", home: "a palace's home", mempalace: "files of MemPalace" } as const;
 
 export const verb = defineVerb({
@@ -34,12 +33,11 @@ undoes the import.
   run: async ({ values, args, config, connect, out }) => {
     armFault(config.fault);
     const from = resolve(args[0] ?? "");
-    const isHere = config.endpoint === undefined && !isBridged(config);
     const other = await watchBytes(out, "reading ", (watch) =>
       openOtherMemory(from, {
         ...watch,
         cacheDir: config.paths.cacheDir,
-        ownFiles: isHere ? [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")] : [],
+        ownFiles: isElsewhere(config) ? [] : [config.paths.ledgerFile, join(config.paths.palaceDir, "chroma.sqlite3")],
         makeLedger: (folder, file) => makeLedgerOf(folder, file, config.collection()),
         passphrase: () => readPassphrase(config, values["passphrase-file"], false),
       }),
@@ -96,6 +94,5 @@ function describe(joined: Joined): string {
 }
 
 function named(names: readonly string[]): string {
-  const more = names.length - NAMED_MAX;
-  return `${plural(names.length, "item")}: ${names.slice(0, NAMED_MAX).join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+  return `${plural(names.length, "item")}: ${firstNames(names)}`;
 }

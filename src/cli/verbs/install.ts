@@ -19,7 +19,8 @@ import {
 } from "../report/wiring.ts";
 import type { Output } from "../terminal/output.ts";
 
-const USAGE = `palace install claude-code|opencode|pi|all [--dry-run]
+export const verb = defineVerb({
+  usage: `palace install claude-code|opencode|pi|all [--dry-run]
 palace install codex|gemini|cursor|vscode|zed
 palace install --uninstall claude-code|opencode|pi|all
 
@@ -30,16 +31,13 @@ agents that are found on this machine. For codex and the others it prints the li
 What is written where: docs/how-to/agents.md.
 
   --dry-run    show what would be written, and write nothing
-  --uninstall  the same as palace install remove`;
-
-export const verb = defineVerb({
-  usage: USAGE,
+  --uninstall  the same as palace install remove`,
   options: options("dry-run uninstall"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) => {
     const isDryRun = values["dry-run"] === true;
-    const parts = wiringParts(config, (values as { palace?: string }).palace);
+    const parts = wiringParts(config, values.palace);
     if (values.uninstall === true) return runUninstall(name, parts, isDryRun, out);
     if (isClient(name)) {
       const paste = CLIENTS[name](parts.launch.shim);
@@ -50,7 +48,7 @@ export const verb = defineVerb({
       });
     }
     if (name !== "all") assertAgent(name, Object.keys(CLIENTS));
-    const isMeant = (agent: Parameters<typeof findAgent>[0]): boolean => {
+    const isMeant = (agent: AgentName): boolean => {
       const { program, hasFolder } = findAgent(agent, parts.places);
       return program !== undefined || hasFolder;
     };
@@ -62,26 +60,24 @@ export const verb = defineVerb({
       contested: "wired, but another entry replaces ours or runs beside it: see below",
       absent: "its program is not on the PATH; it is wired for a later install",
     };
-    const does = (agent: Parameters<typeof install>[0]): ReturnType<typeof install> => install(agent, parts, isDryRun);
-    const rivals = (agent: Parameters<typeof install>[0]): Rival[] => rivalsOf(agent, parts, process.cwd());
+    const does = (agent: AgentName): Outcome => install(agent, parts, isDryRun);
+    const rivals = (agent: AgentName): Rival[] => rivalsOf(agent, parts, process.cwd());
     return wireAll({ name, isMeant, does, words, rivals, isDryRun }, parts, out);
   },
 });
 
-const REMOVE = `palace install remove claude-code|opencode|pi|all [--dry-run]
+export const remove = defineVerb({
+  usage: `palace install remove claude-code|opencode|pi|all [--dry-run]
 
 Removes what palace install has written. If nobody has changed a file since, it gets its old content, byte for byte, or is deleted if it
 did not exist before. From a file that was changed, only our part is removed. The palace itself is not touched.
 
-  --dry-run  show what would be written, and write nothing`;
-
-export const remove = defineVerb({
-  usage: REMOVE,
+  --dry-run  show what would be written, and write nothing`,
   options: options("dry-run"),
   args: [1, 1],
   place: "any",
   run: async ({ values, args: [name = ""], config, out }) =>
-    runUninstall(name, wiringParts(config, (values as { palace?: string }).palace), values["dry-run"] === true, out),
+    runUninstall(name, wiringParts(config, values.palace), values["dry-run"] === true, out),
 });
 
 function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output): number {
@@ -92,7 +88,7 @@ function runUninstall(name: string, parts: Parts, isDryRun: boolean, out: Output
     planned: "would be removed",
     blocked: "cannot be removed: a file is read-only",
   };
-  const does = (agent: AgentName): ReturnType<typeof uninstall> => uninstall(agent, parts, isDryRun);
+  const does = (agent: AgentName): Outcome => uninstall(agent, parts, isDryRun);
   return wireAll({ name, isMeant: () => true, does, words, isDryRun }, parts, out);
 }
 
@@ -137,7 +133,7 @@ function wireAll({ name, isMeant, does, words, rivals, isDryRun }: Job, parts: P
       exitCode = error.exitCode;
       documents.push({ agent, error: { code, message, hint } });
       out.notice(`${agent}: ${message}`);
-      out.notice(out.spelled(`  ${hint}`));
+      out.hint(`  ${hint}`);
     }
   if (out.isJson) out.document({ dryRun: isDryRun, agents: documents, skipped });
   else if (skipped.length > 0) out.text(`left out, not found on this machine: ${skipped.join(", ")}`);

@@ -15,22 +15,12 @@ Lists the jobs of the running broker (export, repair, migrate) with their progre
     const client = await connect("palace jobs");
     if (id !== undefined) await client.call("job.cancel", { id });
     const { jobs } = await client.call("job.list", {});
-    if (out.isJson) out.document({ jobs });
-    else if (jobs.length === 0) out.text("No job is running, and none has run since the broker started.");
-    else
-      out.table(
-        jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => [
-          one,
-          kind,
-          state,
-          formatDuration((endedAtMs ?? Date.now()) - startedAtMs),
-          error === null
-            ? state === "running"
-              ? `${step}${total === 0 ? "" : ` ${done}/${total}`}`
-              : ""
-            : printable(error.message),
-        ]),
-      );
-    return 0;
+    const none = "No job is running, and none has run since the broker started.";
+    const rows = jobs.map(({ id: one, kind, state, step, done, total, startedAtMs, endedAtMs, error }) => {
+      const progress = state === "running" ? `${step}${total === 0 ? "" : ` ${done}/${total}`}` : "";
+      const lasted = formatDuration((endedAtMs ?? Date.now()) - startedAtMs);
+      return [one, kind, state, lasted, error === null ? progress : printable(error.message)];
+    });
+    return out.answer({ jobs }, rows.length === 0 ? none : rows);
   },
 });

@@ -57,7 +57,7 @@ wing, or the drawers of one room, the newest first. \`palace show ID\` prints on
     if (seen < found.total) {
       const more = [given === "" ? "" : ` ${quoted(given)}`, values.recent === true ? " --recent" : ""].join("");
       const size = values.limit === undefined ? "" : ` --limit ${limit}`;
-      out.notice(out.spelled(`${seen} of ${found.total}; more: palace ls${more}${size} --page ${page + 1}`));
+      out.hint(`${seen} of ${found.total}; more: palace ls${more}${size} --page ${page + 1}`);
     } else if (drawers.length === 0) out.notice(`page ${page} is empty: there are ${plural(found.total, "drawer")}`);
     return 0;
   },
@@ -112,7 +112,7 @@ function tellWings(wings: Readonly<Record<string, Rooms>>, out: Output): void {
       .sort((a, b) => b.drawers - a.drawers)
       .map(({ wing, drawers, rooms }) => [wing, plural(drawers, "drawer"), roomsIn(rooms)]),
   );
-  if (rows.length === 0) out.notice(out.spelled('Nothing is filed yet. Begin with: palace add "what to remember"'));
+  if (rows.length === 0) out.hint('Nothing is filed yet. Begin with: palace add "what to remember"');
 }
 
 function tellRooms(told: { wing: string; rooms: Rooms; hint?: string }, out: Output): void {

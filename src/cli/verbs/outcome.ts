@@ -110,7 +110,7 @@ export const verb = defineVerb({
     for (const [option, taker] of Object.entries(TAKERS))
       if (values[option as keyof typeof values] !== undefined && !taker.split(" or ").includes(what))
         throw usageError(USAGE, `${what} takes no --${option}`);
-    if (what === "door") return door({ config, values, out, first: "", second: "" });
+    if (what === "door") return door({ config, values, out });
     const named = { score: PERSON, forget: PERSON, import: IMPORTER }[what] ?? config.agentName ?? PERSON;
     const [first = "", second = ""] = rest;
     return run({ client: await connect(named), config, first, second, values, out });
@@ -118,7 +118,7 @@ export const verb = defineVerb({
 });
 
 /** Shows or changes the door at Roampal's port. A change restarts the broker, so this function gets no connected client. */
-async function door({ config, values, out }: Omit<Asked, "client">): Promise<number> {
+async function door({ config, values, out }: Pick<Asked, "config" | "values" | "out">): Promise<number> {
   const { assertOpen, doorOf, letOwnerIn } = await import("../settings/outcome-door.ts");
   const { local = false, off = false } = values;
   if (local && off) throw usageError(USAGE, "door takes --local or --off");
@@ -235,10 +235,8 @@ async function score({ client, first: id, second: outcome, out }: Asked): Promis
   const { gone, atMs } = await client.call("outcome.score", args, { key: newKey() });
   const [lost] = gone;
   const undo = out.spelled(undoCommand(PERSON, atMs, atMs));
-  if (out.isJson) out.document({ id, outcome, gone: lost !== undefined, undo });
-  else if (lost === undefined) out.text(`${id}: ${outcome}`);
-  else out.text(`${id}: ${outcome}; its score is ${lost.score.toFixed(1)}, so it was removed\nto restore it: ${undo}`);
-  return 0;
+  const more = lost && `; its score is ${lost.score.toFixed(1)}, so it was removed\nto restore it: ${undo}`;
+  return out.answer({ id, outcome, gone: lost !== undefined, undo }, `${id}: ${outcome}${more ?? ""}`);
 }
 
 async function forget({ client, first: id, out }: Asked): Promise<number> {

@@ -18,9 +18,8 @@ Ends the broker after it has finished its calls, and starts a new one, for examp
   run: async ({ config, out }) => {
     const { stopped, endpoint, health, stale } = await restartBroker(config);
     noticeStale(stale, out);
-    if (out.isJson) out.document({ stopped, endpoint, instanceId: health.instanceId, version: health.version });
-    else out.text(`The broker is running: ${endpoint}`);
-    return 0;
+    const { instanceId, version } = health;
+    return out.answer({ stopped, endpoint, instanceId, version }, `The broker is running: ${endpoint}`);
   },
 });
 

@@ -16,7 +16,7 @@ import { asideOf, finishRestore, type PendingRestore, planSwap, swapIn } from ".
 import { STDIN } from "../../memory/backup/verify.ts";
 import { type LifetimeLock, takeLock } from "../../broker/life/lock.ts";
 import { keepUpstreamLock } from "../../broker/palace/upstream-lock.ts";
-import { isBridged } from "../../wire/client/bridge.ts";
+import { isElsewhere } from "../docker/served-by-stack.ts";
 import { clearStop, ensureBroker, foreignMount } from "../../wire/client/start.ts";
 import { stopBroker } from "../../wire/client/stop.ts";
 import type { Config } from "../../config/config.ts";
@@ -101,8 +101,7 @@ A broker in a container of this machine's engine gets FILE through the engine.
 });
 
 function assertHere(config: Config): void {
-  if (config.endpoint !== undefined || isBridged(config))
-    throw wrongUsage("the broker is elsewhere", "on its machine: palace backup restore FILE");
+  if (isElsewhere(config)) throw wrongUsage("the broker is elsewhere", "on its machine: palace backup restore FILE");
   const foreign = foreignMount(config);
   if (foreign !== undefined) throw foreign;
   const { home } = config.paths;

@@ -47,7 +47,7 @@ The text stays in the journal and in backups; \`palace forget ID\` erases it eve
     const undo = undoCommand(agent, sinceMs);
     out.answer({ deleted, undo: out.spelled(undo) }, () => {
       out.text(`Deleted ${plural(deleted.length, "drawer")}.`);
-      if (deleted.length > 0) out.notice(out.spelled(`to undo this: ${undo}`));
+      if (deleted.length > 0) out.hint(`to undo this: ${undo}`);
     });
     return deleted.length === ids.length ? 0 : EXIT_PARTIAL;
   },

@@ -101,7 +101,7 @@ no project.`,
     const told = [hint, notice].filter((line) => line !== "");
     if (hits.length === 0) out.text(printable(told.join(". ")));
     else for (const line of told) out.notice(line);
-    for (const line of skipped) out.notice(out.spelled(line));
+    for (const line of skipped) out.hint(line);
     out.notice(`${hits.length} found in ${tookMs.toFixed(1)} ms${scopeNote(found)}`);
     return 0;
   },

@@ -28,7 +28,7 @@ ID is a drawer's id, its beginning, or the short id that \`palace search\` and \
     const text = String(shown.content);
     out.text(text);
     if (values.unmask !== true && text.includes("[redacted: "))
-      out.notice(out.spelled(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`));
+      out.hint(`a secret in it is masked; the owner sees it with: palace show ${shortId(id)} --unmask`);
     return 0;
 
     async function unmask(id: string): Promise<JsonObject> {

@@ -8,7 +8,11 @@ import { formatDuration, type Output, shorten } from "../terminal/output.ts";
 import { readUtf8 } from "../terminal/utf8.ts";
 import { defineVerb } from "../define-verb.ts";
 
-const USAGE = `palace status spool [list]
+const TOOL_COLUMNS = 32;
+const ALL = "refused";
+
+export const verb = defineVerb({
+  usage: `palace status spool [list]
 palace status spool replay
 palace status spool show NAME
 palace status spool replay NAME [ARGUMENTS]
@@ -17,13 +21,7 @@ palace status spool replay refused
 Agents spool their writes on this machine while no broker answers, and deliver them in order, once, when one does.
 list shows waiting writes, and writes that a broker refused permanently. replay delivers now, and starts a broker if one may run here.
 show prints a refused write. replay NAME sends it again, with the JSON object ARGUMENTS if given
-(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`;
-
-const TOOL_COLUMNS = 32;
-const ALL = "refused";
-
-export const verb = defineVerb({
-  usage: USAGE,
+(- reads it from stdin); replay refused sends all of them again. The first letters of a NAME are enough.`,
   args: [0, 3],
   run: async ({ args: [what = "list", name, given], config, out }) => {
     const spool = new Spool(config.paths.spoolDir);
@@ -115,16 +113,11 @@ async function replay(spool: Spool, out: Output, connect: () => Promise<void>): 
   const waiting = spool.entries().length;
   const refused = spool.refused().filter(({ name }) => !refusedBefore.has(name)).length;
   const report = { delivered: Math.max(before - waiting - refused, 0), refused, waiting };
-  if (out.isJson) out.document(report);
-  else if (before === 0) out.text("Nothing waits.");
-  else out.text(`${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`);
-  if (refused > 0) out.notice(out.spelled("palace status spool list says why; show NAME prints what was refused"));
+  const done = `${report.delivered} delivered, ${refused} refused, ${waiting} still waiting.`;
+  out.answer(report, before === 0 ? "Nothing waits." : done);
+  if (refused > 0) out.hint("palace status spool list says why; show NAME prints what was refused");
   if (waiting > 0)
-    out.notice(
-      out.spelled(
-        "the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them",
-      ),
-    );
+    out.hint("the next client that reaches a broker delivers the waiting writes; palace doctor says what blocks them");
   return waiting > 0 || refused > 0 ? EXIT_CODES.STORE : 0;
 }
 
@@ -141,10 +134,8 @@ function list(spool: Spool, out: Output): void {
     ...refused.map(({ name, atMs, tool, why }) => ["refused", age(atMs), shorten(tool, TOOL_COLUMNS), name, why]),
   ]);
   if (refused.length > 0)
-    out.notice(
-      out.spelled(
-        `send a refused write again: palace status spool replay NAME; all of them: palace status spool replay refused`,
-      ),
+    out.hint(
+      `send a refused write again: palace status spool replay NAME; all of them: palace status spool replay refused`,
     );
   if (refused.length > 0)
     out.notice(

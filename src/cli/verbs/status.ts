@@ -248,21 +248,18 @@ const CLEAR_BELOW = "\u001B[J";
 /** Calls `look` every second. Returns exit code 0 after Ctrl-C, and passes the errors of `look` on. */
 async function watch(out: Output, look: () => Promise<Look>): Promise<number> {
   await endWithReader();
-  return withInterrupt(
-    async (signal) => {
-      let last: readonly string[] | undefined;
-      const isDrawn = out.isTerminal && !out.isJson;
-      while (!signal.aborted) {
-        const now = await look();
-        if (isDrawn) draw(now, last === undefined, out.columns);
-        else if (last?.join("\n") !== now.same.join("\n")) tellChange(out, now, last ?? []);
-        last = now.same;
-        await sleep(WATCH_MS, undefined, { signal }).catch(() => {});
-      }
-      return 0;
-    },
-    { onStop: () => {} },
-  );
+  return withInterrupt(async (signal) => {
+    let last: readonly string[] | undefined;
+    const isDrawn = out.isTerminal && !out.isJson;
+    while (!signal.aborted) {
+      const now = await look();
+      if (isDrawn) draw(now, last === undefined, out.columns);
+      else if (last?.join("\n") !== now.same.join("\n")) tellChange(out, now, last ?? []);
+      last = now.same;
+      await sleep(WATCH_MS, undefined, { signal }).catch(() => {});
+    }
+    return 0;
+  });
 }
 
 /** Draws the rows over the previous ones. Cuts a line that is wider than the terminal, because a wrapped line would move the others. */

@@ -48,20 +48,14 @@ export const verb = defineVerb({
     if (plan.writes === 0) throw nothingSince(agent, plan);
     // Excludes writes that arrive after the preview.
     if (until === undefined) request.untilMs = Math.max(now, plan.latest_ms ?? now);
-    if (values["dry-run"] === true) {
-      tell(plan, out, "Would undo");
-      return 0;
-    }
+    if (values["dry-run"] === true) return out.answer(plan, () => tell(plan, out, "Would undo"));
     if (!out.isJson) tell(plan, out, "To undo");
     const count = plan.removed + plan.restored + plan.reverted;
     if (count > 0 && !(await confirm(`Undo ${plural(count, "change")} of ${agent}?`, values.yes))) return 0;
     const done = count === 0 ? plan : await client.call("memory.undo", request);
-    if (out.isJson) out.document(done);
-    else
-      out.text(
-        `Undone: ${done.removed} removed, ${done.restored} restored, ${done.reverted} reverted; ${done.refused} refused.`,
-      );
-    return done.refused > 0 ? EXIT_CODES.PALACE : 0;
+    const { removed, restored, reverted, refused } = done;
+    out.answer(done, `Undone: ${removed} removed, ${restored} restored, ${reverted} reverted; ${refused} refused.`);
+    return refused > 0 ? EXIT_CODES.PALACE : 0;
   },
 });
 
@@ -78,7 +72,6 @@ function nothingSince(agent: string, { agents, latest_ms: latestMs }: UndoReport
 }
 
 function tell(plan: UndoReport, out: Output, title: string): void {
-  if (out.isJson) return void out.document(plan);
   const { items, removed, restored, reverted, refused, too_old: tooOld, latest_ms: latestMs = 0 } = plan;
   out.table(
     items
