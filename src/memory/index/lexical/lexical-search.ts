@@ -44,7 +44,7 @@ type Question = Corrected & { frequencies: number[]; hasForms: boolean };
 /** Share of a word's weight that a drawer with the corrected word has in the coverage. */
 const CORRECTED_SHARE = 0.5;
 /** Maximum number of drawers with the question's words, summed over the words, for counting by positions. A text is then read faster. */
-const COUNTED_ROWS_MAX = 20_000;
+const COUNTED_ROWS_MAX = 5_000;
 
 /** Searches one ledger. Each call sees all commits before it. */
 export class LexicalSearch {
