@@ -4,7 +4,7 @@ import { AGENTS, labelOf } from "../../agents/install/agent-files.ts";
 import { wiringOf } from "../../agents/install/install.ts";
 import { rivalsOf } from "../../agents/install/rivals/rivals.ts";
 import { otherMemory } from "../docker/one-memory.ts";
-import type { Check } from "../doctor/check.ts";
+import { type Check, warn } from "../doctor/check.ts";
 import { orElse } from "../../base/or-else.ts";
 import { wiringParts } from "./wiring.ts";
 
@@ -12,7 +12,7 @@ export async function checkOneMemory(config: Config): Promise<Check[]> {
   const container = await otherMemory(config);
   if (container === undefined) return [];
   const detail = `a stack runs in Docker (${container}) with another memory than the one this machine's agents use`;
-  return [{ name: "one memory", state: "warn", detail, hint: `palace bridge setup docker:${container}` }];
+  return [warn("one memory", detail, `palace bridge setup docker:${container}`)];
 }
 
 /** Returns no check if `palace install` would change nothing, and nothing on this machine overrides the wiring. */
@@ -26,15 +26,10 @@ export function checkAgents(config: Config): Check[] {
     const names = drifted.map((agent) => labelOf(agent, parts.places)).join(", ");
     const detail = `${names}: wired by another version of palace-devbox, or changed since`;
     const hint = `palace install ${drifted.length === 1 ? drifted[0] : "all"}`;
-    checks.push({ name: "agents", state: "warn", detail, hint });
+    checks.push(warn("agents", detail, hint));
   }
   for (const { agent } of states.filter(({ state }) => state !== "not wired"))
     for (const { what, where, wins, takeOut } of rivalsOf(agent, parts, process.cwd()))
-      checks.push({
-        name: "agents",
-        state: "warn",
-        detail: `${labelOf(agent, parts.places)}: ${what} (${where}): ${wins}`,
-        hint: takeOut,
-      });
+      checks.push(warn("agents", `${labelOf(agent, parts.places)}: ${what} (${where}): ${wins}`, takeOut));
   return checks;
 }

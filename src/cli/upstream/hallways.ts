@@ -48,11 +48,13 @@ Lists the pairs of names that occur in the same drawers. --rebuild finds them ag
       shown.push(...next.hallways);
     }
     const none = "No hallways yet -- they are built from drawer entities when you mine.";
-    const labels = shown.map(
-      ({ label, entity_a: a = "?", entity_b: b = "?" }) => `    ${printable(label || `${a} <-> ${b}`)}`,
+    const labelOf = ({ label, entity_a: a = "?", entity_b: b = "?" }: Hallway): string =>
+      `    ${printable(label || `${a} <-> ${b}`)}`;
+    return out.answer({ total, hallways: shown }, () =>
+      out.text(
+        hallways.length === 0 ? none : [`  ${total} hallway(s):`, ...shown.map((one) => labelOf(one))].join("\n"),
+      ),
     );
-    const list = [`  ${total} hallway(s):`, ...labels].join("\n");
-    return out.answer({ total, hallways: shown }, hallways.length === 0 ? none : list);
 
     async function page(offset: number, count: number): Promise<{ hallways: Hallway[]; total: number }> {
       const place = values.wing === undefined ? {} : { wing: values.wing };

@@ -18,7 +18,7 @@ const WINGS_SHARE = 0.25;
 export function topicTunnels(wing: string, topics: Topics, topicsMin: number): MinedTunnel[] {
   if (!Object.hasOwn(topics, wing)) return [];
   const here = wingSlug(strip(wing));
-  const own = topics[here] ?? topics[wing] ?? [];
+  const own = (Object.hasOwn(topics, here) ? topics[here] : topics[wing]) ?? [];
   return Object.entries(topics).flatMap(([other, names]) => {
     const there = wingSlug(strip(other));
     if (strip(other) === "" || there === here) return [];

@@ -21,7 +21,7 @@ export type Finding = {
   /** Rows that the file has lost. The broker sends them again: upstream never deletes a fact, so somebody has restored an older file. */
   missing: RowName[];
   /** Links that another program deleted from the file. Upstream deletes links, but never facts. */
-  deleted: RowName[];
+  deleted: (RowName & { kind: LinkKind })[];
 };
 
 /** The ledger's links of one kind. `listed` has the ids of links whose newest state the file lacks. */

@@ -51,6 +51,8 @@ export class SqliteForget implements ForgetTx {
 
   forget(found: Found, selector: ForgetSelector, atMs: number): Forgotten {
     const { drawers, facts, entities, links, carried } = found;
+    // A damaged row may end this write half-way.
+    this.#tx.touch();
     const words = wordsOf(found, selector, graphNames(this.#database, found, selector.match));
     const named = this.#cleanJournal(words);
     const images = this.#cleanImages(found, selector, named, words);
@@ -68,7 +70,6 @@ export class SqliteForget implements ForgetTx {
     for (const id of carried) this.#tx.carried.restore(id, null);
     // Without before-images, an undo of this write cannot bring the text back.
     this.#tx.images.clear();
-    this.#tx.touch();
     const ids = [...new Set([...words.ids, ...named.ids, ...closets])];
     const { lastInsertRowid } = this.#database
       .prepare("INSERT INTO erasure (ids, at_ms) VALUES (?, ?)")

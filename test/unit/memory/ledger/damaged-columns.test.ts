@@ -73,6 +73,7 @@ const WRITES: [column: string, sql: string, write: () => Outcome][] = [
   ],
   ["journal.result", "UPDATE journal SET result = 'nope'", () => write("add_drawer", ADDED, "again")],
   ["journal.arguments", "UPDATE journal SET arguments = 'nope'", forget],
+  ["change.before", "INSERT INTO change (journal, kind, id, before) VALUES (1, 'imported', 'x', 'nope')", forget],
 ];
 const ADDED = { wing: "w", room: "r", content: "more" };
 
