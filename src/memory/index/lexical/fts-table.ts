@@ -15,6 +15,7 @@ export type TableSize = { documents: number; averageLength: number };
 export class FtsTable {
   readonly #averages;
   readonly #term;
+  readonly #occurrences;
   readonly #phrase;
   readonly #version;
   readonly #kept = new Map<string, { holding: number; documents: number }>();
@@ -25,6 +26,7 @@ export class FtsTable {
     ledger.exec(`CREATE VIRTUAL TABLE temp.${name}_terms USING fts5vocab('main', '${name}', 'row')`);
     this.#averages = ledger.prepare(`SELECT block FROM ${name}_data WHERE id = ${AVERAGES_ID}`).pluck();
     this.#term = ledger.prepare(`SELECT doc FROM temp.${name}_terms WHERE term = ?`).pluck();
+    this.#occurrences = ledger.prepare(`SELECT cnt FROM temp.${name}_terms WHERE term = ?`).pluck();
     this.#phrase = ledger.prepare(`SELECT count(*) FROM ${name} WHERE ${name} MATCH ?`).pluck();
     this.#version = ledger.prepare("PRAGMA data_version").pluck();
   }
@@ -41,6 +43,11 @@ export class FtsTable {
 
   termFrequency(term: string, documents: number): number {
     return this.#keep(term, documents, () => Number(this.#term.get(term) ?? 0));
+  }
+
+  /** Returns how often a term occurs in all documents. */
+  occurrences(term: string, documents: number): number {
+    return this.#keep(`\0${term}`, documents, () => Number(this.#occurrences.get(term) ?? 0));
   }
 
   phraseFrequency(match: string, documents: number): number {

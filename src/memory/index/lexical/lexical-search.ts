@@ -41,10 +41,10 @@ const PART_ROWS_MAX = 20_000;
 /** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
 type Question = Corrected & { frequencies: number[]; hasForms: boolean };
 
-/** Share of a word's weight that a drawer with the corrected word has in the coverage. */
-const CORRECTED_SHARE = 0.5;
-/** Maximum number of drawers with the question's words, summed over the words, for counting by positions. A text is then read faster. */
-const COUNTED_ROWS_MAX = 5_000;
+/** Maximum number of positions for ranking by positions. Reading more takes longer and more memory than FTS5's ranking. */
+const RANKED_MAX = 100_000;
+/** Maximum number of positions for counting by positions. Reading the candidates' texts takes no longer than reading so many. */
+const COUNTED_MAX = 7_000;
 
 /** Searches one ledger. Each call sees all commits before it. */
 export class LexicalSearch {
@@ -89,7 +89,7 @@ export class LexicalSearch {
   /** Returns the best `limit` rows by BM25, best first, with every score except `meaning`. */
   async candidates(query: string, filter: DrawerFilter, limit: number): Promise<LexicalCandidate[]> {
     const parsed = this.#parse(query);
-    const found = this.#findRows(parsed, filter, limit);
+    const found = this.#readOnce(() => this.#findRows(parsed, filter, limit));
     const rows = found.map(({ row }) => row);
     const parts = await this.#scoreRows(parsed, rows);
     return found.map((one, at) => ({ ...one, parts: parts[at] ?? NO_PARTS }));
@@ -104,10 +104,10 @@ export class LexicalSearch {
   ): Promise<Omit<LexicalCandidate, "score">[]> {
     const parsed = this.#parse(query);
     const vector = isLexical ? undefined : this.#vectorOf(parsed);
-    const find = (): number[] => {
-      const ranked = this.#findRows(parsed, filter, limit).map(({ row }) => row);
-      return ranked.concat(this.#named(parsed, filter));
-    };
+    const find = (): number[] => [
+      ...this.#findRows(parsed, filter, limit).map(({ row }) => row),
+      ...this.#named(parsed, filter),
+    ];
     const [near = [], found] = await Promise.all([
       vector && this.#static.call("nearest", vector, filter, Math.ceil(limit / NEAR_PART)),
       // Lets the call above reach its thread first, so that both threads work at the same time.
@@ -153,23 +153,19 @@ export class LexicalSearch {
   #frequenciesOf(asked: ParsedQuery): Question {
     const { documents } = this.#drawers.size();
     const hasForms = this.#forms.size().documents > 0;
+    const inForms = (form: string): number => {
+      if (!hasForms) return 0;
+      return isLoneLetter(form)
+        ? this.#forms.phraseFrequency(matchForms([form]), documents)
+        : this.#forms.termFrequency(form, documents);
+    };
     const frequencyOf = (forms: readonly string[]): number =>
-      Math.max(
-        ...forms.map((form) => this.#drawers.termFrequency(form, documents) + (hasForms ? this.#inForms(form) : 0)),
-      );
+      Math.max(...forms.map((form) => this.#drawers.termFrequency(form, documents) + inForms(form)));
     const parsed = this.#spelling.correct(asked, (stems) => frequencyOf(stems) > 0 || this.#names.has(stems));
     const frequencies = parsed.stems.map(frequencyOf);
     const rareMax = Math.max(RARE_MAX, documents * RARE_SHARE);
     const parts = parsed.parts.map((one, at) => (hasForms && (frequencies[at] as number) <= rareMax ? one : []));
     return { ...parsed, parts, frequencies, hasForms };
-  }
-
-  /** Returns the number of drawers with a form in `form_fts`. */
-  #inForms(form: string): number {
-    const { documents } = this.#drawers.size();
-    return isLoneLetter(form)
-      ? this.#forms.phraseFrequency(matchForms([form]), documents)
-      : this.#forms.termFrequency(form, documents);
   }
 
   /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
@@ -216,12 +212,11 @@ export class LexicalSearch {
     const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
     const stems = [...new Set(picked.flatMap((at) => parsed.stems[at] ?? []))];
     const byMatch = (): Scored[] => (words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed));
-    const found = parsed.isPlain
+    const found = this.#hasFewPositions(parsed, stems, RANKED_MAX)
       ? this.#positions.rank(this.#positions.of(stems), this.#drawers.size(), limit, allowed)
       : byMatch();
     if (!parsed.hasForms) return found;
-    const asForms = stems.filter((form) => this.#inForms(form) > 0);
-    const others = asForms.length === 0 ? [] : this.#rankForms(matchForms(asForms), limit, allowed);
+    const others = this.#rankForms(matchForms(stems), limit, allowed);
     const scores = new Map(found.map(({ row, score }) => [row, score]));
     for (const { row, score } of others) scores.set(row, score + (scores.get(row) ?? 0));
     const all = [...scores].map(([row, score]) => ({ row, score })).sort((a, b) => b.score - a.score || a.row - b.row);
@@ -292,7 +287,7 @@ export class LexicalSearch {
 
   #partsOf(parsed: Question, rows: readonly number[], meanings: readonly number[]): LexicalParts[] {
     const meaningOf = new Map(rows.map((row, at) => [row, meanings[at] ?? 0]));
-    const needsText = !isByPositions(parsed) || parsed.identifiers.length > 0;
+    const needsText = !this.#isByPositions(parsed) || parsed.identifiers.length > 0;
     const texts = this.#readTexts(rows, needsText);
     const own = this.#scoreDrawers(parsed, texts);
     const files = this.#names.filesOf(parsed.identifiers);
@@ -327,10 +322,13 @@ export class LexicalSearch {
     const { stems, pairs } = parsed;
     if (stems.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
-    const count = isByPositions(parsed) ? this.#counterByPositions(parsed, texts) : drawerCounter(parsed);
+    const count = this.#isByPositions(parsed) ? this.#counterByPositions(parsed, texts) : drawerCounter(parsed);
     const { weights: termWeights, telling } = this.#weightsOf(parsed);
     const termWeightSum = sum(termWeights);
-    const sureWeights = termWeights.map((weight, at) => weight * (parsed.isCorrected[at] ? CORRECTED_SHARE : 1));
+    // A corrected word raises no confidence: the drawer may be about another word than the user means.
+    const sure = (of: readonly number[]): number[] => of.map((one, at) => (parsed.isCorrected[at] ? 0 : one));
+    const asked = termWeights.map((weight, at) => (parsed.isCorrected[at] ? inverseFrequency(documents, 0) : weight));
+    const [sureWeights, sureTelling, askedSum] = [sure(termWeights), sure(telling), sum(asked)];
     const nameOf = nameCounter(stems, telling, termWeightSum);
     const counted = texts.map((drawer) => ({
       row: drawer.row,
@@ -350,7 +348,7 @@ export class LexicalSearch {
         {
           drawer: sumScores(termWeights, counts.terms, length),
           pairs: sumScores(pairWeights, counts.pairs, length),
-          coverage: held(sureWeights, telling, counts.terms, name.holds) / termWeightSum,
+          coverage: held(sureWeights, sureTelling, counts.terms, name.holds) / askedSum,
           names: name.share,
         },
       ]),
@@ -361,17 +359,23 @@ export class LexicalSearch {
   #counterByPositions(parsed: Question, drawers: readonly DrawerText[]): (drawer: DrawerText) => Counts {
     const { stems, pairs } = parsed;
     const plain = drawers.flatMap(({ row, hasForms }) => (hasForms === 1 ? [] : [row]));
-    const found = countTerms(
-      stems.map((one) => this.#positions.of(one)),
-      pairs,
-      plain,
-    );
+    const positions = stems.map((one) => this.#positions.of(one));
+    const found = countTerms(positions, pairs, plain);
     const [inTexts, inHeadings] = [drawerCounter(parsed), memoize(termCounter(stems, pairs))];
     return (drawer) => {
       const counts = found.get(drawer.row);
       if (counts === undefined) return inTexts(drawer);
       return drawer.headings === "" ? counts : addCounts(counts, inHeadings(drawer.headings));
     };
+  }
+
+  #isByPositions(parsed: Question): boolean {
+    return this.#hasFewPositions(parsed, parsed.stems.flat(), COUNTED_MAX);
+  }
+
+  #hasFewPositions({ isPlain }: Question, stems: readonly string[], most: number): boolean {
+    const { documents } = this.#drawers.size();
+    return isPlain && sum(stems.map((one) => this.#drawers.occurrences(one, documents))) <= most;
   }
 
   #pairFrequency({ words, terms, hasForms }: Question, pair: readonly [number, number]): number {
@@ -393,8 +397,4 @@ export class LexicalSearch {
     if (wanted.length === 0 || telling.length === 0) return new Map();
     return new Map(this.#rankSources.all(matchAny(telling), JSON.stringify(wanted)) as [number, number][]);
   }
-}
-
-function isByPositions({ isPlain, frequencies }: Question): boolean {
-  return isPlain && sum(frequencies) <= COUNTED_ROWS_MAX;
 }

@@ -13,9 +13,8 @@ export type Positions = { rows: Int32Array; offsets: Int32Array };
 const DATE_OFFSET = 1e9;
 /** Minimum rarity of a word in FTS5's bm25(), which words in more than half of the drawers have. */
 const INVERSE_MIN = 1e-6;
-/** Maximum number of cached positions; 4 MB. */
+/** Maximum number of cached positions, 4 MB; those of the last question may be more. */
 const KEPT_MAX = 500_000;
-const LENGTHS_MIN = 4_096;
 
 /** Reads positions. A position stays cached until the next commit of another connection. */
 export class PositionIndex {
@@ -46,11 +45,7 @@ export class PositionIndex {
       this.#keptCount = 0;
     }
     this.#keptVersion = version;
-    return stems.map((stem) => {
-      const positions = this.#kept.get(stem) ?? this.#readStem(stem);
-      this.#kept.set(stem, positions);
-      return positions;
-    });
+    return stems.map((stem) => this.#kept.get(stem) ?? this.#readStem(stem));
   }
 
   #readStem(stem: string): Positions {
@@ -59,6 +54,7 @@ export class PositionIndex {
       rows: Int32Array.from(readColumn("drawer_fts.doc", rows, isNumbers)),
       offsets: Int32Array.from(readColumn("drawer_fts.offset", offsets, isNumbers)),
     };
+    this.#kept.set(stem, positions);
     this.#keptCount += positions.rows.length;
     return positions;
   }
@@ -71,8 +67,7 @@ export class PositionIndex {
     allowed?: Uint8Array,
   ): Scored[] {
     const lengths = this.#lengths.read();
-    const found: number[] = [];
-    const scores = new Float64Array(stems.reduce((last, { rows }) => Math.max(last, rows.at(-1) ?? 0), 0) + 1);
+    const scores = new Map<number, number>();
     for (const { rows } of stems) {
       const holding = rows.reduce((count, row, at) => (row === rows[at - 1] ? count : count + 1), 0);
       const inverse = Math.max(INVERSE_MIN, Math.log((documents - holding + 0.5) / (holding + 0.5)));
@@ -81,18 +76,13 @@ export class PositionIndex {
         let count = 1;
         while (rows[++at] === row) count++;
         if (allowed !== undefined && allowed[row] !== 1) continue;
-        const before = scores[row] as number;
-        if (before === 0) found.push(row);
-        scores[row] = before + scoreTerm(inverse, count, (lengths[row] ?? 0) / averageLength);
+        const score = scoreTerm(inverse, count, (lengths[row] ?? 0) / averageLength);
+        scores.set(row, (scores.get(row) ?? 0) + score);
       }
     }
-    const worst =
-      Float64Array.from(found, (row) => scores[row] as number)
-        .sort()
-        .at(-limit) ?? 0;
-    return found
-      .map((row) => ({ row, score: scores[row] as number }))
-      .filter(({ score }) => score >= worst)
+    const worst = Float64Array.from(scores.values()).sort().at(-limit) ?? 0;
+    return [...scores]
+      .flatMap(([row, score]) => (score >= worst ? [{ row, score }] : []))
       .sort((a, b) => b.score - a.score || a.row - b.row)
       .slice(0, limit);
   }
@@ -102,7 +92,7 @@ export class PositionIndex {
 class DrawerLengths {
   readonly #newer;
   readonly #renewed;
-  #lengths = new Int32Array(LENGTHS_MIN);
+  #lengths = new Int32Array(1);
   #row = 0;
   #renewedTo: number;
 
@@ -146,25 +136,20 @@ export function countTerms(
   pairs: readonly (readonly [number, number])[],
   rows: readonly number[],
 ): Map<number, Counts> {
-  const slots = new Int32Array(rows.reduce((last, row) => Math.max(last, row), 0) + 1);
-  rows.forEach((row, at) => (slots[row] = at + 1));
-  /** Offsets of each term in each row. */
-  const offsets = rows.map(() => terms.map((): number[] => []));
+  const offsetsIn = new Map(rows.map((row) => [row, terms.map((): number[] => [])]));
   terms.forEach((stems, term) => {
     for (const stem of stems)
-      stem.rows.forEach((row, at) => {
-        const slot = slots[row] ?? 0;
-        if (slot > 0) offsets[slot - 1]?.[term]?.push(stem.offsets[at] as number);
-      });
+      stem.rows.forEach((row, at) => offsetsIn.get(row)?.[term]?.push(stem.offsets[at] as number));
   });
-  const successive = (of: number[][], [first, second]: readonly [number, number]): number => {
-    const before = of[first] as number[];
-    return before.length === 0 ? 0 : (of[second] as number[]).filter((offset) => before.includes(offset - 1)).length;
+  const successive = (offsets: number[][], [first, second]: readonly [number, number]): number => {
+    if (offsets[first]?.length === 0 || offsets[second]?.length === 0) return 0;
+    const next = new Set(offsets[first]?.map((offset) => offset + 1));
+    return (offsets[second] as number[]).filter((offset) => next.has(offset)).length;
   };
   return new Map(
-    rows.map((row, at) => {
-      const of = offsets[at] as number[][];
-      return [row, { terms: of.map(({ length }) => length), pairs: pairs.map((pair) => successive(of, pair)) }];
-    }),
+    [...offsetsIn].map(([row, offsets]) => [
+      row,
+      { terms: offsets.map(({ length }) => length), pairs: pairs.map((pair) => successive(offsets, pair)) },
+    ]),
   );
 }

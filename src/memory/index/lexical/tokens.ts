@@ -6,6 +6,7 @@ import { stem } from "./stem.ts";
 
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu;
 const WORD_CHARACTER = /[\p{L}\p{N}\p{Co}]/u;
+const TWO_MARKS = /\p{Mn}\p{Mn}/u;
 const REST_OF_WORD = /[\p{L}\p{N}\p{Co}]+/uy;
 
 /** Returns the words of a lower-case text, in order. */
@@ -25,10 +26,13 @@ export function formsOf(text: string): string {
 
 function otherForms(text: string): string[] {
   if (!isSpecial(text)) return [];
-  const own = new Set(splitWords(foldText(text)));
-  const forms = cutWords(text, false).flatMap(({ forms: [first = "", ...others], isOwn }) =>
-    // FTS5 does not unfold ligatures and full-width letters.
-    isOwn || !own.has(first) ? [first, ...others] : others,
+  // FTS5 folds neither ligatures nor full-width letters, nor a letter with two marks.
+  const folded = splitWords(text.toLowerCase().normalize("NFC")).filter(
+    (word) => !TWO_MARKS.test(word.normalize("NFD")),
+  );
+  const inFts5 = new Set(folded.map(foldText));
+  const forms = cutWords(text, false).flatMap(({ forms: [own = "", ...others], isOwn }) =>
+    isOwn || !inFts5.has(own) ? [own, ...others] : others,
   );
   return forms.map(stem);
 }

@@ -34,6 +34,17 @@ test("NFC, NFD and full-width letters give the same words", () => {
   expect(formsIn("ＭＡＸ").flat()).toContain("max");
 });
 
+test("words that FTS5 does not fold get their plain form: ligatures, full-width letters, letters with two marks", () => {
+  const formsWithoutParts = (text: string): string[] =>
+    formsOf(text)
+      .split(" ")
+      .filter((form) => !form.startsWith("·"));
+  expect(formsWithoutParts("a conﬁguration")).toEqual(["configur"]);
+  expect(formsWithoutParts("ＭＡＸ size")).toEqual(["max"]);
+  expect(formsWithoutParts("Nguyễn sửa")).toEqual(["nguyen", "sua"]);
+  expect(formsOf("Café Größe".normalize("NFD"))).toBe(formsOf("Café Größe"));
+});
+
 test("plain English words get no other spellings and need no extra work", () => {
   const text = "The café’s naïve “façade” – 1,234.56 € © 2024™ • → it’s a_b’s … ✓";
   expect(isSpecial(text)).toBe(false);
