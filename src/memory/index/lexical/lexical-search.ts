@@ -38,8 +38,11 @@ const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
 
-/** `frequencies[i]` is the number of drawers with the most frequent stem of term i. `hasForms` is true if `form_fts` has rows. */
-type Question = Corrected & { frequencies: number[]; hasForms: boolean };
+/**
+ * `frequencies[i]` is the number of drawers with the most frequent stem of term i, `askedFrequencies[i]` that of the word as it was asked.
+ * `hasForms` is true if `form_fts` has rows.
+ */
+type Question = Corrected & { frequencies: number[]; askedFrequencies: number[]; hasForms: boolean };
 
 /** Maximum number of positions for ranking by positions. Reading more takes longer and more memory than FTS5's ranking. */
 const RANKED_MAX = 100_000;
@@ -165,15 +168,16 @@ export class LexicalSearch {
     const frequencies = parsed.stems.map(frequencyOf);
     const rareMax = Math.max(RARE_MAX, documents * RARE_SHARE);
     const parts = parsed.parts.map((one, at) => (hasForms && (frequencies[at] as number) <= rareMax ? one : []));
-    return { ...parsed, parts, frequencies, hasForms };
+    const askedFrequencies = frequencies.map((holding, at) => (parsed.isCorrected[at] ? 0 : holding));
+    return { ...parsed, parts, frequencies, askedFrequencies, hasForms };
   }
 
   /** Returns the mean of two static vectors: in one all tokens count equally, in the other the ledger's rare words count more. */
-  #vectorOf({ query, asked, frequencies }: Question): Float32Array | undefined {
+  #vectorOf({ query, asked, askedFrequencies: holding }: Question): Float32Array | undefined {
     const table = staticTable();
     const { documents } = this.#drawers.size();
     const [alike, rare] = [new Float32Array(STATIC_DIMENSIONS), new Float32Array(STATIC_DIMENSIONS)];
-    asked.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, frequencies[at] as number)));
+    asked.forEach((word, at) => table.addKnown(rare, word, inverseFrequency(documents, holding[at] as number)));
     table.addKnown(alike, query, 1);
     const [all, telling] = [unit(alike), unit(rare)];
     if (all === undefined || telling === undefined) return all ?? telling;
@@ -209,12 +213,12 @@ export class LexicalSearch {
   /** Ranks rows by the terms with the indexes `picked`. BM25 is a sum, so the scores of plain words and of other forms are added. */
   #rankTerms(parsed: Question, picked: readonly number[], limit: number, allowed?: Uint8Array): Scored[] {
     const { forms, parts } = parsed;
-    const words = [...new Set(picked.flatMap((at) => forms[at] ?? []))];
     const stems = [...new Set(picked.flatMap((at) => parsed.stems[at] ?? []))];
-    const byMatch = (): Scored[] => (words.length === 0 ? [] : this.#rank(matchAny(words), limit, allowed));
-    const found = this.#hasFewPositions(parsed, stems, RANKED_MAX)
+    const byMatch = (words: ReadonlySet<string>): Scored[] =>
+      words.size === 0 ? [] : this.#rank(matchAny([...words]), limit, allowed);
+    const found = this.#hasFewPositions(parsed, RANKED_MAX, stems)
       ? this.#positions.rank(this.#positions.of(stems), this.#drawers.size(), limit, allowed)
-      : byMatch();
+      : byMatch(new Set(picked.flatMap((at) => forms[at] ?? [])));
     if (!parsed.hasForms) return found;
     const others = this.#rankForms(matchForms(stems), limit, allowed);
     const scores = new Map(found.map(({ row, score }) => [row, score]));
@@ -287,7 +291,7 @@ export class LexicalSearch {
 
   #partsOf(parsed: Question, rows: readonly number[], meanings: readonly number[]): LexicalParts[] {
     const meaningOf = new Map(rows.map((row, at) => [row, meanings[at] ?? 0]));
-    const needsText = !this.#isByPositions(parsed) || parsed.identifiers.length > 0;
+    const needsText = !this.#hasFewPositions(parsed, COUNTED_MAX) || parsed.identifiers.length > 0;
     const texts = this.#readTexts(rows, needsText);
     const own = this.#scoreDrawers(parsed, texts);
     const files = this.#names.filesOf(parsed.identifiers);
@@ -322,14 +326,13 @@ export class LexicalSearch {
     const { stems, pairs } = parsed;
     if (stems.length === 0) return new Map();
     const { documents, averageLength } = this.#drawers.size();
-    const count = this.#isByPositions(parsed) ? this.#counterByPositions(parsed, texts) : drawerCounter(parsed);
+    const count = this.#counterOf(parsed, texts);
     const { weights: termWeights, telling } = this.#weightsOf(parsed);
-    const termWeightSum = sum(termWeights);
     // A corrected word raises no confidence: the drawer may be about another word than the user means.
     const sure = (of: readonly number[]): number[] => of.map((one, at) => (parsed.isCorrected[at] ? 0 : one));
-    const asked = termWeights.map((weight, at) => (parsed.isCorrected[at] ? inverseFrequency(documents, 0) : weight));
-    const [sureWeights, sureTelling, askedSum] = [sure(termWeights), sure(telling), sum(asked)];
-    const nameOf = nameCounter(stems, telling, termWeightSum);
+    const askedSum = sum(parsed.askedFrequencies.map((holding) => inverseFrequency(documents, holding)));
+    const [sureWeights, sureTelling] = [sure(termWeights), sure(telling)];
+    const nameOf = nameCounter(stems, telling, sum(termWeights));
     const counted = texts.map((drawer) => ({
       row: drawer.row,
       name: nameOf(drawer),
@@ -356,7 +359,8 @@ export class LexicalSearch {
   }
 
   /** Returns a function that counts terms and pairs in one of the drawers. It needs texts only for drawers with a row in `form_fts`. */
-  #counterByPositions(parsed: Question, drawers: readonly DrawerText[]): (drawer: DrawerText) => Counts {
+  #counterOf(parsed: Question, drawers: readonly DrawerText[]): (drawer: DrawerText) => Counts {
+    if (!this.#hasFewPositions(parsed, COUNTED_MAX)) return drawerCounter(parsed);
     const { stems, pairs } = parsed;
     const plain = drawers.flatMap(({ row, hasForms }) => (hasForms === 1 ? [] : [row]));
     const positions = stems.map((one) => this.#positions.of(one));
@@ -369,11 +373,7 @@ export class LexicalSearch {
     };
   }
 
-  #isByPositions(parsed: Question): boolean {
-    return this.#hasFewPositions(parsed, parsed.stems.flat(), COUNTED_MAX);
-  }
-
-  #hasFewPositions({ isPlain }: Question, stems: readonly string[], most: number): boolean {
+  #hasFewPositions({ isPlain, stems: all }: Question, most: number, stems = all.flat()): boolean {
     const { documents } = this.#drawers.size();
     return isPlain && sum(stems.map((one) => this.#drawers.occurrences(one, documents))) <= most;
   }

@@ -74,7 +74,7 @@ export class Spelling {
     const table = staticTable();
     const spellings = spellingsOf(word).map((one) => ({ one, tokens: table.countTokens(one) }));
     const usual = spellings.flatMap(({ one, tokens }) => (tokens === 1 ? one : []));
-    // Another word is looked up only as it is: its stem may be the stem of a spelling that is no word.
+    // Another word is looked up only as it is: its stem may also be the stem of words that do not exist.
     const others = spellings.filter(({ one, tokens }) => tokens > 1 && stem(one) === one);
     others.sort((a, b) => a.tokens - b.tokens).splice(LOOKUPS_MAX);
     const found = this.#mostFrequent(usual) ?? this.#mostFrequent(others.map(({ one }) => one));

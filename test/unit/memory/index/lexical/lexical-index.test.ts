@@ -246,7 +246,7 @@ test("a word is corrected only if it is unknown, long, no usual English word, an
   expect(await rowsOf("nodmon")).toEqual([]);
   expect(await rowsOf("nodemun")).toEqual([harbour]);
   expect(await rowsOf("sail harbuor")).toEqual([harbour, sail].sort((a, b) => a - b));
-  // "readely" and "useric" are no words, though their stems are.
+  // "readely" and "useric" have the stems of "read" and "user", but do not exist.
   expect(await rowsOf("readelf userid")).toEqual([]);
   expect(await rowsOf("zzzzza zzzzzb zzzzzc harbuor")).toEqual([harbour]);
   expect(await rowsOf("zzzzza zzzzzb zzzzzc zzzzzd harbuor")).toEqual([]);
