@@ -6,14 +6,14 @@ export const LINES_MAX: Readonly<Record<string, number>> = {
   protocol: 2_833,
   config: 1_539,
   wire: 4_087,
-  memory: 19_374,
+  memory: 19_368,
   agents: 5_164,
   mempalace: 8_483,
   feeders: 8_772,
   devbox: 2_543,
   learning: 4_916,
   broker: 9_976,
-  cli: 13_242,
+  cli: 13_067,
   ui: 2_946,
 };
 
