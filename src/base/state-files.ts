@@ -136,11 +136,11 @@ export function rememberLedger(paths: MarkPaths): void {
 
 /** Returns an error if the ledger has vanished, because only the user may begin a new palace then. */
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
+  // The record is read first: another process may be making the ledger, and remembers it afterwards.
+  if (readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile) return undefined;
   // During a restore the ledger is missing for a moment. After a kill, the next process that locks the palace finishes the restore.
-  if (existsSync(join(dirname(paths.ledgerFile), RESTORE_MARKER))) return undefined;
-  if (existsSync(paths.ledgerFile) || readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile)
-    return undefined;
-  return goneError(paths.ledgerFile);
+  const signs = [paths.ledgerFile, join(dirname(paths.ledgerFile), RESTORE_MARKER), paths.ledgerFile];
+  return signs.some((file) => existsSync(file)) ? undefined : goneError(paths.ledgerFile);
 }
 
 export function goneError(ledgerFile: string): PalaceError {

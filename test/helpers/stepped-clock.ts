@@ -2,13 +2,14 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Module that replaces `Date` and reads the offset at most every 20 ms. performance.now() is unchanged, as with a real stepped clock. */
+const READ_EVERY_MS = 20;
+/** Module that replaces `Date`. It reads the offset again after READ_EVERY_MS. performance.now() is unchanged, as with a real stepped clock. */
 const HOOK = `import { readFileSync } from "node:fs";
 const real = Date.now;
 let offset = 0;
 let lookedAt = -Infinity;
 const now = () => {
-  if (performance.now() - lookedAt > 20) {
+  if (performance.now() - lookedAt > ${READ_EVERY_MS}) {
     lookedAt = performance.now();
     offset = Number(readFileSync(process.env.STEPPED_CLOCK_FILE, "utf8"));
   }
@@ -26,7 +27,7 @@ globalThis.Date = class extends Date {
 
 export type SteppedClock = {
   env: { NODE_OPTIONS: string; STEPPED_CLOCK_FILE: string };
-  /** Sets the clock `offsetMs` ahead of the true time. A negative value sets it back. */
+  /** Sets the clock `offsetMs` ahead of the true time. A negative value sets it back. Returns when every process reads the new time. */
   step(offsetMs: number): void;
 };
 
@@ -37,6 +38,7 @@ export function makeSteppedClock(folder: string): SteppedClock {
   const step = (offsetMs: number): void => {
     writeFileSync(`${file}.new`, String(offsetMs));
     renameSync(`${file}.new`, file);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * READ_EVERY_MS);
   };
   step(0);
   return { env: { NODE_OPTIONS: `--import=${hook}`, STEPPED_CLOCK_FILE: file }, step };
