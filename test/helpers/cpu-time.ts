@@ -19,7 +19,7 @@ export function growthOf(work: (size: number) => unknown, size: number): number 
   let growth = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < GROWTH_ATTEMPTS && growth >= GROWTH_MAX; attempt++) {
     // Repeats small work, because one run is too short to measure.
-    const times = size < 1_000 ? 10 : 1;
+    const times = size < 1_000 ? 30 : 1;
     const repeated = (count: number, of: number): number =>
       cpuTimeOf(() => Array.from({ length: count }, () => work(of))) / count;
     growth = Math.min(growth, repeated(times, 10 * size) / Math.max(repeated(10 * times, size), 0.001));
