@@ -138,7 +138,7 @@ export function rememberLedger(paths: MarkPaths): void {
 export function vanishedPalace(paths: MarkPaths): PalaceError | undefined {
   // The record is read first: another process may be making the ledger, and remembers it afterwards.
   if (readRecord(mark(paths, "known"))["ledgerFile"] !== paths.ledgerFile) return undefined;
-  // During a restore the ledger is missing for a moment. After a kill, the next process that locks the palace finishes the restore.
+  // A restore takes the ledger away for a moment, so this looks twice. After a kill, the next process that locks the palace finishes it.
   const signs = [paths.ledgerFile, join(dirname(paths.ledgerFile), RESTORE_MARKER), paths.ledgerFile];
   return signs.some((file) => existsSync(file)) ? undefined : goneError(paths.ledgerFile);
 }

@@ -20,19 +20,3 @@ export function scoreTerm(inverse: number, frequency: number, length: number): n
 export function sumScores(weights: readonly number[], counts: readonly number[], length: number): number {
   return sum(counts.map((count, index) => (count > 0 ? scoreTerm(weights[index] ?? 0, count, length) : 0)));
 }
-
-/** Returns a sum: a term in the text adds its weight, and a term that only the drawer's names contain adds its weight in `telling`. */
-export function held(
-  weights: readonly number[],
-  telling: readonly number[],
-  counts: readonly number[],
-  isNamed: readonly boolean[],
-): number {
-  return sum(
-    weights.map((weight, at) => {
-      const count = counts[at] ?? 0;
-      if (count > 0) return weight * Math.min(1, count);
-      return isNamed[at] === true ? (telling[at] ?? 0) : 0;
-    }),
-  );
-}

@@ -7,12 +7,12 @@ import { isWindow } from "../../ledger/read/drawer-filter.ts";
 import { RowSets } from "../../ledger/read/row-sets.ts";
 import type { DrawerFilter } from "../../port/drawer.ts";
 import { type LexicalCandidate, type LexicalParts, NEAR_PART, NO_PARTS, type Scored } from "../../port/search.ts";
-import { held, inverseFrequency, sumScores } from "./bm25.ts";
+import { inverseFrequency, sumScores } from "./bm25.ts";
 import { isLoneLetter } from "./cut.ts";
 import { type DrawerText, prepareTexts } from "./drawer-texts.ts";
 import { documentLength, FtsTable, prepareRanking, sum } from "./fts-table.ts";
 import { shareHeld } from "./identifiers.ts";
-import { nameCounter, NameIndex } from "./names.ts";
+import { heldWeight, nameCounter, NameIndex } from "./names.ts";
 import { pickWords } from "./pick-words.ts";
 import { asksForSideFiles, isSideFile } from "./side-files.ts";
 import { readPhrase } from "./phrase.ts";
@@ -37,17 +37,16 @@ const READ_COST = 200;
 const RARE_MAX = 10;
 const RARE_SHARE = 0.01;
 const PART_ROWS_MAX = 20_000;
+/** Maximum number of a question's positions to rank by. For more positions, FTS5's own ranking takes less time and memory. */
+const RANKED_MAX = 100_000;
+/** Maximum number of a question's positions to count by. For more positions, reading the candidates' texts is faster. */
+const COUNTED_MAX = 7_000;
 
 /**
  * `frequencies[i]` is the number of drawers with the most frequent stem of term i, `askedFrequencies[i]` that of the word as it was asked.
  * `hasForms` is true if `form_fts` has rows.
  */
 type Question = Corrected & { frequencies: number[]; askedFrequencies: number[]; hasForms: boolean };
-
-/** Maximum number of positions for ranking by positions. Reading more takes longer and more memory than FTS5's ranking. */
-const RANKED_MAX = 100_000;
-/** Maximum number of positions for counting by positions. Reading the candidates' texts takes no longer than reading so many. */
-const COUNTED_MAX = 7_000;
 
 /** Searches one ledger. Each call sees all commits before it. */
 export class LexicalSearch {
@@ -62,8 +61,8 @@ export class LexicalSearch {
   readonly #static: StaticScan;
   readonly #names: NameIndex;
   readonly #positions: PositionIndex;
-  /** Calls a function whose statements then share one read transaction, which is faster. */
   readonly #spelling: Spelling;
+  /** Calls a function whose statements then share one read transaction, which is faster. */
   readonly #readOnce: <T>(read: () => T) => T;
 
   constructor(ledger: Database.Database) {
@@ -351,7 +350,7 @@ export class LexicalSearch {
         {
           drawer: sumScores(termWeights, counts.terms, length),
           pairs: sumScores(pairWeights, counts.pairs, length),
-          coverage: held(sureWeights, sureTelling, counts.terms, name.holds) / askedSum,
+          coverage: heldWeight(sureWeights, sureTelling, counts.terms, name.holds) / askedSum,
           names: name.share,
         },
       ]),

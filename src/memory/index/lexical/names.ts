@@ -2,6 +2,7 @@
 import type { Database } from "better-sqlite3";
 import { MODE_SEPARATOR } from "../../port/source.ts";
 import { inverseFrequency } from "./bm25.ts";
+import { sum } from "./fts-table.ts";
 import { stem } from "./stem.ts";
 import { termCounter, wordForms } from "./tokens.ts";
 
@@ -232,9 +233,25 @@ export function nameCounter(
     if (before !== undefined) return before;
     const holds: boolean[] = [];
     count(spread(name)).terms.forEach((times, at) => (holds[held[at] as number] = times > 0));
-    const sum = held.reduce((all, at) => all + (holds[at] === true ? (telling[at] ?? 0) : 0), 0);
-    const counted = { share: sum < SHARE_MIN * total ? 0 : sum / total, holds };
+    const weight = held.reduce((all, at) => all + (holds[at] === true ? (telling[at] ?? 0) : 0), 0);
+    const counted = { share: weight < SHARE_MIN * total ? 0 : weight / total, holds };
     known.set(name, counted);
     return counted;
   };
+}
+
+/** Returns a sum: a term in the text adds its weight, and a term that only the drawer's names contain adds its weight in `telling`. */
+export function heldWeight(
+  weights: readonly number[],
+  telling: readonly number[],
+  counts: readonly number[],
+  isNamed: readonly boolean[],
+): number {
+  return sum(
+    weights.map((weight, at) => {
+      const count = counts[at] ?? 0;
+      if (count > 0) return weight * Math.min(1, count);
+      return isNamed[at] === true ? (telling[at] ?? 0) : 0;
+    }),
+  );
 }

@@ -16,7 +16,7 @@ const INVERSE_MIN = 1e-6;
 /** Maximum number of cached positions, 4 MB; those of the last question may be more. */
 const KEPT_MAX = 500_000;
 
-/** Reads positions. A position stays cached until the next commit of another connection. */
+/** Reads positions. They stay cached until the next commit of another connection. */
 export class PositionIndex {
   readonly #read;
   readonly #version;
